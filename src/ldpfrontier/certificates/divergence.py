@@ -19,8 +19,8 @@ import numpy as np
 
 from ldpfrontier.certificates.numbers import text
 from ldpfrontier.certificates.settings import SETTINGS
+from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.ldp.f_divergence import best_partition, certify, merge_equal_ratios
-from ldpfrontier.optimal.ldp.settings import SETTINGS as LDP
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.utility import FDivergence
 
@@ -48,7 +48,7 @@ def divergence_proof(
     partition = best_partition(merged, epsilon)
     duals = np.zeros(1)
     if partition.value > 0.0:
-        duals = certify(merged, partition, epsilon, 1e-10, LDP.price_rounds)[2]
+        duals = certify(merged, partition, epsilon, 1e-10, GENERATION.usual_rounds)[2]
     share = np.divide(utility.prior, merged.prior[groups], out=np.zeros(len(groups)), where=utility.prior > 0)
     prices = duals[groups] * share
     bound = float(prices.sum())

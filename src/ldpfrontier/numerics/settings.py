@@ -20,6 +20,8 @@ class NumericsSettings:
     #: mechanism loses four times its square.
     half_tolerance: float = 1e-9
 
+    #: Numbers of an array that is worked through in pieces: some ten to some hundred megabytes a piece.
+    piece: int = 2**20
     #: Inputs of a utility without bounds of its own: all corners of a box of columns are listed.
     max_corner_inputs: int = 12
 

@@ -19,9 +19,9 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import secret_randomized_response
 from ldpfrontier.numerics.arguments import as_count, as_instance, as_number
 from ldpfrontier.optimal.association_bound import association_bound
+from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.conditional.association_program import AssociationProgram
 from ldpfrontier.optimal.conditional.search import Effort, searched_columns
-from ldpfrontier.optimal.conditional.settings import SETTINGS as SEARCH
 from ldpfrontier.optimal.exact.association_cone import AssociationCone
 from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.general.solve import optimal_mechanism
@@ -54,7 +54,7 @@ def optimal_association(
     *,
     tolerance: float = 1e-3,
     max_nodes: int | None = None,
-    max_rounds: int = SEARCH.association_rounds,
+    max_rounds: int = GENERATION.usual_rounds,
     max_seconds: float | None = None,
 ) -> Optimum:
     """Find the best mechanism that protects S from all who know anything about U alone, with a bound.
@@ -150,7 +150,7 @@ def _searched(
         channels.append(everybody.channel)
     if columns:
         program = AssociationProgram(AssociationCone(odds, epsilon), odds.prior)
-        effort = Effort(rounds, SEARCH.association_steps, True, SEARCH.association_growth_round)
+        effort = Effort(rounds, every=True)
         with recorded_failure("the best mechanism under every distribution", ArithmeticError, RuntimeError):
             channel, number = searched_columns(program, epsilon, utility, channels, effort, tolerance)
             channels.append(channel)

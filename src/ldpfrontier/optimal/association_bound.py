@@ -28,6 +28,7 @@ from ldpfrontier.cones import PolyhedralCone
 from ldpfrontier.information import entropy
 from ldpfrontier.numerics.deadline import TimeIsUp, time_is_up
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
+from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.conditional.association_program import AssociationProgram
 from ldpfrontier.optimal.conditional.bound import sensitive_bound
 from ldpfrontier.optimal.conditional.settings import SETTINGS
@@ -117,7 +118,7 @@ def _gradient_cuts(
     for column in found.channel.matrix.T:
         w = column / (column @ useful)
         g = useful * (np.log(np.maximum(w, NUMERICS.gradient_floor)) + 1.0) - found.prices
-        h = program.upper_bound((given * g).ravel(), SETTINGS.ratio_programs)
+        h = program.upper_bound((given * g).ravel(), GENERATION.usual_rounds)
         # The constant column is in the cone, and programs have tolerances.
         h = max(h, float(g.sum())) + SETTINGS.ratio_margin
         if g @ w > h + SETTINGS.cut_violation:
@@ -147,6 +148,6 @@ def largest_ratio(odds: OddsRatios, epsilon: float, u: int, w: int) -> float:
     program = AssociationProgram(AssociationCone(pair, epsilon), scale, SETTINGS.largest_ratio)
     found = math.inf
     with recorded_failure("no bound on a ratio", RuntimeError):
-        found = program.upper_bound(cost.ravel(), SETTINGS.ratio_programs)
+        found = program.upper_bound(cost.ravel(), GENERATION.usual_rounds)
     # The box of the program counts for nothing where it does not bind.
     return math.inf if math.isinf(found) or program.reaches_box else found * (1.0 + SETTINGS.ratio_margin)

@@ -24,6 +24,8 @@ from ldpfrontier.block_designs import hadamard_response
 from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
 from ldpfrontier.numerics.deadline import TimeIsUp, check_time, time_limit
+from ldpfrontier.optimal.estimation.settings import SETTINGS as ESTIMATION
+from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.practice.binning import in_order, interval_start
 from ldpfrontier.practice.counts import CountTable
 from ldpfrontier.practice.design import Candidate, Design
@@ -134,10 +136,10 @@ def advice(few: TooFew) -> list[Advice]:
         _add_level(few, closed, found)
         solved = [best.name] if best.name not in closed else []
         for what, other in tables.items():
-            if other.counts.size <= SETTINGS.advice_cells:
+            if other.counts.size <= LIMITS.max_joint_cells:
                 with suppress(TimeIsUp), time_limit(SETTINGS.advice_seconds / 4.0):
                     _add_tables(few, {what: other}, solved, found)
-        if cells <= SETTINGS.advice_cells:
+        if cells <= LIMITS.max_joint_cells:
             _add_level(few, solved, found)
 
     def size(one: Advice) -> float:
@@ -313,7 +315,7 @@ def _best_pair(few: TooFew) -> tuple[str, tuple[str, str], CountTable] | None:
             found.append((few.size(error, other.counts.size), lost, place, pair, other))
     if not found:
         return None
-    limit = min(one[0] for one in found) * (1.0 + SETTINGS.near_ties)
+    limit = min(one[0] for one in found) * (1.0 + ESTIMATION.outer_tolerance)
     near = (one for one in found if one[0] <= limit)
     _, _, place, pair, other = min(near, key=lambda one: one[1:4])
     return made.table.attributes[place], pair, other

@@ -15,6 +15,7 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.numerics.arguments import as_count, as_instance, as_number, check_choice
 from ldpfrontier.optimal.estimation.error import estimation_error, rate_target
+from ldpfrontier.optimal.estimation.settings import SETTINGS as ESTIMATION
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimum import Method as OptimumMethod
 from ldpfrontier.optimum import Optimum, keeps_time_limit
@@ -193,7 +194,8 @@ class Design:
             raise ValueError(f"No mechanism is left to choose from ({why}).")
         if purpose == "information":
             return max(usable, key=lambda c: c.nmi)
-        most = min(map(self.error_of, usable)) * (1.0 + SETTINGS.near_tie)
+        # Each of two errors is known to a gap.
+        most = min(map(self.error_of, usable)) * (1.0 + 2.0 * ESTIMATION.outer_tolerance)
         near = [c for c in usable if self.error_of(c) <= most]
         place = 0 if self.precise == "S" or not self.table.useful else 1
         return min(near, key=lambda c: math.inf if math.isnan(c.errors[place]) else c.errors[place])

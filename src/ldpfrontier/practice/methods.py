@@ -18,9 +18,11 @@ from ldpfrontier.mechanisms import (
 from ldpfrontier.optimal.association import optimal_association
 from ldpfrontier.optimal.estimation.error import estimation_error
 from ldpfrontier.optimal.estimation.fewer_outputs import with_united_outputs
+from ldpfrontier.optimal.estimation.settings import SETTINGS as ESTIMATION
 from ldpfrontier.optimal.estimation.solve import closed_forms, optimal_estimation
 from ldpfrontier.optimal.exact.association_cone import AssociationCone
 from ldpfrontier.optimal.exact.separation import robust_cone
+from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.improved_reporting import improved_reporting
 from ldpfrontier.optimal.label import label_estimation, optimal_label, with_useful
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
@@ -93,7 +95,8 @@ class Problem:
     def association(self) -> Optimum:
         """Solve for the best mechanism that protects from acquaintances."""
         assert self.odds is not None
-        nodes = SETTINGS.solver_nodes
+        # They serve the bound alone: with 200,000 the mechanism is the same, in two to five times the time.
+        nodes = EXACT.joint_nodes
         return optimal_association(self.odds, self.epsilon, tolerance=_TOLERANCE, max_nodes=nodes)
 
     def label(self) -> Optimum:
@@ -118,7 +121,7 @@ class Problem:
 
     def frequencies(self) -> Optimum:
         """Solve for the mechanism of the least error, with few outputs."""
-        gap, rounds = SETTINGS.estimate_tolerance, self._rounds()
+        gap, rounds = ESTIMATION.outer_tolerance, self._rounds()
         if self._tells_useful:
             found = label_estimation(self.expected, self.epsilon, self.target, gap, rounds)
         else:

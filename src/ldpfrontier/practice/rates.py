@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ldpfrontier.numerics.arguments import as_instance
+from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.estimation import FittedReports, as_confidence, table_prior
 from ldpfrontier.practice.intervals import upper_limits
@@ -326,7 +327,7 @@ class _Rates:
         )  # fmt: skip
         inside = np.concatenate([test[2] for test in tests])
         outside = np.concatenate([np.full(test[2].shape, test[3]) for test in tests])
-        size = max(SETTINGS.rate_entries // outputs, 1)
+        size = max(NUMERICS.piece // outputs, 1)
 
         def limit(t: FloatArray, rows: IntArray) -> FloatArray:
             found = np.empty(rows.size)

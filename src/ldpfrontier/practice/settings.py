@@ -71,12 +71,7 @@ class PracticeSettings:
     # Tuning. Nothing here makes an interval wrong, or a mechanism less private.
     #: Relative gap at which an optimum is good enough.
     solver_tolerance: float = 1e-3
-    #: Nodes of branch and bound per pricing of the optimum against acquaintances. They serve the bound alone;
-    #: with 200,000 the mechanism is the same, in two to five times the time.
-    solver_nodes: int = 20_000
-    #: The same for the mechanism of the least error.
-    estimate_tolerance: float = 1e-2
-    #: Its rounds of column generation on large tables, times their cells.
+    #: Rounds of column generation for the least error on large tables, times their cells.
     estimate_work: int = 200
     #: Its least rounds there.
     least_estimate_rounds: int = 3
@@ -88,21 +83,13 @@ class PracticeSettings:
     limit_programs: int = 3
     #: Biased weights are used if they bring a limit this share closer, at the table of the design.
     limit_gain: float = 0.1
-    #: Weights that rates are computed with at once: some hundred megabytes.
-    rate_entries: int = 1_000_000
     #: Share of the error of an interval of a difference or a ratio of rates that the interval of its nuisance
     #: has, the rate that it is compared with.
     nuisance_share: float = 0.1
     #: Seconds after which advice for too few reports is what was found so far.
     advice_seconds: float = 8.0
-    #: Cells of a table up to which advice on the level solves for optima.
-    advice_cells: int = 16
     #: Values of a column, the rarest ones, of which advice joins pairs.
     advice_values: int = 8
-    #: Share of the least error within which pairs of values are compared by what joining them loses.
-    near_ties: float = 0.01
-    #: By which share errors of mechanisms may differ among which the error of the sensitive value decides.
-    near_tie: float = 0.02
     #: Distributions, of F or given that U is one of two values, among which an audit looks for a telling one.
     audited_distributions: int = 500
     #: Largest logarithm of the odds of the two values of such a pair that an acquaintance has from elsewhere.

@@ -30,6 +30,7 @@ from scipy.special import chdtri, gammaln
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.arguments import as_distribution, as_instance, as_numbers, check_choice
+from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.privacy import conditional_epsilon, log_ratio
 from ldpfrontier.types import FloatArray, IntArray, Intractable
 from ldpfrontier.uncertainty.odds_over_ball import least_odds_ratios
@@ -418,7 +419,7 @@ def association_epsilon(channel: Channel, odds: OddsRatios) -> float:
     level = conditional_epsilon(_at_possible_cells(channel, odds), odds.shape)
     blocks = channel.matrix.reshape(*odds.shape, -1)
     compared = odds.comparisons
-    step = max(1, SETTINGS.level_numbers // channel.n_outputs)
+    step = max(1, NUMERICS.piece // channel.n_outputs)
     for first in range(0, len(compared.rho), step):
         s, t, u, w, rho = compared.those(slice(first, first + step))
         levels = _interior_levels(blocks[s, u], blocks[s, w], blocks[t, u], blocks[t, w], rho[:, None])

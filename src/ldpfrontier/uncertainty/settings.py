@@ -16,8 +16,6 @@ class UncertaintySettings:
     max_samples: int = 2**53
     #: Comparisons of two sensitive values at an output, and numbers drawn at a time: 400 MB.
     max_numbers: int = 50_000_000
-    #: Comparisons of two values of U, times outputs, at a time: 200 MB.
-    level_numbers: int = 1_000_000
     #: Counts that the margins of a 2 x 2 table leave to an exact interval of its odds ratio.
     max_support: int = 1_000_000
 

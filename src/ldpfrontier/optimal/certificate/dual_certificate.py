@@ -29,6 +29,7 @@ from ldpfrontier.optimal.certificate.majorant import Majorant, evaluate
 from ldpfrontier.optimal.certificate.settings import SETTINGS
 from ldpfrontier.optimal.geometry.ball_body import Body, climb_or_restore
 from ldpfrontier.optimal.products.ball_family import BallFamily
+from ldpfrontier.optimal.products.settings import SETTINGS as PRODUCTS
 from ldpfrontier.types import FloatArray
 
 
@@ -215,7 +216,7 @@ class Certificate:
         block.violation = max(block.violation, float(over.max()))
         best = np.argsort(-over, kind="stable")
         best = best[over[best] > SETTINGS.negligible_share * self.tolerance]
-        best = best[np.append(True, np.diff(over[best]) < -1e-9)[: len(best)]][: SETTINGS.polished_vertices]
+        best = best[np.append(True, np.diff(over[best]) < -1e-9)[: len(best)]][: PRODUCTS.polished // 2]
         if best.size:
             new = BlockPoints(t[best], w[best], lam[best])
             self.violations[n] = self.violations[n].joined(new) if n in self.violations else new

@@ -45,9 +45,6 @@ class CertificateSettings:
     knot_distance: float = 1 / 4000
     #: Blocks with more letters have no vertices listed but at t = 0.
     max_listed_letters: int = 10
-    #: Vertices that are polished at a new knot; four times as many, and so many with letters moved, at t = 0
-    #: whenever duals are new. Violations of a block that are kept at a time.
-    polished_vertices: int = 6
     #: Vertices of a knot that others start from; that have letters moved; candidates for each lam, and
     #: between two breakpoints.
     kept_vertices: int = 2

@@ -42,6 +42,7 @@ from ldpfrontier.optimal.geometry.ball_body import (
     single_letter_moves,
 )
 from ldpfrontier.optimal.products.ball_family import BallFamily
+from ldpfrontier.optimal.products.settings import SETTINGS as PRODUCTS
 from ldpfrontier.types import FloatArray
 
 #: Upper bound of A and lower bound of B.
@@ -258,7 +259,7 @@ class VertexTrack:
             w: Callable[[NDArray[np.int64]], FloatArray] = body.folded_vectors
             best = body.best_folded(main, SETTINGS.kept_vertices)
         else:
-            start = self.base.best_folded(main, SETTINGS.polished_vertices)
+            start = self.base.best_folded(main, PRODUCTS.polished // 2)
             starts = np.concatenate([self.pool, last, start])
             climbed = [self._climb_sorted(starts, lam, bounds) for lam in lams]
             points = np.concatenate([*climbed, again])
@@ -285,7 +286,7 @@ class VertexTrack:
         if body.improvable:
             body.append(again)
             # Bodies keep what was found before.
-            done, polished = self._lams_done.setdefault(t, []), SETTINGS.polished_vertices
+            done, polished = self._lams_done.setdefault(t, []), PRODUCTS.polished // 2
             for n, lam in enumerate(lams):
                 if n == 0 or min(abs(lam - other) for other in done) > SETTINGS.lam_tolerance:
                     many = (4 * polished, polished) if t == 0.0 else (kept, 0) if done else (polished, kept)

@@ -20,7 +20,9 @@ class ColumnGenerationSettings:
     least_coupled_weight: float = 1e-13
 
     # Tuning.
-    #: Columns added per round, best first.
+    #: Rounds of a search or a bound whose caller names no number, after which the best so far has to do.
+    usual_rounds: int = 40
+    #: Columns added per round, best first, and columns that a search over a cone of cuts starts from.
     batch: int = 40
     #: Positions between the duals of the master (0) and those of the best bound (1) at which columns are
     #: priced, in the order tried: the former oscillate, and pricing nearer the latter damps that (Wentges

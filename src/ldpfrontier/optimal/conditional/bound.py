@@ -14,10 +14,10 @@ import numpy as np
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.rounding import gamma
+from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.conditional.public_columns import PublicOracle
 from ldpfrontier.optimal.conditional.settings import SETTINGS
 from ldpfrontier.optimal.exact.separation import Conditionals
-from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import JointColumns, solve_jointly
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.registry import LIMITS
@@ -43,7 +43,7 @@ def conditional_bound(ball: RenyiBall, epsilon: float, conditional_epsilon: floa
         return math.inf
     cone = PublicOracle(ball, epsilon, conditional_epsilon=level)
     family = JointColumns(cone, MutualInformation(cone.prior), max_nodes)
-    averages = solve_jointly(family, SETTINGS.public_tolerance, EXACT.joint_rounds)
+    averages = solve_jointly(family, SETTINGS.public_tolerance, GENERATION.usual_rounds)
     return (averages.upper_bound + sensitive_bound(ball.centre, level)) * (
         1.0 + gamma(2 * ball.centre.size + 16)
     )
@@ -70,6 +70,6 @@ def public_optimum(
     """
     cone = PublicOracle(ball, epsilon, envelope, pairs, 0.0)
     family = JointColumns(cone, MutualInformation(cone.prior), max_nodes)
-    found = solve_jointly(family, SETTINGS.public_tolerance, EXACT.joint_rounds)
+    found = solve_jointly(family, SETTINGS.public_tolerance, GENERATION.usual_rounds)
     channel = Channel(np.tile(found.channel.matrix, (len(ball.centre), 1)))
     return replace(found, channel=channel)

@@ -54,15 +54,13 @@ class ColumnProgram(Protocol):
 
 @dataclass(frozen=True)
 class Effort:
-    """What a search does: rounds, programs of an ascent, and whether all columns on its way are kept.
+    """What a search does: rounds, and whether all columns on the way of an ascent are kept.
 
     Without a certificate for a single column, those on the way are as good for a mechanism as the last one.
     """
 
     rounds: int = SETTINGS.rounds
-    steps: int = SETTINGS.max_steps
     every: bool = False
-    growth_round: int = SETTINGS.growth_round
 
 
 class ColumnSearch:
@@ -103,7 +101,7 @@ class ColumnSearch:
     def _ascend(self, duals: FloatArray, start: FloatArray) -> list[FloatArray]:
         """Return the best column of the cone on the way along gradients from a start, or all of them."""
         prior, v, best, found = self._cone.prior, start, -math.inf, list[FloatArray]()
-        for _ in range(self._effort.steps):
+        for _ in range(SETTINGS.max_steps):
             slopes = prior * (np.log(np.maximum(v, NUMERICS.gradient_floor)) + 1.0) - duals
             try:
                 inside, v = self._cone.step(slopes)
@@ -195,7 +193,7 @@ def searched_columns(
         if _known_bound(trial, pool) < _known_bound(centre, pool):
             centre = trial
         trial, of_columns = proximal_duals(pool, centre, prior, tau * metric, PROJECTIONS.finest_gap)
-        if number > effort.growth_round:
+        if number > SETTINGS.growth_round:
             tau = min(tau * SETTINGS.tau_growth, SETTINGS.max_tau)
         kept = np.sort(np.argsort(-of_columns, kind="stable")[: GENERATION.kept_per_input * n])
         pool = Columns(pool.vectors[kept], pool.values[kept])

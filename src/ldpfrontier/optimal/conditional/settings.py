@@ -24,7 +24,7 @@ class ConditionalSettings:
     max_cuts: int = 300
 
     # Tuning: search.
-    #: Programs of one ascent.
+    #: Programs of one ascent, also for the least error of estimates.
     max_steps: int = 5
     #: Ascents of a round.
     starts: int = 24
@@ -48,12 +48,6 @@ class ConditionalSettings:
     first_duals: float = 0.3
 
     # Tuning: against those who know something about U. Tuned on Adult 16 x 7 and 15 x 16.
-    #: Rounds of a search, of which all columns are kept.
-    association_rounds: int = 40
-    #: Round from which on tau grows.
-    association_growth_round: int = 10
-    #: Programs of one ascent.
-    association_steps: int = 4
     #: Programs of one step, with cuts added between them.
     association_programs: int = 3
     #: Cuts added after a program, as a share of the inputs, and cuts above which unused ones are dropped.
@@ -64,14 +58,13 @@ class ConditionalSettings:
     # Tuning: bounds.
     #: Relative gap of the best mechanism that sees u alone, and of the bound by such mechanisms.
     public_tolerance: float = 1e-3
-    #: Programs that bound the ratio of averages of two useful values.
-    ratio_programs: int = 40
     #: Largest entry of their columns, of which the least has the average 1: beyond, ratios count as infinite.
     largest_ratio: float = 1e4
     #: Share by which such a ratio is raised, for the tolerances of linear programs, and by how much the
     #: largest means of gradients are.
     ratio_margin: float = 1e-6
-    #: Optima of what mechanisms tell of U, after each of which there are more cuts of its cone.
+    #: Optima of what mechanisms tell of U, after each of which there are more cuts of its cone; and programs
+    #: of a step over a polyhedral cone, each with more of its inequalities.
     cut_rounds: int = 6
     #: By how much a column violates a new one, relative to the scale P_U . w = 1.
     cut_violation: float = 1e-4

@@ -24,6 +24,7 @@ import numpy as np
 
 from ldpfrontier.numerics.deadline import time_is_up
 from ldpfrontier.numerics.rounding import gamma
+from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.estimation.quadratic_utility import QuadraticUtility
 from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.optimal.estimation.weights import Prices
@@ -114,7 +115,7 @@ def least_weights(f: FloatArray, H: FloatArray, costs: FloatArray) -> FloatArray
     d *= 1.5 * float(np.linalg.eigvalsh(root @ H @ root.T)[-1])
     tau = float(costs @ d) / (m + r)
     while tau * (m + r) > SETTINGS.majorant_gap * float(costs @ d):
-        for _ in range(SETTINGS.relaxation_steps):
+        for _ in range(GENERATION.max_interior_steps):
             products = f @ np.linalg.solve((f.T * d) @ f - H, f.T)
             gradient = costs - tau * np.diag(products) - tau / d
             step = -np.linalg.solve(tau * (products * products.T + np.diag(1.0 / d**2)), gradient)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ldpfrontier.cones import Cone
+from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.estimation.branch_and_bound import ExcessBound
 from ldpfrontier.optimal.estimation.quadratic_utility import QuadraticUtility
 from ldpfrontier.optimal.estimation.settings import SETTINGS
@@ -67,7 +68,7 @@ class CutColumns:
         family.utility = QuadraticUtility(self.p, prices.W)
         family.found = family.utility.columns(np.ones((1, self.p.size)))
         family.set_accuracy(0.0, SETTINGS.inner_gap * self.tolerance * total)
-        starts = known[: SETTINGS.joint_starts]
+        starts = known[: GENERATION.batch]
         found = family.search(prices.lam, family.starts(starts)).vectors
         best = max(float(prices.excess(found).max()), 0.0)
         target = (1.0 - SETTINGS.outer_share) * self.tolerance * total

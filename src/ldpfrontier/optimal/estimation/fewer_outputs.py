@@ -155,10 +155,10 @@ def _weighted(problem: Problem, vectors: FloatArray) -> Weighted | None:
     """Return a channel of columns with the best weights, those that it has, and weights; or None."""
     try:
         frame = problem.frame(vectors)
-        found = best_weights(problem, vectors, frame, SETTINGS.fewer_outputs_gap, SETTINGS.max_rounds)
+        found = best_weights(problem, vectors, frame, SETTINGS.worst_error_gap, SETTINGS.max_rounds)
     except (ArithmeticError, ValueError):  # they do not span what is wanted
         return None
-    channel = found.channel(SETTINGS.fewer_outputs_gap)
+    channel = found.channel(SETTINGS.worst_error_gap)
     if channel.n_outputs > len(vectors) or channel.row_sum_error > SETTINGS.row_sums:
         return None
     if math.isinf(estimation_error(channel, problem.p, problem.rows)):

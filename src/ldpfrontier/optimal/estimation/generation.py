@@ -14,6 +14,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from ldpfrontier.numerics.deadline import check_time
+from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.optimal.estimation.weights import Prices, Problem, Weighted, best_weights
 from ldpfrontier.types import FloatArray, IntArray
@@ -97,7 +98,7 @@ def generate(
         found = pricing.search(prices, vectors[np.argsort(-weighted.theta, kind="stable")])
         above = prices.excess(found)
         largest = max(float(above.max(initial=0.0)), 0.0) / max(float(prices.lam.sum()), 1e-300)
-        end = (SETTINGS.negligible if pricing.exact else SETTINGS.inner_share) * tolerance
+        end = (SETTINGS.inner_gap if pricing.exact else SETTINGS.inner_share) * tolerance
         work += weighted.rounds * float(len(vectors)) ** 3
         last = rounds == max_rounds or (gap <= inner and largest <= end) or work > most_work
         near = SETTINGS.inner_share if pricing.exact else 1.0
@@ -108,7 +109,7 @@ def generate(
             if last or bound >= best.phi * (1.0 - tolerance):
                 break
         # The weights of the last round are those of the mechanism.
-        gap = inner if rounds + 1 == max_rounds else max(min(gap, SETTINGS.gap_share * largest), inner)
+        gap = inner if rounds + 1 == max_rounds else max(min(gap, GENERATION.pricing_error * largest), inner)
         vectors = np.vstack(
             [vectors[_kept(weighted, rounds)], found[above > 0.0][: SETTINGS.new_columns * n]]
         )

@@ -17,6 +17,7 @@ from ldpfrontier.cones import ConditionalCone, Cone, Intersection, PolyhedralCon
 from ldpfrontier.numerics.highs import new_lp, solve
 from ldpfrontier.optimal.conditional.association_program import AssociationProgram
 from ldpfrontier.optimal.conditional.cone_program import ConeProgram
+from ldpfrontier.optimal.conditional.settings import SETTINGS as SEARCH
 from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.optimal.estimation.weights import Prices
 from ldpfrontier.optimal.exact.association_cone import AssociationCone
@@ -89,10 +90,10 @@ class PolyhedralProgram:
         """
         rows, n = self.cone.inequalities, self.scale.size
         self._lp.changeColsCost(n, self._places, cost)
-        for _ in range(SETTINGS.polyhedral_programs):
+        for _ in range(SEARCH.cut_rounds):
             v = np.maximum(solve(self._lp)[1], 0.0)
             excess = np.where(self._known, 0.0, rows @ v - SETTINGS.equality * (np.abs(rows) @ v))
-            worst = np.argsort(-excess, kind="stable")[: SETTINGS.polyhedral_cuts * n]
+            worst = np.argsort(-excess, kind="stable")[:n]
             worst = worst[excess[worst] > 0.0]
             if not worst.size:
                 break
@@ -173,7 +174,7 @@ class ProgramColumns:
 
     def __post_init__(self) -> None:
         self._rng = np.random.default_rng(0)
-        self._starts = SETTINGS.first_program_starts * self.p.size
+        self._starts = self.p.size
 
     def random(self) -> FloatArray:
         """Return random extreme columns, shape (m, inputs)."""
@@ -200,7 +201,7 @@ class ProgramColumns:
         ends = []
         for v in np.vstack([starts, random / (random @ self.p)[:, None]]):
             best, end = -math.inf, v
-            for _ in range(SETTINGS.program_steps):
+            for _ in range(SEARCH.max_steps):
                 try:
                     inside, v = self.program.step(2.0 * (v @ prices.W.T) @ prices.W - prices.lam)
                 except RuntimeError:  # HiGHS gives up some programs

@@ -37,14 +37,13 @@ class EstimationSettings:
     row_sums: float = 1e-9
     #: Slack of an inequality, as a share of its size, that counts as none.
     equality: float = 1e-12
-    #: The gap of the interior-point method, as a share of the tolerance.
+    #: Share of the tolerance that each of these may use: the gap of the interior-point method, the excess
+    #: that counts as none where all columns are priced, and the error of columns that are dropped.
     inner_gap: float = 1e-2
     #: The same at the finest: beyond it, rounding takes over.
     finest_gap: float = 1e-10
     #: Share of the way to the boundary that a step may go.
     boundary: float = 0.95
-    #: Error that columns of little weight may cost when they are dropped, as a share of the tolerance.
-    dropped: float = 1e-2
     #: Gap of the weights of squares, whose secants bound the excess.
     majorant_gap: float = 1e-3
     #: Error of a tangent, as a share of the excess that counts as none, above which there is one more.
@@ -64,12 +63,8 @@ class EstimationSettings:
     short_step_centering: float = 0.6
     #: Gap of the first restricted master.
     first_gap: float = 0.2
-    #: That of a later one, as a share of the largest excess found.
-    gap_share: float = 0.1
     #: Excess of the columns found, as a share of the tolerance, up to which a bound is looked for.
     inner_share: float = 0.5
-    #: Excess, as a share of the tolerance, that counts as none where all columns are priced.
-    negligible: float = 1e-2
     #: Columns of a restricted master for each input, beyond which those of less weight go.
     kept_columns: int = 6
     #: The same of the master at least.
@@ -85,8 +80,6 @@ class EstimationSettings:
     most_staircase_work: float = 2e12
     #: New columns of a round, for each input.
     new_columns: int = 8
-    #: Staircase columns that are priced at once.
-    enumerated_block: int = 2**20
     #: Starts of the ascent: columns known, as many with changes, and random ones.
     search_starts: int = 400
     #: The share of their entries that changes.
@@ -101,40 +94,24 @@ class EstimationSettings:
     relaxation_start: float = 0.1
     #: By how much it falls from one to the next.
     relaxation_fall: float = 0.2
-    #: Most steps of each.
-    relaxation_steps: int = 30
     #: Gain of a step, in units of the weight of the barrier, at which the last one is made.
     relaxation_centre: float = 0.1
     #: Semidefinite programs of one bound, each with more pairs of inputs.
     relaxation_rounds: int = 3
     #: New pairs of inputs, for each input.
     relaxation_pairs: int = 4
-    #: Gap of the weights of fewer outputs.
-    fewer_outputs_gap: float = 1e-6
     #: One in so many outputs is left out at a time.
     dropped_part: int = 8
     #: Steps to the distribution of the largest error.
     worst_error_steps: int = 1000
-    #: The gap at which the last one is made.
+    #: The gap at which the last one is made, and that of the weights of fewer outputs.
     worst_error_gap: float = 1e-7
-    #: Columns from which a search over a cone of cuts starts.
-    joint_starts: int = 40
     #: Columns from which ascents by linear programs start at most.
     program_starts: int = 300
-    #: The same in the first round, for each input.
-    first_program_starts: int = 1
     #: Excess, as a share of the sum of prices, below which there are twice as many starts in the next round.
     more_starts: float = 0.3
-    #: Programs of a step over a polyhedral cone, each with more of its inequalities.
-    polyhedral_programs: int = 6
-    #: How many inequalities are added at once, for each input.
-    polyhedral_cuts: int = 1
     #: Level of closed forms that are mixed into a polyhedral cone, nats.
     usual_level: float = 1.0
-    #: Outputs of a closed form that a search by linear programs starts from, for each input.
-    start_outputs: int = 12
-    #: Their most steps.
-    program_steps: int = 4
     #: Random extreme columns to start from, for each input.
     random_costs: int = 6
     #: The finest gap over a cone that is not polyhedral, where all gaps cost more rays.

@@ -218,7 +218,7 @@ def _over_listed_rays(
     gap = max(SETTINGS.inner_gap * tolerance, SETTINGS.finest_gap)
     found = best_weights(problem, vectors, problem.frame(vectors), gap, max_rounds)
     excess = float(found.prices.excess(vectors).max())
-    channel = cone.mix_inside(found.channel(SETTINGS.dropped * tolerance))
+    channel = cone.mix_inside(found.channel(SETTINGS.inner_gap * tolerance))
     proving = found.prices.raised(excess, problem.p)
     return BoundedChannel(channel, problem.bound(found.prices, excess), found.rounds, prices=proving)
 
@@ -258,7 +258,7 @@ def _large_alphabet(problem: Problem, ratio: float, tolerance: float, max_rounds
         found = generate(problem, vectors, pricing, tolerance, *limits)
     if time_is_up():  # weights need not be those of a channel yet
         return BoundedChannel(forms[best], bound, 0, best)
-    forms[GENERATED] = found.weighted.channel(SETTINGS.dropped * tolerance)
+    forms[GENERATED] = found.weighted.channel(SETTINGS.inner_gap * tolerance)
     errors[GENERATED] = estimation_error(forms[GENERATED], p, problem.rows)
     # A closed form with as little error has simpler columns.
     if errors[GENERATED] * (1.0 + BROKEN) < errors[best]:
@@ -309,7 +309,7 @@ def _over_curved_cone(problem: Problem, cone: Cone, tolerance: float, max_rounds
         known = np.vstack([start, weighted.vectors[used]])
         bound = max(bound, outer_bound(problem, cone, known, weighted.phi, tolerance))
     return BoundedChannel(
-        weighted.channel(SETTINGS.dropped * SETTINGS.outer_share * tolerance), bound, found.rounds
+        weighted.channel(SETTINGS.inner_gap * SETTINGS.outer_share * tolerance), bound, found.rounds
     )
 
 
@@ -327,7 +327,7 @@ def _large_table(problem: Problem, cone: Cone, tolerance: float, max_rounds: int
     start = np.vstack([_known_columns(problem, cone, known.level), pricing.random()])
     found = generate(problem, start, pricing, tolerance, max_rounds)
     check_time()  # weights need not be those of a channel yet
-    channel = found.weighted.channel(SETTINGS.dropped * tolerance)
+    channel = found.weighted.channel(SETTINGS.inner_gap * tolerance)
     if isinstance(cone, PolyhedralCone):
         without = estimation_error(Channel(np.eye(problem.p.size)), problem.p, problem.rows)
         return BoundedChannel(cone.mix_inside(channel), without * (1.0 - BROKEN), found.rounds)
@@ -342,7 +342,7 @@ def _known_columns(problem: Problem, cone: Cone, level: float) -> FloatArray:
     Those of a cone for which no level is known are mixed with the one that tells nothing.
     """
     n, p = problem.p.size, problem.p
-    most = max(SETTINGS.start_outputs * n, SETTINGS.least_kept)
+    most = max(2 * SETTINGS.kept_columns * n, SETTINGS.least_kept)
     forms = [form for form in closed_forms(n, level).values() if form.n_outputs <= most]
     forms.append(randomized_response(n, level))
     secret = secret_randomized_response(*cone.shape, level)

@@ -25,6 +25,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from ldpfrontier.numerics.deadline import check_time, time_is_up
 from ldpfrontier.numerics.rounding import gamma
+from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.estimation.error import orthonormal_span
 from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.optimal.estimation.weights import Prices, Problem
@@ -166,7 +167,7 @@ class _Program:
         last = SETTINGS.relaxation_gap * size / len(z)
         tau = SETTINGS.relaxation_start * size / len(z)
         while not time_is_up():
-            for _ in range(SETTINGS.relaxation_steps):
+            for _ in range(GENERATION.max_interior_steps):
                 check_time()
                 moved = self._moved(z, tau)
                 if moved is None:

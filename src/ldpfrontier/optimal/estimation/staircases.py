@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldpfrontier.numerics.rounding import gamma
+from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.optimal.estimation.weights import Prices
 from ldpfrontier.types import FloatArray
@@ -80,7 +81,7 @@ class Staircases:
         z_b, lam_b = t * (b @ p[left:]), t * (b @ lam[left:])
         cross = 2.0 * (b @ G[left:, :left])
         most, best = -np.inf, list[tuple[float, int, int]]()
-        step = max(SETTINGS.enumerated_block // len(b), 1)
+        step = max(NUMERICS.piece // len(b), 1)
         for first in range(0, len(a), step):
             part = a[first : first + step]
             z = 1.0 + (t * (part @ p[:left]))[:, None] + z_b

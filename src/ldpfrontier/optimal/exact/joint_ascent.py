@@ -160,7 +160,7 @@ def ascended_mechanism(oracle: Oracle, start: Channel) -> Channel:
             pass
         family = ascent.family
         family.found = Columns.join([family.found, ascent.utility.columns(ascent.support)])
-        generate_by_search(family, SETTINGS.joint_tolerance, SETTINGS.joint_rounds)
+        generate_by_search(family, SETTINGS.joint_tolerance, GENERATION.usual_rounds)
         mechanisms.append(best_channel(family.found))
     except RuntimeError:  # HiGHS gives up some programs
         pass

@@ -56,8 +56,6 @@ class ExactSettings:
     max_cuts: int = 5_000
     #: Cuts at work in a linear program before unused ones are left out.
     working_cuts: int = 192
-    #: Rounds of column generation, once by search and once with branch and bound.
-    joint_rounds: int = 40
     #: Share of the resolution that a column may lose when it is pulled into the cone.
     pull_loss: float = 0.05
     #: Steps of a search along gradients, and programs of one step of a joint ascent.

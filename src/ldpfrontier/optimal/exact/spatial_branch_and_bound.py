@@ -275,7 +275,7 @@ def joint_optimum(
     envelope: Conditionals = "exact",
     pairs: Pairs = "distinct",
     tolerance: float = 1e-4,
-    max_rounds: int = SETTINGS.joint_rounds,
+    max_rounds: int = GENERATION.usual_rounds,
     max_nodes: int = 20_000,
     start: Channel | None = None,
     conditional_epsilon: float = math.inf,

@@ -23,6 +23,7 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.cones import Cone, PolyhedralCone, check_cone
 from ldpfrontier.numerics.arguments import as_count, as_number
 from ldpfrontier.numerics.deadline import TimeIsUp
+from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.column_generation.smoothed import generate
 from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import JointColumns, solve_jointly
@@ -147,7 +148,7 @@ def optimal_mechanism(
     with recorded_failure(
         "the mechanism that tells nothing, below the utility of the input itself", RuntimeError
     ):
-        found = solve_jointly(columns, max(tolerance, EXACT.joint_tolerance), EXACT.joint_rounds)
+        found = solve_jointly(columns, max(tolerance, EXACT.joint_tolerance), GENERATION.usual_rounds)
         return replace(found, method=method)
     most = utility(Channel(np.eye(inputs)))
     return certified(

@@ -34,6 +34,7 @@ from ldpfrontier.numerics.deadline import time_is_up
 from ldpfrontier.numerics.highs import add_rows, new_lp, solve
 from ldpfrontier.numerics.rounding import EXCESS, gamma, normalization, storage
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
+from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.ldp.chord_pricing import (
     VALUE_SIZE,
     ChordPricing,
@@ -140,7 +141,7 @@ def optimal_divergence(utility: FDivergence, epsilon: float, *, tolerance: float
     epsilon : float
         In nats, > 0.
     tolerance, max_rounds
-        As of `optimal_ldp`; at most `price_rounds` rounds.
+        As of `optimal_ldp`; at most 40 rounds.
     """
     merged, groups = merge_equal_ratios(utility)
     if len(merged.prior) == 1:
@@ -152,7 +153,9 @@ def optimal_divergence(utility: FDivergence, epsilon: float, *, tolerance: float
     noise = 0.0 if utility.f is None else ROUNDING
     partition = best_partition(merged, epsilon)
     channel = block_response(partition.labels[groups], partition.blocks, epsilon)
-    rounds, bound, _ = certify(merged, partition, epsilon, tolerance, min(max_rounds, SETTINGS.price_rounds))
+    rounds, bound, _ = certify(
+        merged, partition, epsilon, tolerance, min(max_rounds, GENERATION.usual_rounds)
+    )
     bound = min(bound * (1.0 + _value_error(utility, epsilon)), _divergence_above(utility))
     if math.isinf(bound):  # the time was up: a mean of f is at most its largest value
         ends = np.array(log_ratio_range(utility, epsilon))

@@ -129,7 +129,7 @@ def pack(masses: FloatArray, bins: int, copies: int, deviation: float) -> NDArra
         inside[x, least] = True
         load[least] += masses[x]
     random = np.random.default_rng(0)
-    for i in range(SETTINGS.exchange_passes if bins > 1 else 0):
+    for i in range(GENERATION.usual_rounds if bins > 1 else 0):
         if load.std() <= deviation * load.mean() or time_is_up():
             break
         # The heaviest with the lightest, and in every other pass any with any.

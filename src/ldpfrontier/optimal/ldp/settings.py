@@ -50,8 +50,6 @@ class LdpSettings:
     # inputs, and of f-divergences on 10, 40 and 150, stay the same at epsilon from 0.5 to 6.
     #: Rounds of column generation, times k^2, which keeps the time to seconds. Insensitive.
     generation_work: int = 500_000
-    #: Passes over pairs of bins, if their weights do not agree before. Insensitive.
-    exchange_passes: int = 30
     #: Sets kept in all steps of a branch and bound together, by effort. Half the widths leave a gap of 2e-9
     #: in place of 1e-9 on these priors.
     pricing_widths: tuple[int, int] = (20_000, 320_000)
@@ -60,8 +58,6 @@ class LdpSettings:
     price_knots: int = 96
     #: Fewest and most knots within a block.
     knots_per_block: tuple[int, int] = (4, 16)
-    #: Linear programs for prices.
-    price_rounds: int = 40
     #: Step from the best prices towards the new ones.
     price_step: float = 0.7
     #: Intervals of log ratios that a pricing starts with.

@@ -54,7 +54,8 @@ class ProductsSettings:
     #: The same with more sensitive values.
     coarse_deltas: tuple[float, ...] = (0.25, 0.5, 1.0)
     #: Best vertices of a body that are polished in a round; half of them with one letter moved, too, when
-    #: other deltas are looked at.
+    #: other deltas are looked at. A certificate polishes half as many at a new knot, twice as many at t = 0
+    #: whenever duals are new, and keeps half as many violations of a block at a time.
     polished: int = 12
     #: Rounds after which other deltas are looked at.
     scout_period: int = 3

@@ -59,14 +59,14 @@ class BudgetMultiplierFamily:
     def __init__(self, ball: RenyiBall, epsilon: float, most: int = SETTINGS.multipliers) -> None:
         self.ball, self.epsilon, self.resolution = ball, epsilon, 0.0
         letters = int((ball.centre > 0).sum(axis=1).max())
-        # Of many letters all pairs only: there distinct pairs add little and take long.
+        # Of many letters all pairs only, and one multiplier less: there these add little and take long.
         long = len(ball.centre) * 2**letters > LIMITS.max_kept_vertices
         largest = (
             SETTINGS.max_multiplier * min(SETTINGS.flat_epsilon / epsilon, 1.0) ** SETTINGS.falling_power
         )
         self._families = [
             BallFamily(ball, epsilon, distinct=not long, budget_multiplier=largest * 0.5**n)
-            for n in range(min(most, SETTINGS.multipliers_long) if long else most)
+            for n in range(max(most - 1, 1) if long else most)
         ]
 
     @property

@@ -58,10 +58,8 @@ class ProjectionsSettings:
     flat_epsilon: float = 2.0
     #: The power of epsilon with which it falls beyond.
     falling_power: float = 0.75
-    #: How many there are, each half of the one before.
+    #: How many there are, each half of the one before; one less with long lists of vertices.
     multipliers: int = 3
-    #: How many there are with long lists of vertices.
-    multipliers_long: int = 2
 
 
 SETTINGS = ProjectionsSettings()
