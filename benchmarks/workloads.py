@@ -87,6 +87,7 @@ def main() -> None:
     parser.add_argument("--python", type=Path, default=Path(sys.executable))
     parser.add_argument("--letters", type=int, nargs="+", default=[6, 8, 12, 16, 32, 64])
     parser.add_argument("--epsilon", type=float, nargs="+", default=[0.5, 1.0, 2.0])
+    parser.add_argument("--workloads", nargs="+", help="their names; all by default")
     parser.add_argument("--seeds", type=int, default=3)
     given = parser.parse_args()
     print(
@@ -95,7 +96,7 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|---|---|")
     for n in given.letters:
         for name, W in workloads(n).items():
-            for epsilon in given.epsilon:
+            for epsilon in given.epsilon if name in (given.workloads or [name]) else ():
                 before = time.perf_counter()
                 best = optimal_estimation(np.full(n, 1 / n), local_cone(n, epsilon), W)
                 seconds = time.perf_counter() - before

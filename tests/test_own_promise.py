@@ -38,7 +38,7 @@ def page(tmp_path_factory):
 
 def test_every_file_runs_and_the_figure_is_drawn(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert set(FILES) == {"notions", "compare", "draw", "both", "chi_squared", "my_promise"}
+    assert set(FILES) == {"notions", "compare", "draw", "both", "chi_squared", "triangular", "my_promise"}
     for name in FILES:
         page(name)
     assert (tmp_path / "own_promises.png").stat().st_size > 10_000
@@ -52,7 +52,7 @@ def test_every_file_runs_and_the_figure_is_drawn(page, tmp_path, monkeypatch):
 
 
 def test_the_sentence_is_the_one_of_the_library():
-    (sentence,) = [text.strip() for text in BLOCKS if text.startswith("Row 0")]
+    (sentence,) = [" ".join(text.split()) for text in BLOCKS if text.startswith("Row 0")]
     with pytest.raises(ValueError, match=re.escape(sentence)):
         PolyhedralCone([[1.0, -0.5]])
 

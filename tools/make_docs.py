@@ -125,9 +125,7 @@ def _signature(name: str, value: object) -> str:
     returned = signature.return_annotation
     arrow = "" if inspect.isclass(value) or returned is signature.empty else f" -> {returned}"
     one = f"{name}({', '.join(parameters)}){arrow}"
-    return (
-        one if len(one) <= 100 else "\n".join([f"{name}(", *(f"    {p}," for p in parameters), f"){arrow}"])
-    )
+    return one if len(one) <= 80 else "\n".join([f"{name}(", *(f"    {p}," for p in parameters), f"){arrow}"])
 
 
 if __name__ == "__main__":

@@ -46,7 +46,6 @@ GROUPS = {
     ],
     "The reproduction": [
         "docs/artifact",
-        "docs/artifact-appendix",
         "docs/workflow",
         "config/README",
         "docs/extending",
@@ -76,6 +75,7 @@ default_role = "py:obj"
 autodoc_default_options = {"members": True}
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
+autodoc_type_aliases = {"ArrayLike": "ArrayLike"}
 toc_object_entries = False
 python_maximum_signature_line_length = 90
 napoleon_google_docstring = False
@@ -92,12 +92,20 @@ html_copy_source = False
 LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!https?:|#|mailto:)([^)\s#]+)(#[^)\s]*)?\)")
 
 #: What the theme leaves to be said for those who do not see the page or use no mouse: the level of a heading,
-#: and that blocks which are scrolled can be reached with the keyboard.
+#: the names of the side bars, that blocks which are scrolled can be reached with the keyboard, and that
+#: a cell without words is no heading. Nothing that is found is in what takes its place.
 ACCESSIBLE = {
-    'role="heading"': 'role="heading" aria-level="2"',
+    'role="heading">': 'role="heading" aria-level="2">',
+    '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="Pages">',
+    '<aside class="toc-drawer': '<aside aria-label="On this page" class="toc-drawer',
     "<pre>": '<pre tabindex="0">',
     '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
+    '<th class="head"><p></p></th>': "<td></td>",
+    '\n<div id="search-results">': '\n<h1>Search</h1><div id="search-results">',
 }
+
+#: The parameters of a signature on lines of their own, which are a list of definitions without terms.
+PARAMETERS = re.compile(r"<dl>\n((?:<dd>.*</dd>\n)+)</dl>")
 
 DIAGRAM = re.compile(r"^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NODE = r"(\w+)(?:[\[(]+(.+?)[\])]+)?"
@@ -107,8 +115,7 @@ ARROW = re.compile(rf"{NODE} -->(?:\|(.+?)\|)? {NODE}")
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect what follows with Sphinx."""
     app.connect("source-read", read)
-    # After the theme, which makes the side bar.
-    app.connect("html-page-context", make_accessible, priority=900)
+    app.connect("build-finished", make_accessible)
     inline, block = (formula, None), (displayed, None)
     app.add_html_math_renderer("mathml", inline_renderers=inline, block_renderers=block)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
@@ -127,12 +134,19 @@ def read(app: Sphinx, page: str, source: list[str]) -> None:
     source[0] = reference(text) if page == "docs/api" else text
 
 
-def make_accessible(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Say in the text and in the side bar of a page what the theme leaves out."""
-    for name in ("body", "furo_navigation_tree"):
+def make_accessible(app: Sphinx, exception: Exception | None) -> None:
+    """Say in the pages that were written what the theme leaves out."""
+    for path in Path(app.outdir).rglob("*.html") if exception is None else ():
+        text = path.read_text(encoding="utf-8")
         for found, wanted in ACCESSIBLE.items():
-            if name in context:
-                context[name] = context[name].replace(found, wanted)
+            text = text.replace(found, wanted)
+        path.write_text(PARAMETERS.sub(in_lines, text), encoding="utf-8", newline="\n")
+
+
+def in_lines(parameters: re.Match[str]) -> str:
+    """Return the parameters of a signature as lines that are no list."""
+    lines = parameters[1].replace("<dd>", '<span class="parameter">').replace("</dd>", "</span>")
+    return f"<span>\n{lines}</span>"
 
 
 def link(folder: Path, words: str, target: str, fragment: str | None) -> str:

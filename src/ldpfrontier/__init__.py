@@ -52,12 +52,20 @@ if TYPE_CHECKING:
     from ldpfrontier.optimal.estimation.fewer_outputs import with_fewer_outputs
     from ldpfrontier.optimal.estimation.solve import optimal_estimation
     from ldpfrontier.optimal.estimation.worst_error import worst_estimation_error
+    from ldpfrontier.optimal.exact.association_cone import association_cone
     from ldpfrontier.optimal.exact.separation import robust_cone
+    from ldpfrontier.optimal.general.double_description import extreme_rays
     from ldpfrontier.optimal.general.solve import optimal_mechanism
     from ldpfrontier.optimal.improved_reporting import improved_reporting
     from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
     from ldpfrontier.optimal.ldp.solve import optimal_ldp
+    from ldpfrontier.optimal.ldp.thresholds import (
+        binary_domination_threshold,
+        binary_threshold,
+        randomized_response_threshold,
+    )
     from ldpfrontier.optimal.robust import optimal_robust
+    from ldpfrontier.optimal.robust_bound import robust_bound
     from ldpfrontier.optimal.unconditional import optimal_unconditional
     from ldpfrontier.optimum import Optimum
     from ldpfrontier.practice.auditing import Audit, audit_channel, count_pairs
@@ -100,9 +108,12 @@ __all__ = [
     "RenyiBall",
     "SourceSet",
     "association_certificate",
+    "association_cone",
     "association_epsilon",
     "audit_channel",
+    "binary_domination_threshold",
     "binary_mechanism",
+    "binary_threshold",
     "block_design_response",
     "budget_split",
     "calibrated",
@@ -117,6 +128,7 @@ __all__ = [
     "estimate_rates",
     "estimation_certificate",
     "estimation_error",
+    "extreme_rays",
     "geometric_mechanism",
     "hadamard_response",
     "hamming_leakage",
@@ -144,10 +156,12 @@ __all__ = [
     "projective_geometry_response",
     "quaternary_mechanism",
     "randomized_response",
+    "randomized_response_threshold",
     "rate_target",
     "read_channel",
     "read_count_table",
     "rldp_epsilon",
+    "robust_bound",
     "robust_certificate",
     "robust_cone",
     "secret_randomized_response",
@@ -239,6 +253,12 @@ _HOMES = {
     "secret_randomized_response": "mechanisms",
     "subset_selection": "mechanisms",
     "unconditional_epsilon": "privacy",
+    "association_cone": "optimal.exact.association_cone",
+    "binary_domination_threshold": "optimal.ldp.thresholds",
+    "binary_threshold": "optimal.ldp.thresholds",
+    "extreme_rays": "optimal.general.double_description",
+    "randomized_response_threshold": "optimal.ldp.thresholds",
+    "robust_bound": "optimal.robust_bound",
 }
 
 

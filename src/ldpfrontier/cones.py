@@ -150,7 +150,8 @@ class PolyhedralCone(BaseCone):
 
     >>> import numpy as np
     >>> from ldpfrontier import PolyhedralCone
-    >>> rows = [np.eye(3)[x] - np.e * np.eye(3)[y] for x in range(3) for y in range(3) if x != y]
+    >>> pairs, unit = [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)], np.eye(3)
+    >>> rows = [unit[x] - np.e * unit[y] for x, y in pairs]
     >>> PolyhedralCone(rows).shape
     (1, 3)
     """

@@ -90,10 +90,13 @@ def with_stored_level(
     epsilon: float,
     tolerance: float,
     is_private: Callable[[Channel], bool],
+    *,
+    keeps_value: bool = False,
 ) -> Optimum:
     """Return an optimum, with a channel that has the level as stored if that is below `STORED_EPSILON`.
 
-    Its value is then the utility of the channel as stored, less the error that rounding can have added.
+    Its value is then the utility of the channel as stored, less the error that rounding can have added, or
+    that of the channel before it was stored.
 
     Parameters
     ----------
@@ -103,12 +106,16 @@ def with_stored_level(
         With which it was found.
     is_private : callable
         Whether a channel surely has the level.
+    keeps_value : bool
+        Whether the value stays, as one that was found without the digits that a stored channel lacks.
     """
     if epsilon >= STORED_EPSILON:
         return optimum
     channel = mixed_until_private(
         optimum.channel, constant_rows(optimum.channel, utility.prior), epsilon, is_private
     )
+    if keeps_value:
+        return replace(optimum, channel=channel)
     rounding = _OPERATIONS * sum(channel.matrix.shape) * UNIT_ROUNDOFF
     value = utility(channel) * max(1.0 - rounding / epsilon, 0.0)
     found = certified(

@@ -298,7 +298,10 @@ class FDivergence(SublinearUtility):
             check_callable(self.f, "f")
             _check_convex(self.f)
         elif not isinstance(self.kind, str) or self.kind not in _PERSPECTIVES:
-            raise ValueError(f"kind is {self.kind!r}; allowed are {', '.join(_PERSPECTIVES)}.")
+            raise ValueError(
+                f"kind is {self.kind!r}; allowed are {', '.join(_PERSPECTIVES)}, and f= for any other"
+                " generator."
+            )
 
     @property
     def unit(self) -> Unit:

@@ -31,8 +31,8 @@ from typing import Any, NamedTuple
 
 FORMAT, VERSION = "ldp-frontier certificate", "1"
 SOMETHING = "privacy for all who know something about U"
-SQUARES = "mean square error"
-ABOUT_ESTIMATES = ("estimation error", "ldp estimation bound", "cone estimation bound")
+MEAN_SQUARE_ERROR = "mean square error"
+ESTIMATION_CLAIMS = ("estimation error", "ldp estimation bound", "cone estimation bound")
 #: Limits: bytes of a file, characters of a number, inputs times outputs or leaves of a tree, pairs of rays.
 MAX_BYTES, MAX_DIGITS, MAX_TERMS, MAX_PAIRS = 1 << 26, 400, 20_000_000, 400_000_000
 ZERO, ONE, TWO = Decimal(0), Decimal(1), Decimal(2)
@@ -233,16 +233,17 @@ def read_document(content: Any) -> tuple[Document, list[Any]]:
         raise Malformed("the note is no text")
     kind = utility.get("kind") if isinstance(utility, dict) else None
     table, p0, p1, target = list[Numbers](), list[int](), list[int](), list[Numbers]()
-    if kind in ("mutual information", SQUARES):
+    if kind in ("mutual information", MEAN_SQUARE_ERROR):
         form = "table" if "table" in utility else "prior"
-        weights, *wanted = fields(utility, "kind", form, *["target"] * (kind == SQUARES))[1:]
+        weights, *wanted = fields(utility, "kind", form, *["target"] * (kind == MEAN_SQUARE_ERROR))[1:]
         table = rows(weights) if form == "table" else [[w] for w in numbers(weights, ZERO)]
         target = rows(wanted[0], least=None) if wanted else target
     elif kind in ("kl", "tv", "chi2", "hellinger"):
         q0, q1 = whole(rows(fields(utility, "kind", "p0", "p1")[1:]))
         p0, p1 = [w * sum(q1) for w in q0], [w * sum(q0) for w in q1]
     else:
-        raise Malformed(f"the utility is none of mutual information, kl, tv, chi2, hellinger, {SQUARES}")
+        known = f"mutual information, kl, tv, chi2, hellinger, {MEAN_SQUARE_ERROR}"
+        raise Malformed(f"the utility is none of {known}")
     if not any(p0) and not any(map(any, table)):
         raise Malformed("the weights sum to 0")
     if target and len(target[0]) != len(table) * len(table[0]):
@@ -838,7 +839,7 @@ RULES: dict[str, Callable[[Document, Any], str]] = {
     "privacy over F": privacy_over_f,
     "inequalities": inequalities,
     "utility": utility,
-    **dict.fromkeys(ABOUT_ESTIMATES, estimation_bound),
+    **dict.fromkeys(ESTIMATION_CLAIMS, estimation_bound),
     "estimation error": estimation_error,
     **dict.fromkeys(("ldp bound", "nonrobust bound", "unconditional bound"), prices_bound),
     "polyopt bound": polyopt_bound,
@@ -856,7 +857,7 @@ def check(content: Any) -> list[str]:
             if unknown := [kind for kind in kinds if kind not in RULES]:
                 raise Malformed(f"a claim is of the kind {unknown[0][:40]!a}, which is unknown")
             valued = [kind for kind in kinds if kind.endswith(("utility", "bound", "error"))]
-            if wrong := [kind for kind in valued if (kind in ABOUT_ESTIMATES) != bool(document.target)]:
+            if wrong := [kind for kind in valued if (kind in ESTIMATION_CLAIMS) != bool(document.target)]:
                 raise Malformed(f"a claim of the kind {wrong[0]!r} cannot be about {document.utility}")
             return [RULES[kind](document, claim) for kind, claim in zip(kinds, claims, strict=True)]
         except (ArithmeticError, TypeError, ValueError, LookupError) as error:

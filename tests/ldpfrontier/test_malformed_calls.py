@@ -153,6 +153,12 @@ def good(tmp_path_factory):
         "unconditional_cone": {"shape": (2, 3), "epsilon": 1.0},
         "polyopt_cone": {"lower": ball.lower_bounds, "epsilon": 1.0, "pairs": "distinct"},
         "robust_cone": {"ball": ball, "epsilon": 1.0, "envelope": "simplex", "pairs": "all"},
+        "association_cone": {"odds": l.OddsRatios.known(ball.centre), "epsilon": 1.0},
+        "extreme_rays": {"inequalities": [[1.0, -2.0, 0.0]], "max_rays": 9},
+        "binary_threshold": {"utility": l.FDivergence(*PAIR)},
+        "binary_domination_threshold": {"pair": l.FDivergence(*PAIR)},
+        "randomized_response_threshold": {"utility": utility},
+        "robust_bound": {"ball": ball, "epsilon": 1.0, "conditional_epsilon": 0.5, "max_nodes": 1},
         "optimal_mechanism": {
             "utility": utility,
             "cone": l.local_cone(3, 1.0),

@@ -12,9 +12,8 @@ import pytest
 
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.column_generation.smoothed import generate
-from ldpfrontier.optimal.exact.separation import Pairs
 from ldpfrontier.optimum import Optimum
-from ldpfrontier.types import FloatArray, Intractable
+from ldpfrontier.types import FloatArray, Intractable, Pairs
 from ldpfrontier.utility import Columns, MutualInformation
 
 #: Largest a1 a2 for which the double description finishes in seconds to minutes.

@@ -5,6 +5,7 @@ Extremes over Renyi balls, by bisection; utilities and optima under local privac
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from itertools import product as combinations
 
 import numpy as np
 from mpmath import exp, expm1, fsum, log, mp, mpf
@@ -30,6 +31,14 @@ def vertex_rows(product: BlockProduct, duals: FloatArray) -> list[list[tuple[mpf
             rows.append((fsum(p * xlogx(x) - c * x for x, p, c in cells), fsum(p * x for x, p, _ in cells)))
         found.append(rows)
     return found
+
+
+def largest_reduced_cost(product: BlockProduct, duals: FloatArray) -> mpf:
+    """The largest reduced cost per unit of Z over all columns of a product, by listing their vertices."""
+    return max(
+        fsum(f for f, _ in chosen) / (Z := fsum(z for _, z in chosen)) - log(Z)
+        for chosen in combinations(*vertex_rows(product, duals))
+    )
 
 
 def normalized(p: Sequence[float]) -> list[mpf]:

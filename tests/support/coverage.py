@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ldpfrontier import CountTable, PrivateChannel
-from ldpfrontier.practice.estimation import Fit, inversion, quantities, table_prior
+from ldpfrontier.practice.estimation import FittedReports, inversion, quantities, table_prior
 from ldpfrontier.practice.intervals import limit_weights, mean_limits
 from ldpfrontier.practice.rates import rates_of
 
@@ -59,7 +59,7 @@ def rate_coverage(private: PrivateChannel, n, repetitions, *, truth=None, seed=1
     covered = {kind: np.zeros(true.size) for kind, true in kinds.items()}
     drawn = np.random.default_rng(seed).multinomial(n, truth.ravel() @ private.channel.matrix, repetitions)
     for counts in drawn:
-        fit = Fit(private, counts)
+        fit = FittedReports(private, counts)
         frequencies = fit.distribution(0.95, simultaneous=False).frequencies
         found = rates_of(fit, base, 0.95, simultaneous=False)
         rows = {"cell": frequencies[: a1 * a2], "marginal": frequencies[a1 * a2 :]}

@@ -28,7 +28,11 @@ def run(tmp_path, python):
 
     def run(target, *more, ok=True):
         (command,) = [
-            line for kind, text in BLOCKS if kind == "sh" for line in text.splitlines() if target in line
+            line
+            for kind, text in BLOCKS
+            if kind == "sh"
+            for line in text.replace("\\\n", " ").splitlines()
+            if target in line
         ]
         program, *arguments = shlex.split(command, comments=True)
         assert program == "snakemake"
@@ -58,7 +62,7 @@ def test_a_mechanism(run, tmp_path):
     assert "lopuhaa2024_bounds" not in planned
     configuration = tmp_path / "my.yaml"
     configuration.write_text(configuration.read_text().replace("my_module:mechanism", "my_module:leaky"))
-    (sentence,) = [text.strip() for kind, text in BLOCKS if "has the privacy level" in text]
+    (sentence,) = [" ".join(text.split()) for kind, text in BLOCKS if "has the privacy level" in text]
     assert sentence in run("fig2.png", ok=False)
 
 

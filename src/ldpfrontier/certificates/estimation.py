@@ -66,7 +66,8 @@ def estimation_certificate(
             f"The optimum has {optimum.channel.n_inputs} inputs and the prior {problem.p.size} entries; they"
             " must agree."
         )
-    kind = {"kind": verify.SQUARES, "target": [[text(x) for x in row] for row in problem.rows * size]}
+    target = [[text(x) for x in row] for row in problem.rows * size]
+    kind = {"kind": verify.MEAN_SQUARE_ERROR, "target": target}
     about: Document = kind | _weights(weights, cone)
     local, matrix = local_ratio(cone), optimum.channel.matrix
     levels: Callable[[Rows], list[Claim]]

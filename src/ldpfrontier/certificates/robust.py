@@ -29,12 +29,11 @@ from ldpfrontier.certificates.polyopt.claim import polyopt_proof
 from ldpfrontier.certificates.privacy import uncertainty_claim
 from ldpfrontier.certificates.unconditional import unconditional_proof
 from ldpfrontier.numerics.arguments import as_distribution, as_instance
-from ldpfrontier.optimal.exact.separation import Pairs
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.polyopt.solve import check_class
 from ldpfrontier.optimal.robust import Envelope
 from ldpfrontier.optimum import MAX_EPSILON, Optimum, checked_epsilon
-from ldpfrontier.types import FloatArray
+from ldpfrontier.types import FloatArray, Pairs
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
 

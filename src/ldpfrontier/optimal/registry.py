@@ -82,6 +82,8 @@ class Call:
         Whether the extreme rays of a cone are listed.
     local : bool
         Whether a cone is that of local differential privacy.
+    cuts_alone : bool
+        Whether a cone has no inequalities to begin with.
     in_range : bool
         Whether radius, order and privacy level are in the ranges of programs over F.
     """
@@ -96,7 +98,13 @@ class Call:
     outputs: int | None = None
     listed: bool = False
     local: bool = False
+    cuts_alone: bool = False
     in_range: bool = True
+
+
+def _every(call: Call) -> bool:
+    """Serve all calls that no entry above serves."""
+    return True
 
 
 @dataclass(frozen=True)
@@ -122,16 +130,11 @@ class Regime:
     size: str
     engine: str
     module: str
-    serves: Callable[[Call], bool]
+    serves: Callable[[Call], bool] = _every
 
     def method(self, mechanisms: str = "") -> Method:
         """Return what an optimum says of this entry, for a class of mechanisms."""
         return Method(mechanisms, self.engine, self.size)
-
-
-def _every(call: Call) -> bool:
-    """Serve all calls that no entry above serves."""
-    return True
 
 
 _TABLES = (
@@ -147,7 +150,6 @@ REGIMES = (
         "level 0, or a single input",
         "closed form, a single output",
         "optimum",
-        _every,
     ),
     Regime(
         "no difference",
@@ -155,7 +157,6 @@ REGIMES = (
         "odds ratios at level 0",
         "closed form, one output for useful values that odds ratios tell apart",
         "optimal/association",
-        _every,
     ),
     Regime(
         "no secret",
@@ -163,7 +164,6 @@ REGIMES = (
         "a single sensitive value, where nothing is compared",
         "closed form, the identity",
         "optimal/robust",
-        _every,
     ),
     Regime(
         "LDP",
@@ -211,7 +211,6 @@ REGIMES = (
         "larger tables",
         "PolyOpt over distinct pairs with lower bounds of 0",
         "optimal/polyopt/solve",
-        _every,
     ),
     Regime(
         "simplex, all pairs",
@@ -235,7 +234,6 @@ REGIMES = (
         f"up to {LIMITS.max_master_cells} cells and {LIMITS.max_exact_vertices:,} block vertices",
         "decomposition, and column generation with exact pricing",
         "optimal/column_generation/smoothed",
-        _every,
     ),
     Regime(
         "simplex, distinct pairs",
@@ -267,7 +265,6 @@ REGIMES = (
         "larger tables",
         "proximal column generation and a search of all deltas, in turns",
         "optimal/polyopt/solve",
-        _every,
     ),
     Regime(
         "projections",
@@ -283,7 +280,6 @@ REGIMES = (
         f"larger tables; {_TABLES}",
         "decomposition of products of convex bodies, column generation, and branch and bound over blocks",
         "optimal/projections/solve",
-        _every,
     ),
     Regime(
         "F itself",
@@ -307,7 +303,6 @@ REGIMES = (
         f"larger tables; {_TABLES}",
         "projections, and a shared budget",
         "optimal/projections/budget_multiplier",
-        _every,
     ),
     Regime(
         "conditional level",
@@ -339,7 +334,13 @@ REGIMES = (
         "larger tables",
         "search for columns by linear programs over the cone",
         "optimal/conditional/search",
-        _every,
+    ),
+    Regime(
+        "given U",
+        "label",
+        "every table",
+        "U as it is, and the optimum of LDP for S given each U",
+        "optimal/label",
     ),
     Regime(
         "odds ratios",
@@ -363,7 +364,6 @@ REGIMES = (
         "larger tables",
         "the optimum under every distribution, with the bound of odds ratios",
         "optimal/unconditional",
-        _every,
     ),
     Regime(
         "any cone",
@@ -379,7 +379,6 @@ REGIMES = (
         f"up to {LIMITS.max_joint_cells} inputs",
         "joint columns by spatial branch and bound",
         "optimal/exact/spatial_branch_and_bound",
-        _every,
     ),
     Regime(
         "estimates",
@@ -400,6 +399,14 @@ REGIMES = (
     ),
     Regime(
         "estimates",
+        "branches",
+        f"cones known by cuts alone, such as that of F, up to {LIMITS.max_joint_cells} inputs",
+        "column generation by search, and by spatial branch and bound over squares of linear forms",
+        "optimal/estimation/branch_and_bound",
+        lambda call: call.cuts_alone and call.inputs <= LIMITS.max_joint_cells,
+    ),
+    Regime(
+        "estimates",
         "cuts",
         f"other cones, up to {LIMITS.max_joint_cells} inputs",
         "column generation by search, with the extreme rays of larger cones for a bound",
@@ -412,7 +419,6 @@ REGIMES = (
         "F with a conditional level, acquaintances, or polyhedral, more inputs",
         "column generation by linear programs, with a bound by LDP given the useful value, or no privacy",
         "optimal/estimation/program_columns",
-        _every,
     ),
     Regime(
         "any robust",
@@ -420,7 +426,6 @@ REGIMES = (
         "where no program was solved",
         "the best of closed forms and given mechanisms, with the bound of NR",
         "optimal/degenerate_inputs",
-        _every,
     ),
     Regime(
         "separate reports",
@@ -428,7 +433,6 @@ REGIMES = (
         f"S and U of up to {LIMITS.max_listed_inputs} values",
         "two LDP optima, each given the other, at the best of some divisions; without a bound",
         "optimal/improved_reporting",
-        _every,
     ),
     Regime(
         "limited leakage",
@@ -452,7 +456,6 @@ REGIMES = (
         "up to 5 letters",
         "column generation, with branch and bound over simplices of columns",
         "hypothesis_testing/leakage",
-        _every,
     ),
 )
 

@@ -30,7 +30,7 @@ from ldpfrontier.optimal.degenerate_inputs import (
     solve_or_none,
 )
 from ldpfrontier.optimal.exact.joint_ascent import ascended_mechanism
-from ldpfrontier.optimal.exact.separation import Oracle, Pairs
+from ldpfrontier.optimal.exact.separation import Oracle
 from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
 from ldpfrontier.optimal.geometry.settings import SETTINGS as GEOMETRY
@@ -55,7 +55,7 @@ from ldpfrontier.optimum import (
     uninformative,
 )
 from ldpfrontier.small_levels import uninformative_below_least
-from ldpfrontier.types import FloatArray, Intractable
+from ldpfrontier.types import FloatArray, Intractable, Pairs
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
 
@@ -81,6 +81,9 @@ def optimal_robust(
     max_seconds: float | None = None,
 ) -> Optimum:
     r"""Find the best robustly private mechanism of a class for an uncertainty set, with a certificate.
+
+    Without `envelope`, the class is PolyOpt as published; ``envelope="exact"`` asks for the best of all
+    mechanisms with the guarantee. `Optimum.method` names the class.
 
     Every mechanism of every class satisfies (eps, F)-RLDP (lopuhaa2024, Theorem 2). The envelope is the set
     of pairs of conditional distributions (R_s, R_s') of U for which the privacy condition is required. A

@@ -30,26 +30,13 @@ from ldpfrontier.practice.design import Candidate, Design
 from ldpfrontier.practice.estimation import Inversion, table_prior
 from ldpfrontier.practice.layout import columns as table_of
 from ldpfrontier.practice.layout import wrapped
+from ldpfrontier.practice.least_level import bisected
 from ldpfrontier.practice.methods import LDP_METHODS, ROBUST_METHODS, Problem
 from ldpfrontier.practice.population import ball_of, odds_of, usual_intervals
 from ldpfrontier.practice.records import Label
 from ldpfrontier.practice.settings import SETTINGS
 from ldpfrontier.practice.values import shortened
 from ldpfrontier.types import Intractable
-
-#: Mechanisms that a solver computes, or that do not keep the promise: tried only if one of them was chosen.
-_SOLVED = (
-    "frequencies",
-    "ldp",
-    "binary",
-    "nr",
-    "ir",
-    "ir_optimal",
-    "polyopt",
-    "exact",
-    "association",
-    "unconditional",
-)
 
 
 @dataclass(frozen=True)
@@ -137,21 +124,21 @@ def advice(few: TooFew) -> list[Advice]:
     # What takes longest comes last, and is cut short by the time limit.
     with suppress(TimeIsUp), time_limit(SETTINGS.advice_seconds):
         tables |= {f"without {name}": other for name, other in _without(made.table)}
-        _try(few, tables, closed, found)
+        _add_tables(few, tables, closed, found)
         if pair := _best_pair(few):
             name, values, other = pair
             joined = " and ".join(repr(shortened(value, 20)) for value in values)
             joined += f" of {name} as one value"
             tables[joined] = other
-            _try(few, {joined: other}, closed, found)
-        _try_levels(few, closed, found)
+            _add_tables(few, {joined: other}, closed, found)
+        _add_level(few, closed, found)
         solved = [best.name] if best.name not in closed else []
         for what, other in tables.items():
             if other.counts.size <= SETTINGS.advice_cells:
                 with suppress(TimeIsUp), time_limit(SETTINGS.advice_seconds / 4.0):
-                    _try(few, {what: other}, solved, found)
+                    _add_tables(few, {what: other}, solved, found)
         if cells <= SETTINGS.advice_cells:
-            _try_levels(few, solved, found)
+            _add_level(few, solved, found)
 
     def size(one: Advice) -> float:
         return few.size(one.error, one.cells)
@@ -208,10 +195,10 @@ def _errors(
 def _closed_forms(made: Design) -> list[str]:
     """Return the mechanisms in closed form that keep the promise."""
     methods = ROBUST_METHODS[made.against] if made.table.useful else LDP_METHODS
-    return [name for name in {**methods, **LDP_METHODS} if name not in _SOLVED]
+    return [name for name, method in {**methods, **LDP_METHODS}.items() if method.closed_form]
 
 
-def _try(
+def _add_tables(
     few: TooFew, tables: Mapping[str, CountTable], names: Sequence[str], found: dict[str, Advice]
 ) -> None:
     """Put what other tables would do among the advice, where it is better than what is known."""
@@ -222,29 +209,30 @@ def _try(
                 found[what] = Advice(what, error, table.counts.size, name)
 
 
-def _try_levels(few: TooFew, names: Sequence[str], found: dict[str, Advice]) -> None:
+def _add_level(few: TooFew, names: Sequence[str], found: dict[str, Advice]) -> None:
     """Put the least level, to 0.01 nats, at which the error is the aim among the advice, by bisection."""
     if not names:
         return
     made, steps = few.made, 100
     known = found["level"].epsilon if "level" in found else None
-    low = math.floor(made.epsilon * steps)
+
+    def is_reached(step: int) -> bool:
+        epsilon, cells = step / steps, made.table.counts.size
+        error, name = min(_errors(made, made.table, epsilon, names), default=(math.inf, ""))
+        if error <= few.aim:
+            found["level"] = Advice(f"epsilon {epsilon:g}", error, cells, name, epsilon)
+        return error <= few.aim
+
     # Without a level that is known to be enough, the largest one is tried, too.
     high = round(SETTINGS.max_epsilon * steps) + 1 if known is None else round(known * steps)
-    while high - low > 1:
-        middle = (low + high) // 2
-        error, name = min(_errors(made, made.table, middle / steps, names), default=(math.inf, ""))
-        if error <= few.aim:
-            epsilon, cells = middle / steps, made.table.counts.size
-            high, found["level"] = middle, Advice(f"epsilon {epsilon:g}", error, cells, name, epsilon)
-        else:
-            low = middle
+    for _ in bisected(math.floor(made.epsilon * steps), high, is_reached):
+        pass  # `is_reached` keeps the advice
 
 
 # Tables ---------------------------------------------------------------------------------------------------
 
 
-def _changed(
+def _relabelled(
     table: CountTable, sensitive: Label, useful: Label, change: Callable[[Label], Label]
 ) -> CountTable | None:
     """Return the table of changed labels; None if nothing is left to protect."""
@@ -270,7 +258,7 @@ def _without(table: CountTable) -> Iterator[tuple[str, CountTable]]:
         sensitive, useful = (
             tuple(other for other in names if other != name) for names in (table.sensitive, table.useful)
         )
-        other = _changed(table, sensitive, useful, _leaving(place))
+        other = _relabelled(table, sensitive, useful, _leaving(place))
         if other is not None:
             yield name, other
 
@@ -286,7 +274,7 @@ def _joined(table: CountTable, place: int, pair: tuple[str, str]) -> CountTable 
     def change(label: Label) -> Label:
         return (*label[:place], one, *label[place + 1 :]) if label[place] in pair else label
 
-    return _changed(table, table.sensitive, table.useful, change)
+    return _relabelled(table, table.sensitive, table.useful, change)
 
 
 def _pairs(table: CountTable) -> Iterator[tuple[int, tuple[str, str], float]]:
@@ -318,7 +306,10 @@ def _best_pair(few: TooFew) -> tuple[str, tuple[str, str], CountTable] | None:
         check_time()
         other = _joined(made.table, place, pair)
         if other is not None and np.count_nonzero(other.counts) > 1:
-            error = min(_error(channel, other, made.records) for channel in _quick(other, made.epsilon))
+            error = min(
+                _error(channel, other, made.records)
+                for channel in _closed_forms_of_few_outputs(other, made.epsilon)
+            )
             found.append((few.size(error, other.counts.size), lost, place, pair, other))
     if not found:
         return None
@@ -328,7 +319,7 @@ def _best_pair(few: TooFew) -> tuple[str, tuple[str, str], CountTable] | None:
     return made.table.attributes[place], pair, other
 
 
-def _quick(table: CountTable, epsilon: float) -> Iterator[Channel]:
+def _closed_forms_of_few_outputs(table: CountTable, epsilon: float) -> Iterator[Channel]:
     """Yield mechanisms that protect from anyone, in closed form, with few reports."""
     yield randomized_response(table.counts.size, epsilon)
     if table.useful:

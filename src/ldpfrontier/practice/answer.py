@@ -9,13 +9,14 @@ import numpy as np
 
 from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.design import Candidate, Design
+from ldpfrontier.practice.layout import WIDTH
 from ldpfrontier.practice.records import said
 from ldpfrontier.practice.settings import SETTINGS
 from ldpfrontier.practice.values import listed_values, shortened
 from ldpfrontier.verify import visible
 
-#: Letters of a line, and of a name in it.
-WIDTH, NAME = 80, 24
+#: Letters of a name in a line.
+NAME = 24
 
 #: Lines of the answer at most.
 LINES = 12
@@ -125,6 +126,8 @@ def _chances(private: PrivateChannel) -> str:
         return (
             f"{first} {_raised(p, levels.anyone)} with a report, whatever somebody knows or believes.{more}"
         )
+    if private.protects == "insider-only":
+        return f"{first} {_raised(p, levels.insider)} with a report, for whoever knows {useful}."
     limits = [_raised(p, level) for level in (levels.outsider, levels.acquaintance, levels.insider)]
     if private.protects == "acquaintance" or len(set(limits)) == 1:
         # That level holds for those who know nothing, too, over the distributions that it is about.
@@ -147,6 +150,9 @@ def _useful(private: PrivateChannel) -> str:
     words = f"{name} is not protected: with a report it is guessed right for {_percent(after)} of people"
     if after >= SETTINGS.given_away:
         words = f"A report gives {name} away: it is guessed right for {_percent(after)} of people"
+    if private.protects == "insider-only":
+        told = f"and with it what {name} tells about {_named(table.sensitive)}"
+        return f"{words} ({_percent(before)} without), {told}."
     return f"{words} ({_percent(before)} without). If it has to be protected, name it in --sensitive."
 
 

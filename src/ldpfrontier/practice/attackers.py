@@ -2,7 +2,8 @@
 
 An *outsider* knows nothing else about a person; what matters for outsiders is the level of the sensitive S
 over the uncertainty set F (lopuhaa2024, Definition 1). An *insider* knows the useful U of the person; what
-matters is the level of S given U (docs/beyond.md, statement 10). An *acquaintance* knows nothing, something
+matters is the level of S given U (docs/beyond.md, statement 10), which alone is local label differential
+privacy. An *acquaintance* knows nothing, something
 or everything about U, and nothing else; what matters is the level of S for all Z with Z - U - S, over all
 distributions with odds ratios in intervals (statement 11). *Anyone* may believe anything about the person;
 what matters is the level of S under every distribution of (S, U) (lopuhaa2024, section 6). A level L means
@@ -31,10 +32,14 @@ from ldpfrontier.uncertainty.renyi_ball import RadiusMethod, RenyiBall
 #: For whom a level holds that depends on nothing else.
 ANYONE = "whatever anyone knows or believes about the person"
 
-Attacker = Literal["outsider", "insider", "acquaintance", "anyone"]
+Attacker = Literal["insider-only", "outsider", "insider", "acquaintance", "anyone"]
 
-#: The attackers from whom a design can protect, the weakest first: protection from one includes those before.
+#: The attackers from whom a design can protect, the weakest first: protection from one includes those before,
+#: but for outsiders, who are not among those that know U.
 ATTACKERS: tuple[Attacker, ...] = get_args(Attacker)
+
+#: Those for whom a level is that of the channel alone, without a population.
+WITHOUT_TABLE: tuple[Attacker, ...] = ("insider-only", "anyone")
 
 #: How intervals of odds ratios are called in a promise, by their method.
 _INTERVALS: Mapping[IntervalMethod, str] = {
@@ -82,6 +87,8 @@ class Levels:
         """
         if attacker == "insider":
             return max(self.outsider, self.insider)
+        if attacker == "insider-only":
+            return self.insider
         return float(getattr(self, attacker))
 
     def strongest(self, epsilon: float) -> Attacker | None:
@@ -184,9 +191,12 @@ def scope_of(
     radius: Radius = USUAL_RADIUS,
 ) -> str:
     """Return whom a level holds for, in words."""
+    known = said(useful)
+    if useful and against == "insider-only":
+        return f"for someone who knows the person's {known}, under every distribution"
     if not useful or beta is None or order is None or intervals is None or against == "anyone":
         return ANYONE
-    known, confidence = said(useful), f"confidence {1.0 - beta:g}"
+    confidence = f"confidence {1.0 - beta:g}"
     if against == "acquaintance":
         return (
             f"for anyone whose knowledge about the person concerns {known} alone (nothing, the value, or"

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, chdtrc
 
 from ldpfrontier.numerics.arguments import are_counts, as_count, as_instance, as_numbers
-from ldpfrontier.practice.attackers import Levels
+from ldpfrontier.practice.attackers import WITHOUT_TABLE, Levels
 from ldpfrontier.practice.binning import translations_for
 from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.counts import Codes
@@ -84,7 +84,7 @@ def audit_channel(
         distribution in F under which the channel reveals much about it; if the channel protects from
         acquaintances, from one given that the useful value is one of two. If it protects from insiders or
         acquaintances, every second record is drawn from a uniform distribution instead, and all of them are
-        if it protects from anyone.
+        if it protects from anyone or from insiders only.
     pairs : array_like of int, shape (inputs, outputs), optional
         How often each input got each output, as `count_pairs` returns it, instead of samples.
     confidence : float
@@ -170,12 +170,14 @@ def _level_seen(private: PrivateChannel, of_set: IntArray, of_inputs: IntArray, 
     against = private.certificate.against
     if against == "anyone":
         return level_from_below(of_inputs, confidence, s[:, None] != s)
+    same = (s[:, None] != s) & (u[:, None] == u)
+    if against == "insider-only":
+        return level_from_below(of_inputs, confidence, same)
     groups = of_set.reshape(a1, a2, -1).sum(axis=1)
     if against == "outsider":
         return level_from_below(groups, confidence)
     each = 0.5 + confidence / 2.0
-    given = level_from_below(of_inputs, each, (s[:, None] != s) & (u[:, None] == u))
-    return max(level_from_below(groups, each), given)
+    return max(level_from_below(groups, each), level_from_below(of_inputs, each, same))
 
 
 def level_from_below(counts: IntArray, confidence: float, compared: NDArray[np.bool_] | None = None) -> float:
@@ -281,7 +283,7 @@ def _drawn(private: PrivateChannel, samples: int, sampler: Sampler) -> tuple[Int
     """Privatize records as `audit_channel` says: those that outsiders compare, and the others."""
     a1, a2 = private.table.counts.shape
     rng = np.random.default_rng()
-    share = {"outsider": 1.0, "anyone": 0.0}.get(private.certificate.against, 0.5)
+    share = {"outsider": 1.0, **dict.fromkeys(WITHOUT_TABLE, 0.0)}.get(private.certificate.against, 0.5)
     telling, even = _telling(private, rng), np.full((a1, a2), 1.0 / a2)
     found = []
     for conditionals, part in ((telling, round(share * samples)), (even, samples - round(share * samples))):
@@ -299,6 +301,8 @@ def _drawn(private: PrivateChannel, samples: int, sampler: Sampler) -> tuple[Int
 
 def _outside(private: PrivateChannel, counts: IntArray) -> str:
     """Say if records are of a distribution under which the stored matrix itself tells more than is stated."""
+    if private.certificate.against in WITHOUT_TABLE:
+        return ""
     table = counts.sum(axis=1).reshape(private.table.counts.shape)
     groups = table.sum(axis=1, keepdims=True)
     conditionals = np.divide(table, groups, out=np.zeros(table.shape), where=groups > 0)

@@ -22,6 +22,7 @@ from ldpfrontier.practice import channel_content as content_of
 from ldpfrontier.practice.attackers import (
     ANYONE,
     ATTACKERS,
+    WITHOUT_TABLE,
     Attacker,
     Levels,
     promise_of,
@@ -64,7 +65,7 @@ class Certificate:
     ----------
     mechanism : str
         Its name in `ldpfrontier.practice.design`.
-    against : {"outsider", "insider", "acquaintance", "anyone"}
+    against : {"insider-only", "outsider", "insider", "acquaintance", "anyone"}
         Whom the level asked for holds for.
     epsilon : float
         Privacy level asked for, nats.
@@ -161,6 +162,11 @@ class PrivateChannel:
         if levels.record <= said_of.epsilon:
             return promise_of(levels.record, self.table.attributes, ANYONE)
         promised = promise_of(levels.against(self.protects), self.table.sensitive, scope)
+        if useful and self.protects == "insider-only":
+            return (
+                f"{promised} It does not protect {said(useful)}, nor from what {said(useful)} tells about"
+                f" {said(self.table.sensitive)}."
+            )
         if not useful or self.protects not in ("outsider", "insider"):
             return promised
         known = f"knows {said(useful)}", levels.insider
@@ -327,7 +333,7 @@ def private_weights(
         The intervals of odds ratios. Both are None if the whole record is sensitive.
     epsilon : float
         Nats.
-    against : {"outsider", "insider", "acquaintance", "anyone"}
+    against : {"insider-only", "outsider", "insider", "acquaintance", "anyone"}
         Whom the level has to hold for.
 
     Returns
@@ -401,9 +407,12 @@ def _parsed(content: Mapping[str, Any]) -> PrivateChannel:
         stated = _renewed(stated, table)
     private = PrivateChannel(table, content_of.weights(content["weights"]), _certificate(stated))
     if not table.counted and (
-        private.certificate.beta is not None or private.certificate.against != "anyone"
+        private.certificate.beta is not None or private.certificate.against not in WITHOUT_TABLE
     ):
-        raise ValueError("counts is None; it must be a list of rows unless the channel protects from anyone.")
+        raise ValueError(
+            "counts is None; it must be a list of rows unless the channel protects from anyone or"
+            " insider-only."
+        )
     if content["bits"] != BITS or content["outputs"] != list(private.outputs):
         raise ValueError("its outputs do not match its weights.")
     _ = private.ball, private.odds  # refused where they are out of range

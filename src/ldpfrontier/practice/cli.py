@@ -258,8 +258,8 @@ def apply(options: argparse.Namespace) -> int:
         from ldpfrontier.numerics.arguments import as_count
 
         seed = as_count(options.seed, "The seed", "a whole number, 0 or more")
-        _warn("INSECURE: the reports are drawn from a seed. Whoever knows or guesses it can undo them.")
-        _warn("INSECURE: they protect nobody, and are meant for tests and examples only.")
+        _warn("INSECURE: whoever guesses the seed can undo the reports.")
+        _warn("INSECURE: they protect nobody; a seed is for tests alone.")
         source = np.random.default_rng(seed).bytes
     working = Progress("{:,} records privatized")
     ways = {"keep": tuple(options.keep), "column": options.column, "missing": options.missing}
@@ -304,7 +304,7 @@ def estimate(options: argparse.Namespace) -> int:
     from ldpfrontier.atomic import replacing
     from ldpfrontier.practice.channel_file import read_channel
     from ldpfrontier.practice.estimate_texts import estimate_csv, estimate_text
-    from ldpfrontier.practice.estimation import Fit, as_confidence, count_reports
+    from ldpfrontier.practice.estimation import FittedReports, as_confidence, count_reports
     from ldpfrontier.practice.rates import rates_of, reference
 
     outputs = [path for path in (options.out, options.picture) if path is not None]
@@ -316,7 +316,7 @@ def estimate(options: argparse.Namespace) -> int:
     reading = Progress("{:,} reports read")
     counts = count_reports(private, options.data, column=options.column, progress=reading)
     reading.end()
-    fit, together = Fit(private, counts), options.simultaneous
+    fit, together = FittedReports(private, counts), options.simultaneous
     found = fit.distribution(confidence, simultaneous=together)
     rates = None if place is None else rates_of(fit, place, confidence, simultaneous=together)
     with ExitStack() as stack:  # both or none

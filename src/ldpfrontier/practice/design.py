@@ -43,7 +43,7 @@ from ldpfrontier.practice.records import as_texts
 from ldpfrontier.practice.sampling import sampled_channel
 from ldpfrontier.practice.settings import SETTINGS
 from ldpfrontier.two_reports import BudgetSplit
-from ldpfrontier.types import Intractable
+from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.odds_ratios import IntervalMethod, OddsRatios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
@@ -119,7 +119,7 @@ class Design:
     table : CountTable
     epsilon : float
         Nats.
-    against : {"outsider", "insider", "acquaintance", "anyone"}
+    against : {"insider-only", "outsider", "insider", "acquaintance", "anyone"}
         The attacker for whom the level has to hold.
     beta, order : float or None
         Significance level of the uncertainty set F and of the intervals of odds ratios, and Renyi order of F;
@@ -273,8 +273,8 @@ def design_channel(
     (epsilon-LDP). With useful columns, the level holds for outsiders, who know nothing else about a person,
     over the confidence set F of the distribution of the table ((epsilon, F)-RLDP, lopuhaa2024, Definition
     1); also for insiders, who know the useful value; for acquaintances, who know nothing, something or all of
-    it, over confidence intervals of odds ratios (docs/beyond.md, statement 11); or for anyone (lopuhaa2024,
-    section 6).
+    it, over confidence intervals of odds ratios (docs/beyond.md, statement 11); for anyone (lopuhaa2024,
+    section 6); or for insiders only, which is local label differential privacy.
 
     Parameters
     ----------
@@ -283,7 +283,7 @@ def design_channel(
         table.
     epsilon : float
         The level in nats, above 0 and at most 20.
-    against : {"outsider", "insider", "acquaintance", "anyone"}, optional
+    against : {"insider-only", "outsider", "insider", "acquaintance", "anyone"}, optional
         The attacker for whom the level has to hold. By default acquaintances, and insiders on tables that are
         too large for it; anyone if no records were counted. It has no effect without useful columns.
     mechanisms : sequence of str, optional
@@ -358,7 +358,7 @@ def design_channel(
     target = {"cells": None, "S": "sensitive", "U": "useful"}.get(precise, rate_target(expected))
     whom = against if table.useful else "anyone"
     problem = Problem(prior, expected, ball, odds, epsilon, whom, target)
-    bound = min(optimal_nonrobust(prior, epsilon).upper_bound, h)
+    bound = information_bound(prior, epsilon, whom)
     found_by_name = dict[str, Candidate]()
     # What takes longest is the last, so that a time limit cuts that short and nothing else.
     for name in sorted(methods, key=LONGEST.__contains__):
@@ -404,6 +404,15 @@ def design_channel(
         precise,
         radius,
     )
+
+
+def information_bound(prior: FloatArray, epsilon: float, against: Attacker) -> float:
+    """Return what the information of no mechanism passes, in nats: the bound of NR where that holds.
+
+    A mechanism for insiders only need not be private for the estimate.
+    """
+    h = entropy(prior)
+    return h if against == "insider-only" else min(optimal_nonrobust(prior, epsilon).upper_bound, h)
 
 
 def _rate_error(channel: Channel, problem: Problem, records: int) -> float:

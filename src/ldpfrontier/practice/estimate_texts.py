@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterable
 
 from ldpfrontier.practice.csv_text import csv_text, key
 from ldpfrontier.practice.estimation import Estimate, Frequency
-from ldpfrontier.practice.layout import columns, number, wrapped
+from ldpfrontier.practice.layout import WIDTH, columns, number, wrapped
 from ldpfrontier.practice.rates import Rate, Rates
 from ldpfrontier.practice.records import said
 from ldpfrontier.practice.settings import SETTINGS
 from ldpfrontier.verify import visible
 
-#: Letters of a line, and the fewest of a label that is cut to keep to it.
-_LINE, _LEAST = 80, 16
+#: The fewest letters of a label that is cut so that its line is not too long.
+_LEAST = 16
 
 #: Decimals: two digits of the narrowest interval, and these at least and at most.
 _DECIMALS = (2, 6)
@@ -55,7 +54,7 @@ def estimate_text(found: Estimate, rates: Rates | None = None) -> str:
                 for row, ratio in zip(differences, rates.of("ratio"), strict=True)
             ]
             tables.append([[*head, "ratio", "interval"], *lines])
-    parts = [textwrap.fill(head_line, _LINE), *map(_table, tables), *_remarks(found, rates)]
+    parts = [wrapped(head_line), *map(_table, tables), *_remarks(found, rates)]
     return "\n\n".join(parts)
 
 
@@ -108,7 +107,7 @@ def _table(lines: list[list[str]]) -> str:
     others = sum(
         2 + max(len(line[i]) for line in lines if len(line) > i) for i in range(1, max(map(len, lines)))
     )
-    room = max(_LINE - others, _LEAST)
+    room = max(WIDTH - others, _LEAST)
     return columns([[_cut(label, room), *rest] for label, *rest in lines])
 
 

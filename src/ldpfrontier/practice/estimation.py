@@ -253,7 +253,7 @@ def as_confidence(value: object) -> float:
     return confidence
 
 
-class Fit:
+class FittedReports:
     """Counts of reports with a most likely distribution, and with weights that bound frequencies.
 
     Parameters
@@ -369,7 +369,7 @@ def estimate_distribution(
     """
     as_instance(private, PrivateChannel, "The channel")
     confidence = as_confidence(confidence)
-    return Fit(private, counts).distribution(confidence, simultaneous=simultaneous)
+    return FittedReports(private, counts).distribution(confidence, simultaneous=simultaneous)
 
 
 def count_reports(

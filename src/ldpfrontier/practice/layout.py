@@ -11,8 +11,8 @@ import textwrap
 
 from ldpfrontier.verify import visible
 
-#: Letters of a line.
-WIDTH = 100
+#: Letters of a line: a page shows what is printed, and has room for as many.
+WIDTH = 80
 
 
 def wrapped(text: str) -> str:

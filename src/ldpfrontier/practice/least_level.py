@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from ldpfrontier.information import entropy
 from ldpfrontier.numerics.arguments import as_instance, as_number
 from ldpfrontier.numerics.deadline import TimeIsUp, check_time
-from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimum import keeps_time_limit
 from ldpfrontier.practice.attackers import Attacker
 from ldpfrontier.practice.counts import CountTable
-from ldpfrontier.practice.design import Precise, design_channel
-from ldpfrontier.practice.methods import attacker_of
+from ldpfrontier.practice.design import Precise, design_channel, information_bound
+from ldpfrontier.practice.methods import BOUNDING, attacker_of
 from ldpfrontier.practice.population import USUAL_RADIUS, Radius
 from ldpfrontier.practice.records import as_text
 from ldpfrontier.practice.settings import SETTINGS
@@ -106,7 +105,7 @@ def least_epsilon(
         level = step / SETTINGS.levels_per_nat
         if progress:
             progress(level)
-        if error is None and min(optimal_nonrobust(table.distribution, level).upper_bound / h, 1.0) < aim:
+        if error is None and information_bound(table.distribution, level, whom) / h < aim:
             return False
         made = (designed(level, mechanisms=[name]) for name in names)
         found = ((c, design.error_of(c)) for design in made for c in design.candidates if c.private)
@@ -143,10 +142,8 @@ def least_epsilon(
                 )
             low, high = high, 2 * high
         known = True
-        while high - low > 1:
-            check_time()
-            middle = between(low, high)
-            low, high = (low, middle) if reached(middle) else (middle, high)
+        for ends in bisected(low, high, reached, between):
+            low, high = ends
     except TimeIsUp:
         level = high / SETTINGS.levels_per_nat
         if not known:
@@ -161,13 +158,42 @@ def least_epsilon(
     return high / SETTINGS.levels_per_nat
 
 
+def bisected(
+    low: int,
+    high: int,
+    is_reached: Callable[[int], bool],
+    between: Callable[[int, int], int] = lambda low, high: (low + high) // 2,
+) -> Iterator[tuple[int, int]]:
+    """Yield ends between which the least whole number that reaches an aim lies, until they are neighbours.
+
+    Parameters
+    ----------
+    low, high : int
+        The aim is taken to be reached at the upper end, and not at the lower one.
+    is_reached : callable
+        Tells whether a number reaches the aim.
+    between : callable
+        Returns the number to try next, strictly between two ends; the middle by default.
+
+    Raises
+    ------
+    TimeIsUp
+        Where the time limit ends the search; the ends yielded last hold.
+    """
+    while high - low > 1:
+        check_time()
+        middle = between(low, high)
+        low, high = (low, middle) if is_reached(middle) else (middle, high)
+        yield low, high
+
+
 def _quick_first(table: CountTable, information: bool, against: Attacker) -> list[str]:
     """Return mechanisms of which one has the most information, or the least error, the quick ones first."""
     if not information:
         return ["closed", "frequencies"] if table.counts.size <= SETTINGS.max_quick_cells else ["closed"]
     if not table.useful:
         return ["ldp", "grr"]
-    if against == "anyone":
-        return ["unconditional"]
+    if against in ("anyone", "insider-only"):
+        return [BOUNDING[against]]
     first = ["polyopt"] if against == "outsider" and table.counts.size <= SETTINGS.max_quick_cells else []
     return [*first, "association" if against == "acquaintance" else "exact"]

@@ -17,18 +17,19 @@ from ldpfrontier.mechanisms import (
 )
 from ldpfrontier.optimal.association import optimal_association
 from ldpfrontier.optimal.estimation.error import estimation_error
+from ldpfrontier.optimal.estimation.fewer_outputs import with_united_outputs
 from ldpfrontier.optimal.estimation.solve import closed_forms, optimal_estimation
-from ldpfrontier.optimal.estimation.united_outputs import with_united_outputs
 from ldpfrontier.optimal.exact.association_cone import AssociationCone
 from ldpfrontier.optimal.exact.separation import robust_cone
 from ldpfrontier.optimal.improved_reporting import improved_reporting
+from ldpfrontier.optimal.label import label_estimation, optimal_label, with_useful
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.optimum import Optimum
-from ldpfrontier.practice.attackers import ATTACKERS, Attacker
+from ldpfrontier.practice.attackers import ATTACKERS, WITHOUT_TABLE, Attacker
 from ldpfrontier.practice.counts import CountTable
 from ldpfrontier.practice.settings import SETTINGS
 from ldpfrontier.two_reports import BudgetSplit, independent_reporting
@@ -95,11 +96,17 @@ class Problem:
         nodes = SETTINGS.solver_nodes
         return optimal_association(self.odds, self.epsilon, tolerance=_TOLERANCE, max_nodes=nodes)
 
+    def label(self) -> Optimum:
+        """Solve for the best mechanism that protects from insiders only."""
+        return optimal_label(self.joint, self.epsilon, _TOLERANCE)
+
     def cone(self) -> Cone:
         """Return the columns that keep the promise, or one that implies it where those are not searched."""
         shape, level = self.expected.shape, self.epsilon
         if shape[1] == 1:
             return local_cone(self.prior.size, level)
+        if self.against == "insider-only":
+            return conditional_cone((shape[0], shape[1]), level)
         if self.against == "anyone" or self.ball is None or self.odds is None:
             return unconditional_cone((shape[0], shape[1]), level)
         if self.against == "acquaintance":
@@ -111,10 +118,13 @@ class Problem:
 
     def frequencies(self) -> Optimum:
         """Solve for the mechanism of the least error, with few outputs."""
-        found = optimal_estimation(
-            self.expected, self.cone(), self.target,
-            tolerance=SETTINGS.estimate_tolerance, max_rounds=self._rounds(),
-        )  # fmt: skip
+        gap, rounds = SETTINGS.estimate_tolerance, self._rounds()
+        if self._tells_useful:
+            found = label_estimation(self.expected, self.epsilon, self.target, gap, rounds)
+        else:
+            found = optimal_estimation(
+                self.expected, self.cone(), self.target, tolerance=gap, max_rounds=rounds
+            )
         return replace(
             found,
             channel=with_united_outputs(found.channel, self.expected, self.target, SETTINGS.united_error),
@@ -127,10 +137,20 @@ class Problem:
             return _ROUNDS
         return max(SETTINGS.estimate_work // cells, SETTINGS.least_estimate_rounds)
 
+    @property
+    def _tells_useful(self) -> bool:
+        """Whether a mechanism may tell the useful value as it is."""
+        return self.against == "insider-only" and self.expected.shape[1] > 1
+
     def closed(self) -> Channel:
-        """Return the closed form of local differential privacy that has the least error."""
-        forms = [randomized_response(self.prior.size, self.epsilon)]
-        forms += closed_forms(self.prior.size, self.epsilon).values()
+        """Return the closed form of local differential privacy that has the least error.
+
+        For insiders only it is one of the sensitive value, with the useful value as it is.
+        """
+        inputs, a2 = self.expected.shape if self._tells_useful else (self.prior.size, 1)
+        forms = [randomized_response(inputs, self.epsilon)]
+        forms += closed_forms(inputs, self.epsilon).values()
+        forms = [with_useful([form] * a2) for form in forms]
         errors = [estimation_error(form, self.expected, self.target) for form in forms]
         return forms[min(range(len(forms)), key=lambda i: (float(f"{errors[i]:.6g}"), forms[i].n_outputs))]
 
@@ -141,11 +161,23 @@ class Problem:
 
 @dataclass(frozen=True)
 class Method:
-    """A mechanism that is offered, with a description, a solver, and whether it may be chosen."""
+    """A mechanism that is offered.
+
+    Attributes
+    ----------
+    title : str
+        A description.
+    solve : callable
+    private : bool
+        Whether it keeps the promise, and may be chosen.
+    closed_form : bool
+        Whether it is a formula, so that it takes no time.
+    """
 
     title: str
     solve: Callable[[Problem], Optimum | BudgetSplit | Channel]
     private: bool = True
+    closed_form: bool = False
 
 
 def _secret(problem: Problem) -> Channel:
@@ -158,7 +190,9 @@ FOR_ESTIMATES = ("frequencies", "closed")
 
 _ESTIMATES: Mapping[str, Method] = {
     "frequencies": Method("estimates with the least error, as far as was found", Problem.frequencies),
-    "closed": Method("the closed form of LDP that estimates with the least error", Problem.closed),
+    "closed": Method(
+        "the closed form of LDP that estimates with the least error", Problem.closed, closed_form=True
+    ),
 }
 
 #: The mechanisms that are offered if the whole record is sensitive.
@@ -168,8 +202,12 @@ LDP_METHODS: Mapping[str, Method] = {
     "binary": Method(
         "binary mechanism: reports one bit", lambda p: binary_mechanism(MutualInformation(p.prior), p.epsilon)
     ),
-    "subset": Method("subset selection", lambda p: subset_selection(p.prior.size, p.epsilon)),
-    "grr": Method("randomized response", lambda p: randomized_response(p.prior.size, p.epsilon)),
+    "subset": Method(
+        "subset selection", lambda p: subset_selection(p.prior.size, p.epsilon), closed_form=True
+    ),
+    "grr": Method(
+        "randomized response", lambda p: randomized_response(p.prior.size, p.epsilon), closed_form=True
+    ),
 }
 
 _UNCONDITIONAL = Method(
@@ -179,7 +217,7 @@ _UNCONDITIONAL = Method(
 #: The mechanisms that are offered for every attacker if there are useful columns.
 _ROBUST: Mapping[str, Method] = {
     **_ESTIMATES,
-    "srr": Method("secret randomized response", _secret),
+    "srr": Method("secret randomized response", _secret, closed_form=True),
     "subset": LDP_METHODS["subset"],
     "grr": LDP_METHODS["grr"],
     "ldp": LDP_METHODS["ldp"],
@@ -224,6 +262,12 @@ ROBUST_METHODS: Mapping[Attacker, Mapping[str, Method]] = {
         **_ROBUST,
     },
     "anyone": {"unconditional": _UNCONDITIONAL, **_ROBUST},
+    "insider-only": {
+        "label": Method(
+            "carries the most information among those that protect from insiders only", Problem.label
+        ),
+        **{name: method for name, method in _ROBUST.items() if method.private},
+    },
 }
 
 #: The mechanism whose bound holds for all that protect from an attacker.
@@ -232,6 +276,7 @@ BOUNDING: Mapping[Attacker, str] = {
     "insider": "exact",
     "acquaintance": "association",
     "anyone": "unconditional",
+    "insider-only": "label",
 }
 
 
@@ -250,9 +295,9 @@ def attacker_of(table: CountTable, against: Attacker | None) -> Attacker:
         return "anyone" if not table.counted else "acquaintance" if quick else "insider"
     if not isinstance(against, str) or against not in ATTACKERS:
         raise ValueError(f"against is {against!r}; allowed are {', '.join(ATTACKERS)}.")
-    if not table.counted and against != "anyone":
+    if not table.counted and against not in WITHOUT_TABLE:
         raise ValueError(
             f"Protection against an {against} depends on the distribution of the population, and needs a"
-            " table; without one, only protection against anyone is possible."
+            " table; without one, only protection against anyone or insider-only is possible."
         )
     return against

@@ -168,9 +168,9 @@ def _table_options(one: argparse.ArgumentParser) -> None:
 def _design_options(one: argparse.ArgumentParser) -> None:
     """Add the options of `design` that describe the mechanism."""
     one.add_argument(
-        "--against", choices=["outsider", "insider", "acquaintance", "anyone"],
-        help="from whom the sensitive value has to be protected (default: acquaintance, and insider on tables"
-        " too large for it)",
+        "--against", choices=["insider-only", "outsider", "insider", "acquaintance", "anyone"],
+        help="from whom the sensitive value has to be protected (default: acquaintance, insider on tables too"
+        " large for it, and anyone without a table); insider-only is local label differential privacy",
     )  # fmt: skip
     goal = one.add_mutually_exclusive_group()
     goal.add_argument("--epsilon", type=float, metavar="NATS", help="the level, above 0 and at most 20")

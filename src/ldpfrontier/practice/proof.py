@@ -32,6 +32,8 @@ def level_certificate(private: PrivateChannel) -> dict[str, Any]:
     claims = document["claims"]
     if not private.table.useful:
         claims += level_claim("local privacy", levels.record)(rows)
+    elif against == "insider-only":
+        claims += level_claim("privacy given U", levels.insider)(rows)
     elif ball is None or against == "anyone":
         claims += level_claim("unconditional privacy", levels.anyone)(rows)
     elif against == "acquaintance" and private.odds is not None:
@@ -61,7 +63,7 @@ def channel_certificate(private: PrivateChannel) -> str:
     document, said = _proved_document(private)
     if not said:
         document = _without_claims(private)
-        if private.certificate.against in ("insider", "acquaintance"):
+        if private.certificate.against in ("insider-only", "insider", "acquaintance"):
             given = level_claim("privacy given U", private.certificate.levels.insider)
             document["claims"] += given(private.weights.tolist())
         document["note"] = "The level that is promised was computed, and is not proved here."

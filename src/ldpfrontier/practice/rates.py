@@ -35,7 +35,7 @@ from numpy.typing import ArrayLike
 
 from ldpfrontier.numerics.arguments import as_instance
 from ldpfrontier.practice.channel_file import PrivateChannel
-from ldpfrontier.practice.estimation import Fit, as_confidence, table_prior
+from ldpfrontier.practice.estimation import FittedReports, as_confidence, table_prior
 from ldpfrontier.practice.intervals import upper_limits
 from ldpfrontier.practice.reading import close_name
 from ldpfrontier.practice.records import Label, as_texts, said
@@ -157,7 +157,7 @@ def estimate_rates(
     as_instance(private, PrivateChannel, "The channel")
     place = reference(private, compare_with)
     confidence = as_confidence(confidence)
-    return rates_of(Fit(private, counts), place, confidence, simultaneous=simultaneous)
+    return rates_of(FittedReports(private, counts), place, confidence, simultaneous=simultaneous)
 
 
 def reference(private: PrivateChannel, compare_with: Sequence[str] | None) -> int:
@@ -187,7 +187,7 @@ def reference(private: PrivateChannel, compare_with: Sequence[str] | None) -> in
     return table.columns.index(wanted)
 
 
-def rates_of(fit: Fit, place: int, confidence: float, *, simultaneous: bool) -> Rates:
+def rates_of(fit: FittedReports, place: int, confidence: float, *, simultaneous: bool) -> Rates:
     """Return what `estimate_rates` does, with the place of the useful value to compare with."""
     table = fit.table
     a1, a2 = table.counts.shape
@@ -225,7 +225,7 @@ def rates_of(fit: Fit, place: int, confidence: float, *, simultaneous: bool) -> 
 class _Rates:
     """Intervals of the rates of a fit; arrays have the shape (sensitive values, useful values)."""
 
-    def __init__(self, fit: Fit, tail: float) -> None:
+    def __init__(self, fit: FittedReports, tail: float) -> None:
         self.fit, self.tail = fit, tail
         self.shape = a1, a2 = fit.table.counts.shape
         down, up = fit.weights(tail)

@@ -30,8 +30,8 @@ def design_text(made: Design, best: Candidate, error: float) -> str:
     if not table.counted:
         head = (
             f"{size} values of {', '.join(table.attributes)}, without a table: all numbers below are those of"
-            " values that are equally frequent. The levels for anyone and for the record hold for every"
-            " distribution."
+            " values that are equally frequent. The levels for insiders, for anyone and for the record hold"
+            " for every distribution."
         )
     # By the NMI that is printed: rounding does not decide between equal ones.
     order = sorted(made.candidates, key=lambda c: -round(c.nmi, 4) if c.channel else math.inf)
@@ -127,6 +127,7 @@ def _usefulness(made: Design, order: list[Candidate], best: Candidate, error: fl
 _WHOM = {
     "outsider": "outsiders",
     "insider": "outsiders and insiders",
+    "insider-only": "insiders",
     "acquaintance": "acquaintances, whether they know nothing, something or all of the useful value",
     "anyone": "anyone",
 }
@@ -208,6 +209,6 @@ def audit_text(found: Audit, private: PrivateChannel) -> str:
         )
     lines += [f"WRONG: {problem}" for problem in found.problems]
     if not found.problems:
-        more = f", and {found.samples:,} samples do not contradict it" if found.samples else ""
+        more = f"; {found.samples:,} samples do not contradict it" if found.samples else ""
         lines.append(f"The matrix satisfies the promised level{more}.")
     return "\n".join(map(wrapped, lines))

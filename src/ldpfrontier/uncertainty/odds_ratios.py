@@ -383,9 +383,10 @@ def association_epsilon(channel: Channel, odds: OddsRatios) -> float:
     whose odds ratios are in the intervals; 0/0 = 1, x/0 = inf. Of two values u, w with weights a and b given
     s, and rho a and b given t, the ratio of means ::
 
-        (a x_u + b x_w) / (a + b)   to   (rho a y_u + b y_w) / (rho a + b),        x = v_s, y = v_t,
+        (a x_u + b x_w) / (a + b)   to   (rho a y_u + b y_w) / (rho a + b),
 
-    is the larger of its ends, the level given U, or has one interior maximum, where a quadratic is 0.
+    with x = v_s and y = v_t, is the larger of its ends, the level given U, or has one interior maximum, where
+    a quadratic is 0.
 
     Parameters
     ----------
@@ -408,7 +409,8 @@ def association_epsilon(channel: Channel, odds: OddsRatios) -> float:
     >>> import numpy as np
     >>> from ldpfrontier import Channel, OddsRatios, association_epsilon
     >>> reveals_u = Channel(np.tile(np.eye(2), (2, 1)))
-    >>> association_epsilon(reveals_u, OddsRatios.known(np.outer([0.3, 0.7], [0.5, 0.5])))
+    >>> joint = np.outer([0.3, 0.7], [0.5, 0.5])
+    >>> association_epsilon(reveals_u, OddsRatios.known(joint))
     0.0
     """
     as_instance(channel, Channel, "The channel")

@@ -115,7 +115,7 @@ def test_the_error_is_rounded_up() -> None:
     """At most 1e-30 above the error in exact fractions, and not below it: (3, 1) / 4 for two inputs."""
     document = {
         **{"format": verify.FORMAT, "version": verify.VERSION},
-        "utility": {"kind": verify.SQUARES, "prior": ["1", "2"], "target": [["1", "0"]]},
+        "utility": {"kind": verify.MEAN_SQUARE_ERROR, "prior": ["1", "2"], "target": [["1", "0"]]},
         "channel": {"denominator": "4", "rows": [["3", "1"], ["1", "3"]]},
         "claims": [{"kind": "estimation error", "at most": "1"}],
     }

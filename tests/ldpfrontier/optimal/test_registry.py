@@ -15,11 +15,13 @@ from ldpfrontier.optimal import association, registry, robust
 from ldpfrontier.optimal.association import optimal_association
 from ldpfrontier.optimal.conditional import solve as conditional
 from ldpfrontier.optimal.estimation import solve as estimation
+from ldpfrontier.optimal.estimation.branch_and_bound import ExcessBound
 from ldpfrontier.optimal.estimation.solve import optimal_estimation
 from ldpfrontier.optimal.exact.separation import robust_cone
 from ldpfrontier.optimal.general import solve as general
 from ldpfrontier.optimal.general.solve import optimal_mechanism
 from ldpfrontier.optimal.improved_reporting import improved_reporting
+from ldpfrontier.optimal.label import optimal_label
 from ldpfrontier.optimal.ldp import packing
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
@@ -101,6 +103,7 @@ CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str
         lambda: optimal_robust(WIDE, 1.0, conditional_epsilon=1.0, max_rounds=3),
         {},
     ),
+    ("given U", "label"): (lambda: optimal_label(BALL.centre, 1.0, 1e-6), {}),
     ("no difference", "kinds"): (lambda: optimal_association(ODDS, 0.0), {}),
     ("odds ratios", "joint"): (lambda: optimal_association(ODDS, 1.0, max_nodes=10), {}),
     ("odds ratios", "search"): (
@@ -113,7 +116,11 @@ CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str
     ),
     ("estimates", "rays"): (lambda: optimal_estimation(UNIFORM[4].prior, local_cone(4, 1.0)), {}),
     ("estimates", "staircases"): (lambda: optimal_estimation(UNIFORM[22].prior, local_cone(22, 3.0)), {}),
-    ("estimates", "cuts"): (lambda: optimal_estimation(BALL.centre, robust_cone(BALL, 1.0)), {}),
+    ("estimates", "branches"): (lambda: optimal_estimation(BALL.centre, robust_cone(BALL, 1.0)), {}),
+    ("estimates", "cuts"): (
+        lambda: optimal_estimation(BALL.centre, robust_cone(BALL, 1.0) & conditional_cone((2, 3), 1.0)),
+        {},
+    ),
     ("estimates", "programs"): (
         lambda: optimal_estimation(BALL.centre, robust_cone(BALL, 1.0) & conditional_cone((2, 3), 1.0)),
         {"max_joint_cells": 5},
@@ -152,7 +159,8 @@ CALLED: dict[tuple[str, str], tuple[object, str]] = {
     ("odds ratios", "search"): (association, "searched_columns"),
     ("estimates", "rays"): (estimation, "_over_listed_rays"),
     ("estimates", "staircases"): (estimation, "_large_alphabet"),
-    ("estimates", "cuts"): (estimation, "_over_curved_cone"),
+    ("estimates", "branches"): (ExcessBound, "bound"),
+    ("estimates", "cuts"): (estimation, "outer_bound"),
     ("estimates", "programs"): (estimation, "_large_table"),
     ("any cone", "rays"): (general, "generate"),
     ("any cone", "cuts"): (general, "solve_jointly"),

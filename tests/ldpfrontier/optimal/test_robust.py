@@ -16,7 +16,6 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy
 from ldpfrontier.numerics import highs
 from ldpfrontier.optimal import registry
-from ldpfrontier.optimal.exact.separation import Pairs
 from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound, optimal_nonrobust
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.polyopt import solve
@@ -26,7 +25,7 @@ from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimum import certified
 from ldpfrontier.privacy import rldp_epsilon
-from ldpfrontier.types import FloatArray, Intractable
+from ldpfrontier.types import FloatArray, Intractable, Pairs
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
 from oracles.enumeration import robust_rays
@@ -86,6 +85,15 @@ def test_polyopt_invariants(seed: int) -> None:
     assert optimum.value - 1e-9 <= distinct.value <= bound + 1e-9
     smaller = RenyiBall(ball.centre, ball.radius / 4)
     assert optimal_robust(smaller, high).value >= optimum.value - 1e-9
+
+
+def test_without_an_envelope_it_is_polyopt_and_the_method_says_so() -> None:
+    """The class of F itself has more."""
+    ball = RenyiBall.confidence([[70, 100], [260, 570]])
+    usual, best = optimal_robust(ball, 1.0), optimal_robust(ball, 1.0, envelope="exact")
+    assert "(PolyOpt), all pairs" in str(usual.method)
+    assert str(best.method).startswith("all mechanisms private over F")
+    assert best.value > usual.value + 0.005
 
 
 @pytest.mark.parametrize("pairs", ["all", "distinct"])

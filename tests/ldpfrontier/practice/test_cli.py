@@ -110,7 +110,7 @@ def test_from_a_table_to_its_distribution(here, capsys):
     assert promise in " ".join(said.out.split())
     assert "1.000000 for acquaintances," in " ".join(said.out.split())
     assert "According to 20,000 samples, the level is at least" in " ".join(said.out.split())
-    assert " ".join(said.out.split()).endswith("promised level, and 20,000 samples do not contradict it.")
+    assert " ".join(said.out.split()).endswith("promised level; 20,000 samples do not contradict it.")
 
 
 def test_a_time_limit_ends_what_takes_long_and_nothing_else(here, capsys):

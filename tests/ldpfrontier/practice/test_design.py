@@ -62,8 +62,10 @@ def test_every_mechanism_keeps_its_levels_and_stays_below_the_bound(table, again
         if candidate.private:
             assert levels.against(against) <= 1.0 + 1e-9
             assert nmi <= made.bound
-    assert not by_name(made)["nr"].private
-    assert by_name(made)["nr"].levels.outsider > 1.0
+    if "nr" in by_name(made):
+        assert not by_name(made)["nr"].private
+        assert by_name(made)["nr"].levels.outsider > 1.0
+    assert ("nr" in by_name(made)) == (against != "insider-only")
 
 
 def test_the_best_against_outsiders_gives_s_away_to_insiders(table):
@@ -85,7 +87,9 @@ def test_the_best_against_outsiders_gives_s_away_to_insiders(table):
 def test_protection_from_more_attackers_costs_information(table):
     best = {against: design_channel(table, 1.0, against=against).best("information") for against in ATTACKERS}
     values = [best[against].nmi for against in ATTACKERS]
-    assert values[0] > values[1] > values[2] > values[3]
+    assert all(np.diff(values) < 0)
+    assert best["insider-only"].levels.insider <= 1.0 + 1e-9
+    assert best["insider-only"].levels.outsider > 1.1
     assert best["insider"].levels.insider <= 1.0
     # What both levels leave open is closed.
     assert best["insider"].levels.acquaintance > 1.1

@@ -14,6 +14,7 @@ from ldpfrontier import (
     unconditional_cone,
 )
 from ldpfrontier.practice import cli
+from ldpfrontier.practice.attackers import ATTACKERS
 from ldpfrontier.practice.own_methods import Refused, loaded
 from ldpfrontier.practice.value_lists import table_of_values
 from support.owndata import flat, small_table
@@ -175,7 +176,7 @@ def test_what_is_out_of_reach_is_a_row(module):
     assert made.candidates[1].note == "Too many values."
 
 
-@pytest.mark.parametrize("against", ["outsider", "insider", "acquaintance", "anyone"])
+@pytest.mark.parametrize("against", ATTACKERS)
 def test_a_cone_of_ones_own_is_kept_beside_the_promise(module, against):
     """With the cone of local differential privacy at 0.8, the whole record has that level."""
     from ldpfrontier import local_cone

@@ -12,7 +12,7 @@ from scipy.stats import beta
 from ldpfrontier import CountTable, estimate_distribution, estimate_rates
 from ldpfrontier.practice.cli import main
 from ldpfrontier.practice.estimate_texts import estimate_csv, estimate_text
-from ldpfrontier.practice.estimation import Fit
+from ldpfrontier.practice.estimation import FittedReports
 from ldpfrontier.practice.intervals import upper_limits
 from ldpfrontier.practice.rates import last_accepted
 from support.coverage import TAIL, rate_coverage
@@ -63,7 +63,7 @@ def test_with_many_reports_differences_and_ratios_have_their_normal_limits():
     n, truth = 10**9, table.distribution.ravel()
     found = estimate_rates(private, np.round(n * truth @ private.channel.matrix))
     base = table.columns.index(found.compared_with)
-    fit = Fit(private, np.round(n * truth @ private.channel.matrix))
+    fit = FittedReports(private, np.round(n * truth @ private.channel.matrix))
     weights = fit.linear.weights[:4].reshape(2, 2, -1)
     rates, sums = table.distribution / table.distribution.sum(axis=0), table.distribution.sum(axis=0)
     influence = (weights - rates[:, :, None] * weights.sum(axis=0)) / sums[:, None]
@@ -101,7 +101,7 @@ def test_a_rate_is_in_the_interval_if_and_only_if_the_test_accepts_it(table, mec
     """Another path: the weights of P(s, u) - r P(u) for every r of a grid."""
     private = channel_of(table, mechanism, 1.5)
     counts = drawn(private, n)
-    fit, found = Fit(private, counts), by_key(estimate_rates(private, counts))
+    fit, found = FittedReports(private, counts), by_key(estimate_rates(private, counts))
     down, up = fit.weights(TAIL)
     for s, value in enumerate(table.rows):
         for u, given in enumerate(table.columns):
@@ -115,7 +115,7 @@ def test_a_rate_is_in_the_interval_if_and_only_if_the_test_accepts_it(table, mec
 
 def test_weights_of_rates_bound_their_functions_under_every_distribution(table):
     private = channel_of(table, "srr")
-    fit = Fit(private, drawn(private, 50))
+    fit = FittedReports(private, drawn(private, 50))
     down, up = fit.weights(TAIL)
     matrix, vectors = private.channel.matrix, fit.vectors
     for r in (0.0, 0.3, 1.0):

@@ -1,12 +1,20 @@
 """Designs without a table: values alone, a promise for anyone, and no counts in the file."""
 
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from ldpfrontier import CountTable, audit_channel, design_channel, least_epsilon, read_channel
+from ldpfrontier import (
+    CountTable,
+    audit_channel,
+    design_channel,
+    least_epsilon,
+    randomized_response,
+    read_channel,
+)
 from ldpfrontier.practice import cli
 from ldpfrontier.practice.value_lists import parsed_values, table_of_values
 
@@ -54,10 +62,55 @@ def test_levels_are_verified_without_a_table(useful):
             replace(private, weights=told).verified()
 
 
-def test_all_commands_work_without_a_table(tmp_path, monkeypatch, capsys):
+def test_without_a_table_a_label_is_protected_from_those_who_know_the_useful_value():
+    """Of every mechanism, and nothing of the region is lost: the table is exact but for randomized labels."""
+    table = table_of_values(VALUES, ["illness"], ["region"])
+    made = design_channel(table, 1.0, records=3000, against="insider-only")
+    assert made.beta is None
+    for purpose in ("frequencies", "information"):
+        best = made.best(purpose)
+        assert best.levels.insider == pytest.approx(1.0)
+        assert best.levels.anyone == math.inf
+        private = made.private(best)
+        assert private.protects == "insider-only"
+        assert "for someone who knows the person's region, under every distribution." in private.promise()
+        assert "It does not protect region, nor from what region tells about illness." in private.promise()
+        found = audit_channel(private, samples=20_000)
+        assert not found.problems
+        assert 0.8 < found.lower <= 1.0 == pytest.approx(found.level)
+        assert "privacy given U" in found.proved
+    # Three times the response to one question, which is best for both.
+    response = randomized_response(2, 1.0).matrix
+    joint = np.sort(made.best("information").channel.matrix.reshape(2, 3, 6), axis=2)
+    np.testing.assert_allclose(joint[..., 4:], np.sort(response[:1], axis=1)[None].repeat(3, 1).repeat(2, 0))
+    assert made.bound == pytest.approx(made.best("information").nmi)
+    anyone = design_channel(table, 1.0, records=3000).best("frequencies")
+    assert made.best("frequencies").error < 0.6 * anyone.error
+    level = least_epsilon(table, 0.8, records=3000, against="insider-only")
+    reached = [
+        design_channel(table, epsilon, records=10, against="insider-only").best("information").nmi >= 0.8
+        for epsilon in (level - 0.001, level)
+    ]
+    assert reached == [False, True]
+
+
+def test_samples_that_give_the_label_away_are_found():
+    made = design_channel(
+        table_of_values(VALUES, ["illness"], ["region"]), 1.0, records=10, against="insider-only"
+    )
+    private = made.private(made.best("frequencies"))
+    pairs = np.zeros(private.weights.shape, dtype=int)
+    pairs[range(6), private.weights.argmax(axis=1)] = 1000
+    found = audit_channel(private, pairs=pairs)
+    assert "the level of the samples is at least" in found.problems[0]
+    assert "outside" not in found.problems[0]
+
+
+@pytest.mark.parametrize("against", ["anyone", "insider-only"])
+def test_all_commands_work_without_a_table(against, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "regions.txt").write_text('region=north, "south, east"\n\n', encoding="utf-8")
-    assert cli.main([*DESIGN.split(), "regions.txt", "--details"]) == 0
+    assert cli.main([*DESIGN.split(), "regions.txt", "--against", against, "--details"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert (
         "2 x 2 values of illness, region, without a table: all numbers below are those of values" in printed
@@ -86,7 +139,9 @@ def test_all_commands_work_without_a_table(tmp_path, monkeypatch, capsys):
     for command in commands:
         assert cli.main(command.split()) == 0, command
     out, err = capsys.readouterr()
-    assert "whatever anyone knows or believes about the person" in " ".join(out.split())
+    whom = {"anyone": "whatever anyone knows or believes about the person"}
+    whom |= {"insider-only": "for someone who knows the person's region, under every distribution"}
+    assert " ".join(out.split()).count(whom[against]) == 4
     assert "The matrix satisfies the promised level" in out
     assert "channel.certificate.json: proved." in out
     # One record of each kind is no sign that the file is the one that was counted.
@@ -108,7 +163,7 @@ def test_groups_of_numbers_need_no_table(tmp_path):
             "region=north,south --against outsider",
             "Protection against an outsider depends on the distribution",
         ),
-        ("region=north,south --against acquaintance", "without one, only protection against anyone"),
+        ("region=north,south --against acquaintance", "only protection against anyone or insider-only"),
         ("region=north,north", "The values of 'region' contain 'north' twice"),
         ("region=north,,south", "The values of 'region' contain ''; every value must"),
         ("region=", "The column 'region' has no values."),

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldpfrontier.numerics.subset_sums import balanced_set
 from ldpfrontier.types import FloatArray
-from ldpfrontier.utility import FDivergence
+from ldpfrontier.utility import FDivergence, MutualInformation
 from papers.kairouz2016.instances import PAPER, instance_name
 from papers.kairouz2016.measures import Measure, measures
 from reproduction.results.tables import ROUNDING, Schema
@@ -183,10 +182,9 @@ class Batch:
             first, second = (np.stack([getattr(m, name) for m in measures]) for name in ("p0", "p1"))
             return cls(first, second, True, first >= second)
         prior = np.stack([m.prior for m in measures])
-        inside = np.zeros(prior.shape, dtype=bool)
-        for row, p in zip(inside, prior, strict=True):
-            row[balanced_set(p)] = True
-        return cls(prior, prior, False, inside)
+        return cls(
+            prior, prior, False, np.stack([m.balanced for m in measures if isinstance(m, MutualInformation)])
+        )
 
     def gains(self, members: FloatArray, epsilons: FloatArray) -> FloatArray:
         """Return what columns with entries e^eps (members) and 1 (others) add to the utility, nats.

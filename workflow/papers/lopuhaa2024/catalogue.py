@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from reproduction.planning.own_mechanisms import OwnMechanism, registered
 
 if TYPE_CHECKING:
-    from ldpfrontier.optimal.exact.separation import Pairs
     from ldpfrontier.optimal.robust import Envelope
+    from ldpfrontier.types import Pairs
 
 #: What the note of a realized level says of the true distribution P*.
 COVERED, MISSED = "P* lies in F", "P* lies outside F"

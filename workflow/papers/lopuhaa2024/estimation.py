@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from ldpfrontier.channel import Channel
 from ldpfrontier.cones import Cone, conditional_cone, local_cone, polyopt_cone, unconditional_cone
 from ldpfrontier.optimal.estimation.solve import optimal_estimation
-from ldpfrontier.optimal.exact.association_cone import AssociationCone
+from ldpfrontier.optimal.exact.association_cone import association_cone
 from ldpfrontier.optimal.exact.separation import robust_cone
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, unconditional_epsilon
@@ -199,7 +199,7 @@ def promise(design: str, setting: Setting, epsilon: float) -> tuple[Cone, Callab
         case "simplices":
             return polyopt_cone(ball.lower_bounds, epsilon, pairs="distinct"), ball.projected_epsilon
         case "acquaintances":
-            return AssociationCone(odds, epsilon), partial(association_epsilon, odds=odds)
+            return association_cone(odds, epsilon), partial(association_epsilon, odds=odds)
         case "anyone":
             return unconditional_cone(shape, epsilon), partial(unconditional_epsilon, shape=shape)
         case _:

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from ldpfrontier.information import entropy
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.projections.frontier import frontier_bound
 from ldpfrontier.optimal.registry import LIMITS
+from ldpfrontier.optimal.robust_bound import robust_bound
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.beyond import BOUNDS
 
@@ -55,7 +55,7 @@ def bounds(
     size, h, rows = " x ".join(map(str, ball.centre.shape)), entropy(ball.centre), []
     for epsilon in epsilons if ball.centre.size > LIMITS.max_joint_cells else ():
         nr = optimal_nonrobust(ball.centre, epsilon).upper_bound
-        bound = min(nr, frontier_bound(ball, epsilon, max_nodes)) if max_nodes else nr
+        bound = min(nr, robust_bound(ball, epsilon, max_nodes=max_nodes))
         row = {"size": size, "instance": instance, "beta": beta, "order": order, "epsilon": epsilon}
         rows.append({**row, "bound": bound / h, "nr": nr / h})
         _log.info("%s, epsilon %g: nmi at most %.6f, NR %.6f", instance, epsilon, bound / h, nr / h)

@@ -18,10 +18,10 @@ from numpy.typing import ArrayLike
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
-from ldpfrontier.optimal.conditional.bound import conditional_bound
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.robust import optimal_robust
+from ldpfrontier.optimal.robust_bound import robust_bound
 from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.privacy import conditional_epsilon
@@ -152,5 +152,5 @@ def solve_levels(
         bound = min(bound, found.upper_bound)
         if few and 0.0 < level < math.inf:
             with suppress(ArithmeticError, RuntimeError):  # as of linear programs that fail
-                bound = min(bound, conditional_bound(ball, epsilon, level, few))
+                bound = min(bound, robust_bound(ball, epsilon, conditional_epsilon=level, max_nodes=few))
         yield solution("exact", level, found, bound)

@@ -24,7 +24,6 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.cones import polyopt_cone
 from ldpfrontier.information import mutual_information
 from ldpfrontier.mechanisms import secret_randomized_response
-from ldpfrontier.numerics.jit import kernel
 from ldpfrontier.optimal.general.solve import optimal_mechanism
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional, response_threshold
@@ -264,34 +263,21 @@ def _starting_points(ball: RenyiBall, number: int) -> FloatArray:
     return np.vstack([inside, border[: number - 1]])
 
 
-@kernel
 def _chain(x: FloatArray, slope: FloatArray) -> FloatArray:
     """Turn a gradient in P = x^2 / |x|^2 into one in x."""
-    square = along = 0.0
-    for i in range(x.size):
-        square += x[i] ** 2
-        along += slope[i] * x[i] ** 2
-    return 2.0 * x / square * (slope - along / square)
+    square = x @ x
+    return np.asarray(2.0 * x / square * (slope - slope @ x**2 / square))
 
 
-@kernel
 def _divergence(P: FloatArray, r: FloatArray, order: float) -> tuple[float, FloatArray]:
     """Return D_order(r || P) and its gradient in P, by the definition."""
-    gradient = np.zeros(P.size)
-    total = 0.0
-    for i in range(P.size):
-        if r[i] > 0.0:
-            q = max(P[i], 1e-300)
-            if order == 1.0:
-                total += r[i] * math.log(r[i] / q)
-                gradient[i] = -r[i] / q
-            else:
-                term = r[i] ** order * q ** (1.0 - order)
-                total += term
-                gradient[i] = -term / q
+    q, occurs = np.maximum(P, 1e-300), r > 0.0
     if order == 1.0:
-        return total, gradient
-    return math.log(total) / (order - 1.0), gradient / total
+        logs = np.log(np.where(occurs, r, 1.0) / np.where(occurs, q, 1.0))
+        return float(r @ logs), -r / q
+    terms = r**order * q ** (1.0 - order)
+    total = float(terms.sum())
+    return math.log(total) / (order - 1.0), -terms / (q * total)
 
 
 def _share(P: FloatArray, s: int, q: FloatArray) -> tuple[float, FloatArray]:
@@ -313,19 +299,13 @@ def _group_divergence(P: FloatArray, s: int, r: FloatArray, order: float) -> tup
     return value, gradient
 
 
-@kernel
 def _leak(Q: FloatArray, s: int, t: int, y: int, P: FloatArray) -> tuple[float, FloatArray]:
     """Return log P(y|s) / P(y|t) and its gradient."""
     gradient = np.zeros(P.shape)
-    leak, sign = 0.0, 1.0
-    for group in (s, t):
-        total = value = 0.0
-        for u in range(P.shape[1]):
-            total += P[group, u]
-            value += P[group, u] * Q[group, u, y]
-        value = max(value / total, 1e-300)
+    leak = 0.0
+    for group, sign in ((s, 1.0), (t, -1.0)):
+        total = P[group].sum()
+        value = max(float(P[group] @ Q[group, :, y]) / total, 1e-300)
         leak += sign * math.log(value)
-        for u in range(P.shape[1]):
-            gradient[group, u] += sign * (Q[group, u, y] - value) / (total * value)
-        sign = -1.0
+        gradient[group] += sign * (Q[group, :, y] - value) / (total * value)
     return leak, gradient

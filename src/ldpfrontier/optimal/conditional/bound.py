@@ -16,13 +16,13 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.conditional.public_columns import PublicOracle
 from ldpfrontier.optimal.conditional.settings import SETTINGS
-from ldpfrontier.optimal.exact.separation import Conditionals, Pairs
+from ldpfrontier.optimal.exact.separation import Conditionals
 from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import JointColumns, solve_jointly
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimum import Optimum
-from ldpfrontier.types import FloatArray
+from ldpfrontier.types import FloatArray, Pairs
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
 

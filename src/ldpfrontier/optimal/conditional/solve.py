@@ -22,7 +22,7 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
 from ldpfrontier.optimal.conditional.bound import conditional_bound, public_optimum
 from ldpfrontier.optimal.conditional.search import searched_mechanism
-from ldpfrontier.optimal.exact.separation import Conditionals, Pairs
+from ldpfrontier.optimal.exact.separation import Conditionals
 from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
 from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound
@@ -33,6 +33,7 @@ from ldpfrontier.optimal.projections.frontier import frontier_bound
 from ldpfrontier.optimal.registry import Call, choose, is_in_range
 from ldpfrontier.optimum import Optimum, certified, fell_back, recorded_failure
 from ldpfrontier.privacy import conditional_epsilon
+from ldpfrontier.types import Pairs
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
 

@@ -1,4 +1,4 @@
-"""Columns of a cone that is known by its cuts, found by searches along gradients."""
+"""Columns of a cone that is known by its cuts, found by searches and by branch and bound."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ldpfrontier.cones import Cone
+from ldpfrontier.optimal.estimation.branch_and_bound import ExcessBound
 from ldpfrontier.optimal.estimation.quadratic_utility import QuadraticUtility
 from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.optimal.estimation.weights import Prices
@@ -17,7 +18,7 @@ from ldpfrontier.types import FloatArray
 
 @dataclass(eq=False)
 class CutColumns:
-    """Columns of a cone, priced by search: a `Pricing` without a bound.
+    """Columns of a cone, priced by search, and by branch and bound where searches find none: a `Pricing`.
 
     Parameters
     ----------
@@ -25,18 +26,29 @@ class CutColumns:
     p : ndarray, shape (inputs,)
         Positive.
     tolerance : float
-        Excess that is not looked for, as a share of the sum of prices.
+        Relative gap of the error, of which weights of columns have a part.
+    max_nodes : int
+        Most nodes of branch and bound, for all prices; with 0, nothing is proved.
+
+    Attributes
+    ----------
+    left : int
+        Nodes that are left.
     """
 
     cone: Cone
     p: FloatArray
     tolerance: float
+    max_nodes: int
     exact: bool = field(default=False, init=False)
+    left: int = field(init=False)
     _family: JointColumns = field(init=False)
+    _bounded: Prices | None = field(default=None, init=False)
+    _bound: float = field(default=math.inf, init=False)
 
     def __post_init__(self) -> None:
         utility = QuadraticUtility(self.p, np.eye(self.p.size))
-        self._family = JointColumns(self.cone, utility, 0)
+        self._family, self.left = JointColumns(self.cone, utility, 0), self.max_nodes
 
     def start(self) -> FloatArray:
         """Return columns that span those of the cone, and of which a channel can be made, (m, inputs)."""
@@ -51,16 +63,24 @@ class CutColumns:
 
     def search(self, prices: Prices, known: FloatArray) -> FloatArray:
         """Return columns found from those known, with changes, and from random ones, (m, inputs)."""
-        family = self._family
+        family, total = self._family, float(prices.lam.sum())
         family.utility = QuadraticUtility(self.p, prices.W)
         family.found = family.utility.columns(np.ones((1, self.p.size)))
-        family.set_accuracy(0.0, self.tolerance * float(prices.lam.sum()))
-        found = family.search(prices.lam, family.starts(known[: SETTINGS.joint_starts])).vectors
+        family.set_accuracy(0.0, SETTINGS.inner_gap * self.tolerance * total)
+        starts = known[: SETTINGS.joint_starts]
+        found = family.search(prices.lam, family.starts(starts)).vectors
+        best = max(float(prices.excess(found).max()), 0.0)
+        target = (1.0 - SETTINGS.outer_share) * self.tolerance * total
+        if self.left > 0 and best <= target:
+            tree = ExcessBound(family, prices, target, starts, best)
+            self._bounded, self._bound = prices, tree.bound(self.left)
+            self.left -= tree.nodes
+            found = np.vstack([found, *tree.found])
         return np.asarray(found[np.argsort(-prices.excess(found), kind="stable")])
 
     def excess(self, prices: Prices) -> float:
-        """Return inf, as nothing is proved."""
-        return math.inf
+        """Return the bound of branch and bound, if the last search came to it; else inf."""
+        return self._bound if prices is self._bounded else math.inf
 
     def _inside(self, columns: FloatArray) -> FloatArray:
         inside, _ = self.cone.pull(columns)

@@ -1,17 +1,27 @@
 """Mechanisms with few outputs and little more error than those with many.
 
-The error depends on a mechanism through the r (r + 1) / 2 entries of a matrix and r + 1 row sums, for inputs
-that differ in r dimensions, so that as many outputs as these numbers are enough for any error (Caratheodory).
-Fewer cost some. Outputs of the least probability are left out, a few at a time, and those that stay get the
-best weights. All columns are multiples of given ones, and in every cone that these are in.
+Every cone of columns contains the multiples of its columns and their sums, so that all promises that are made
+output by output are kept in two ways of having fewer outputs:
+
+- **Outputs are united** that tell nearly the same. Ward's hierarchical clustering of the posteriors decides
+  which ones, for all numbers of outputs at once, and the error rises from step to step.
+- **Outputs are left out**, a few of the least probability at a time, and those that stay get the best
+  weights. The error depends on a mechanism through the r (r + 1) / 2 entries of a matrix and r + 1 row sums,
+  for inputs that differ in r dimensions, so that as many outputs as these numbers are enough for any error
+  (Caratheodory). Fewer cost some.
+
+`with_fewer_outputs` does both for a number of outputs, and returns what has less error; `with_united_outputs`
+has as few outputs as a rise of the error allows, at no more cost than that of computing errors.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.cluster.hierarchy import fcluster, linkage
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.arguments import as_count, as_instance
@@ -30,7 +40,7 @@ def with_fewer_outputs(
 ) -> Channel:
     """Return a channel with at most so many outputs from which estimates have little more error.
 
-    Each of its columns is a multiple of one of the given channel, so that it keeps the same promises.
+    Its columns are multiples or sums of those of the given channel, so that it keeps the same promises.
 
     Parameters
     ----------
@@ -51,7 +61,8 @@ def with_fewer_outputs(
 
     Examples
     --------
-    >>> from ldpfrontier import estimation_error, subset_selection, with_fewer_outputs
+    >>> from ldpfrontier import estimation_error, subset_selection
+    >>> from ldpfrontier import with_fewer_outputs
     >>> few = with_fewer_outputs(subset_selection(6, 0.5), [1 / 6] * 6, 10)
     >>> few.n_outputs, round(estimation_error(few, [1 / 6] * 6), 1)
     (10, 65.9)
@@ -70,21 +81,74 @@ def with_fewer_outputs(
     problem = Problem(p / p.sum(), rows / max(float(np.abs(rows).max()), 1e-300))
     if not problem.wanted.any():
         return Channel(np.ones((p.size, 1)))
-    vectors = channel.matrix[:, channel.matrix.any(axis=0)].T
-    vectors = np.unique(vectors / (vectors @ problem.p)[:, None], axis=0)
-    best = _weighted(problem, vectors)
-    if best is None:
-        raise ArithmeticError("The channel's own columns have no weights of a channel in floating point.")
+    united = _unions(channel, problem.p)(outputs)
+    error = estimation_error(united, problem.p, problem.rows)
+    best = _own_weights(problem, channel)
     while best[0].n_outputs > outputs:
         check_time()
         found = _with_some_less(problem, *best[1:], best[0].n_outputs - outputs)
-        if found is None:
+        if found is None and math.isinf(error):
             raise ValueError(
                 f"No mechanism with at most {outputs} of these outputs was found; with {best[0].n_outputs},"
                 " there is one."
             )
+        if found is None:
+            return united
         best = found
-    return best[0]
+    return united if error < estimation_error(best[0], problem.p, problem.rows) else best[0]
+
+
+def with_united_outputs(channel: Channel, prior: ArrayLike, target: ArrayLike | None, lost: float) -> Channel:
+    """Return a channel whose outputs are unions of those of another one, as few as the error allows.
+
+    Parameters
+    ----------
+    channel : Channel
+    prior, target
+        As of `estimation_error`.
+    lost : float
+        By which share the error may rise.
+    """
+    p = channel.flat_prior(prior)
+    united = _unions(channel, p / p.sum())
+    low, high = 1, united(channel.n_outputs).n_outputs
+    if high < 3:
+        return channel
+    most = estimation_error(channel, prior, target) * (1.0 + lost)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if estimation_error(united(middle), prior, target) <= most:
+            high = middle
+        else:
+            low = middle
+    found = united(high)
+    return found if found.n_outputs < channel.n_outputs else channel
+
+
+def _unions(channel: Channel, p: FloatArray) -> Callable[[int], Channel]:
+    """Return a function from a number of outputs to the channel with at most so many unions of outputs."""
+    matrix = channel.matrix[:, p @ channel.matrix > 0]
+    posteriors = (matrix / (p @ matrix)).T * np.sqrt(p)
+    tree = linkage(posteriors, "ward") if len(posteriors) > 1 else None
+
+    def united(outputs: int) -> Channel:
+        if tree is None or outputs >= matrix.shape[1]:
+            return Channel(matrix)
+        groups = fcluster(tree, outputs, "maxclust") - 1
+        columns = np.zeros((groups.max() + 1, len(matrix)))
+        np.add.at(columns, groups, matrix.T)
+        return Channel(columns.T)
+
+    return united
+
+
+def _own_weights(problem: Problem, channel: Channel) -> Weighted:
+    """Return the channel of the columns of another one with the best weights."""
+    vectors = channel.matrix[:, channel.matrix.any(axis=0)].T
+    best = _weighted(problem, np.unique(vectors / (vectors @ problem.p)[:, None], axis=0))
+    if best is None:
+        raise ArithmeticError("The channel's own columns have no weights of a channel in floating point.")
+    return best
 
 
 def _weighted(problem: Problem, vectors: FloatArray) -> Weighted | None:

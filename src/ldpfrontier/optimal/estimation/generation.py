@@ -100,7 +100,8 @@ def generate(
         end = (SETTINGS.negligible if pricing.exact else SETTINGS.inner_share) * tolerance
         work += weighted.rounds * float(len(vectors)) ** 3
         last = rounds == max_rounds or (gap <= inner and largest <= end) or work > most_work
-        if last or rounds == 1 or largest <= max(SETTINGS.inner_share * tolerance, gap):
+        near = SETTINGS.inner_share if pricing.exact else 1.0
+        if last or rounds == 1 or largest <= max(near * tolerance, gap):
             excess = pricing.excess(prices)
             if (proved := problem.bound(prices, excess)) > bound:
                 bound, proving = proved, prices.raised(excess, problem.p)

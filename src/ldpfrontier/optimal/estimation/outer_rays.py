@@ -63,10 +63,10 @@ def outer_bound(problem: Problem, cone: Cone, inner: FloatArray, phi: float, tol
     try:
         for row in coarse(cone.inequalities):
             rays.cut(row)
-        for _ in range(SETTINGS.outer_rounds):
+        while True:
             vectors = rays.points / (rays.points @ p)[:, None]
             found = generate(
-                problem, inner, ListedRays(vectors), SETTINGS.outer_share * tolerance, SETTINGS.outer_rounds
+                problem, inner, ListedRays(vectors), SETTINGS.outer_share * tolerance, SETTINGS.max_rounds
             )
             best = max(best, found.bound)
             if best >= phi * (1.0 - tolerance):

@@ -54,7 +54,12 @@ class PolyhedralProgram:
     ----------
     cone : PolyhedralCone
     scale : ndarray, shape (inputs,)
-        Positive; columns have scale . v = 1.
+        Not negative; columns have scale . v = 1.
+
+    Raises
+    ------
+    ValueError
+        If the scale is 0 at an input where no inequality limits the entries of such columns.
     """
 
     def __init__(self, cone: PolyhedralCone, scale: FloatArray) -> None:
@@ -63,7 +68,7 @@ class PolyhedralProgram:
         self._places = np.arange(scale.size, dtype=np.int32)
         self._lp = lp = new_lp()
         lp.setOptionValue("simplex_strategy", 1)
-        lp.addVars(scale.size, np.zeros(scale.size), np.full(scale.size, highspy.kHighsInf))
+        lp.addVars(scale.size, np.zeros(scale.size), largest_entries(cone, scale))
         lp.addRow(1.0, 1.0, scale.size, self._places, scale)
 
     def step(self, cost: FloatArray) -> FloatArray:
@@ -97,6 +102,32 @@ class PolyhedralProgram:
             self._known[worst] = True
         inside = self.cone.pull(v[None])[0][0]
         return np.stack([inside / (inside @ self.scale), v])
+
+
+def largest_entries(cone: PolyhedralCone, scale: FloatArray) -> FloatArray:
+    """Return upper bounds on the entries of columns with scale . v = 1, shape (inputs,).
+
+    Where the scale is 0, a single inequality, whose negative coefficients the scale weighs, limits an entry.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    seen = scale > 0.0
+    top = np.full(scale.size, math.inf)
+    top[seen] = 1.0 / scale[seen]
+    for x in np.flatnonzero(~seen):
+        rows = cone.inequalities[cone.inequalities[:, x] > 0.0]
+        shares = np.maximum(-rows, 0.0) / rows[:, x, None]
+        shares = shares[(shares[:, ~seen] == 0.0).all(axis=1)]
+        top[x] = (shares[:, seen] / scale[seen]).max(axis=1, initial=0.0).min(initial=math.inf)
+        if math.isinf(top[x]):
+            raise ValueError(
+                f"The prior is 0 at input {x}, and no inequality of the cone limits what a column has there"
+                " by what it has at inputs that occur: every input needs a probability above 0."
+            )
+    return top
 
 
 class Programs(NamedTuple):

@@ -22,6 +22,8 @@ class EstimationSettings:
     max_enumerated_inputs: int = 22
     #: Inputs up to which a semidefinite program bounds their excess: half a minute; beyond, it is a formula.
     max_relaxed_inputs: int = 100
+    #: Nodes of branch and bound of one optimum: a minute on 2 x 6.
+    max_nodes: int = 100_000
     #: Largest entry of a matrix of what is estimated.
     largest_weight: float = 1e100
 
@@ -43,6 +45,14 @@ class EstimationSettings:
     boundary: float = 0.95
     #: Error that columns of little weight may cost when they are dropped, as a share of the tolerance.
     dropped: float = 1e-2
+    #: Gap of the weights of squares, whose secants bound the excess.
+    majorant_gap: float = 1e-3
+    #: Error of a tangent, as a share of the excess that counts as none, above which there is one more.
+    tangent_share: float = 1e-2
+    #: Weight of the constant column that a cut must ask for.
+    violated: float = 1e-6
+    #: Linear programs that cut down a box, at most, and times that cuts are tried before it is split.
+    box_rounds: int = 20
 
     # Tuning.
     #: Columns, as a share of the numbers that the error depends on, up to which Newton's equations have an
@@ -131,9 +141,9 @@ class EstimationSettings:
     outer_tolerance: float = 1e-2
     #: Rays of a larger cone, in double description; seconds.
     max_outer_rays: int = 60_000
-    #: Larger cones of one bound.
-    outer_rounds: int = 400
-    #: The gap of each of these cones, as a share of that asked for.
+    #: Nodes of branch and bound after the last column found, where it is too good for a bound.
+    nodes_after_found: int = 300
+    #: The gap of the weights of columns, as a share of that asked for; the excess of columns has the rest.
     outer_share: float = 0.2
     #: Binary digits of the coefficients of a cut.
     cut_bits: int = 22

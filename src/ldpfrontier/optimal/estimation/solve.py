@@ -20,8 +20,10 @@ centred here, A p = 0, so that phi is n MSE. Engines, as of `ldpfrontier.optimal
 - Extreme rays that are few are listed without rounding (`ldpfrontier.optimal.general`).
 - Local differential privacy of more inputs: columns are generated from those of closed forms (`staircases`),
   and bounded by a semidefinite program where they are not all priced (`staircase_relaxation`).
-- Other cones, up to 16 inputs: columns are searched for (`cut_columns`), and the least error over a larger
-  cone is the bound (`outer_rays`).
+- Other cones, up to 16 inputs: columns are searched for (`cut_columns`). A cone that is known by cuts alone,
+  as that of F, is round, and the excess of its columns is bounded by branch and bound (`branch_and_bound`).
+  One with a conditional level is nearly polyhedral: the bound is the least error over larger polyhedral cones
+  (`outer_rays`), which also serves where branch and bound ends too early.
 - Larger tables with both levels, for acquaintances, or of polyhedral cones: columns are searched for by
   linear programs (`program_columns`).
 """
@@ -58,6 +60,7 @@ from ldpfrontier.optimum import (
     Method,
     Optimum,
     checked_effort,
+    fell_back,
     keeps_time_limit,
     records_fallbacks,
 )
@@ -169,7 +172,7 @@ def checked_problem(p: FloatArray, cone: Cone, target: ArrayLike | None) -> tupl
     return Problem(p.ravel() / p.sum(), rows / size), size
 
 
-class Found(NamedTuple):
+class BoundedChannel(NamedTuple):
     """A channel, a bound of phi of the problem, the steps that it took, and what is the best of several.
 
     The prices prove the bound, where all columns of the cone were compared with them.
@@ -182,7 +185,7 @@ class Found(NamedTuple):
     prices: Prices | None = None
 
 
-def solved(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> tuple[Found, Method]:
+def solved(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> tuple[BoundedChannel, Method]:
     """Return what the engine of a cone finds, and which one it is.
 
     Raises
@@ -191,7 +194,9 @@ def solved(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> t
         As `optimal_estimation`.
     """
     inputs, rays, ratio = problem.p.size, listed_rays(cone), local_ratio(cone)
-    regime = choose("estimates", Call(inputs=inputs, listed=rays is not None, local=ratio is not None))
+    local, cuts_alone = ratio is not None, not len(cone.inequalities)
+    call = Call(inputs=inputs, listed=rays is not None, local=local, cuts_alone=cuts_alone)
+    regime = choose("estimates", call)
     rounds = min(max_rounds, SETTINGS.generation_rounds)
     if rays is not None and isinstance(cone, PolyhedralCone):
         found = _over_listed_rays(problem, cone, rays, tolerance, max_rounds)
@@ -207,7 +212,7 @@ def solved(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> t
 
 def _over_listed_rays(
     problem: Problem, cone: PolyhedralCone, rays: FloatArray, tolerance: float, max_rounds: int
-) -> Found:
+) -> BoundedChannel:
     """Return the best channel over all extreme rays, a bound, and the steps that it took."""
     vectors = _columns(cone, rays, problem.p)
     gap = max(SETTINGS.inner_gap * tolerance, SETTINGS.finest_gap)
@@ -215,7 +220,7 @@ def _over_listed_rays(
     excess = float(found.prices.excess(vectors).max())
     channel = cone.mix_inside(found.channel(SETTINGS.dropped * tolerance))
     proving = found.prices.raised(excess, problem.p)
-    return Found(channel, problem.bound(found.prices, excess), found.rounds, prices=proving)
+    return BoundedChannel(channel, problem.bound(found.prices, excess), found.rounds, prices=proving)
 
 
 def closed_forms(inputs: int, epsilon: float) -> dict[str, Channel]:
@@ -227,7 +232,7 @@ def closed_forms(inputs: int, epsilon: float) -> dict[str, Channel]:
     return forms
 
 
-def _large_alphabet(problem: Problem, ratio: float, tolerance: float, max_rounds: int) -> Found:
+def _large_alphabet(problem: Problem, ratio: float, tolerance: float, max_rounds: int) -> BoundedChannel:
     """Return the best of closed forms of local differential privacy and of column generation from them."""
     n, p = problem.p.size, problem.p
     forms = closed_forms(n, math.log(ratio))
@@ -247,18 +252,18 @@ def _large_alphabet(problem: Problem, ratio: float, tolerance: float, max_rounds
         if not pricing.exact and bound < enough:
             bound = max(bound, relaxed_bound(problem, ratio, enough))
         if bound >= enough and not pricing.exact:
-            return Found(forms[best], bound, 0, best)
+            return BoundedChannel(forms[best], bound, 0, best)
         # Where all columns are priced, prices that prove a bound are wanted as well.
         limits = max_rounds, 0.0 if pricing.exact else bound, SETTINGS.most_staircase_work
         found = generate(problem, vectors, pricing, tolerance, *limits)
     if time_is_up():  # weights need not be those of a channel yet
-        return Found(forms[best], bound, 0, best)
+        return BoundedChannel(forms[best], bound, 0, best)
     forms[GENERATED] = found.weighted.channel(SETTINGS.dropped * tolerance)
     errors[GENERATED] = estimation_error(forms[GENERATED], p, problem.rows)
     # A closed form with as little error has simpler columns.
     if errors[GENERATED] * (1.0 + BROKEN) < errors[best]:
         best = GENERATED
-    return Found(forms[best], found.bound, found.rounds, best, found.prices)
+    return BoundedChannel(forms[best], max(found.bound, bound), found.rounds, best, found.prices)
 
 
 def _symmetric_bound(problem: Problem, ratio: float) -> float:
@@ -275,8 +280,8 @@ def _symmetric_bound(problem: Problem, ratio: float) -> float:
     return scale * uniform_error(n, math.log(ratio))
 
 
-def _over_curved_cone(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> Found:
-    """Return the best channel that a search finds, and a bound by larger cones on small tables."""
+def _over_curved_cone(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> BoundedChannel:
+    """Return the best channel that is found, and a bound by branch and bound, or else by larger cones."""
     if not (problem.p > 0).all():
         raise ValueError(
             f"The prior is 0 at input {int(problem.p.argmin())}; over a cone whose extreme rays are not"
@@ -289,19 +294,26 @@ def _over_curved_cone(problem: Problem, cone: Cone, tolerance: float, max_rounds
             f" listed for at most {LIMITS.max_ray_inputs} inputs and {LIMITS.max_rays:,} rays."
         )
     tolerance = max(tolerance, SETTINGS.outer_tolerance)
-    inner = SETTINGS.outer_share * tolerance
-    pricing = CutColumns(cone, problem.p, SETTINGS.inner_gap * tolerance)
+    cuts_alone, nodes = not len(cone.inequalities), SETTINGS.max_nodes
+    share = 1.0 if cuts_alone else SETTINGS.outer_share
+    pricing = CutColumns(cone, problem.p, tolerance, nodes if cuts_alone else 0)
     start = pricing.start()
-    found = generate(problem, start, pricing, inner, max_rounds)
+    found = generate(problem, start, pricing, share * tolerance, max_rounds)
     check_time()  # weights need not be those of a channel yet
-    weighted = found.weighted
-    used = np.argsort(-weighted.theta, kind="stable")[: SETTINGS.least_kept]
-    known = np.vstack([start, weighted.vectors[used]])
-    bound = outer_bound(problem, cone, known, weighted.phi, tolerance)
-    return Found(weighted.channel(SETTINGS.dropped * inner), bound, found.rounds)
+    weighted, bound = found.weighted, found.bound
+    if bound < weighted.phi * (1.0 - tolerance):
+        if cuts_alone:
+            nodes -= pricing.left
+            fell_back(f"larger polyhedral cones, as branch and bound ended after {nodes:,} nodes")
+        used = np.argsort(-weighted.theta, kind="stable")[: SETTINGS.least_kept]
+        known = np.vstack([start, weighted.vectors[used]])
+        bound = max(bound, outer_bound(problem, cone, known, weighted.phi, tolerance))
+    return BoundedChannel(
+        weighted.channel(SETTINGS.dropped * SETTINGS.outer_share * tolerance), bound, found.rounds
+    )
 
 
-def _large_table(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> Found:
+def _large_table(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> BoundedChannel:
     """Return a good channel of a large table, and a weak bound."""
     known = programs_of(cone, problem.p)
     if known is None:
@@ -318,8 +330,10 @@ def _large_table(problem: Problem, cone: Cone, tolerance: float, max_rounds: int
     channel = found.weighted.channel(SETTINGS.dropped * tolerance)
     if isinstance(cone, PolyhedralCone):
         without = estimation_error(Channel(np.eye(problem.p.size)), problem.p, problem.rows)
-        return Found(cone.mix_inside(channel), without * (1.0 - BROKEN), found.rounds)
-    return Found(channel, _bound_given_useful(problem, cone.shape, known.level_given_useful), found.rounds)
+        return BoundedChannel(cone.mix_inside(channel), without * (1.0 - BROKEN), found.rounds)
+    return BoundedChannel(
+        channel, _bound_given_useful(problem, cone.shape, known.level_given_useful), found.rounds
+    )
 
 
 def _known_columns(problem: Problem, cone: Cone, level: float) -> FloatArray:

@@ -53,7 +53,8 @@ def worst_estimation_error(channel: Channel, ball: RenyiBall, target: ArrayLike 
 
     Examples
     --------
-    >>> from ldpfrontier import RenyiBall, randomized_response, worst_estimation_error
+    >>> from ldpfrontier import RenyiBall, randomized_response
+    >>> from ldpfrontier import worst_estimation_error
     >>> ball = RenyiBall.confidence([[30, 10], [20, 40]])
     >>> bool(worst_estimation_error(randomized_response(4, 1.0), ball) > 9)
     True

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.cones import BaseCone, raised_to_level
+from ldpfrontier.numerics.arguments import as_instance, as_number
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.exact.separation import pulled
 from ldpfrontier.types import FloatArray, IntArray
@@ -169,3 +170,23 @@ class AssociationCone(BaseCone):
         seen = masses + math.exp(-self.epsilon) * (masses.sum(axis=0) - masses)
         with np.errstate(divide="ignore"):
             return np.asarray((1.0 / seen * (1.0 + gamma(2 * len(masses) + 8))).ravel())
+
+
+def association_cone(odds: OddsRatios, epsilon: float) -> AssociationCone:
+    """Return the columns that are private for all who know anything about U alone (`optimal_association`).
+
+    Parameters
+    ----------
+    odds : OddsRatios
+        The least odds ratios of the distributions that may be the true one.
+    epsilon : float
+        Level in nats, above 0 and at most 30.
+
+    Raises
+    ------
+    ValueError
+        If an argument is of another kind or out of range.
+    """
+    as_instance(odds, OddsRatios, "The odds ratios")
+    level = as_number(epsilon, "epsilon", "a number of nats, above 0 and at most 30", least=1e-300, most=30.0)
+    return AssociationCone(odds, level)

@@ -29,12 +29,11 @@ from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.exact.budget_split import Accuracy, Ball, ComparedPairs, worst_pairs
 from ldpfrontier.optimal.exact.settings import SETTINGS
 from ldpfrontier.privacy import log_ratio
-from ldpfrontier.types import FloatArray
+from ldpfrontier.types import FloatArray, Pairs
 from ldpfrontier.uncertainty.divergence import allowed_probabilities
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 Conditionals = Literal["exact", "projections", "simplex"]
-Pairs = Literal["all", "distinct"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,12 +34,12 @@ from ldpfrontier.numerics.rounding import sum_error
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.column_generation.smoothed import Master, best_channel, generate
 from ldpfrontier.optimal.exact.cut_pool import CutPool
-from ldpfrontier.optimal.exact.separation import Conditionals, Oracle, Pairs
+from ldpfrontier.optimal.exact.separation import Conditionals, Oracle
 from ldpfrontier.optimal.exact.settings import SETTINGS
 from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound
 from ldpfrontier.optimal.polyopt.solve import start_columns
 from ldpfrontier.optimum import Optimum, certified, recorded_failure
-from ldpfrontier.types import FloatArray
+from ldpfrontier.types import FloatArray, Pairs
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import Columns, MutualInformation, SublinearUtility
 

@@ -19,6 +19,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpfrontier.cones import PolyhedralCone
+from ldpfrontier.numerics.arguments import as_count
 from ldpfrontier.numerics.deadline import check_time
 from ldpfrontier.numerics.highs import maximize
 from ldpfrontier.numerics.jit import kernel
@@ -35,7 +37,7 @@ def extreme_rays(inequalities: FloatArray, max_rays: int = LIMITS.max_rays) -> F
 
     Parameters
     ----------
-    inequalities : ndarray, shape (m, n)
+    inequalities : array_like, shape (m, n)
         The rows of B, read as the rational numbers that they are.
     max_rays : int
         Most rays, also after each of the first inequalities.
@@ -49,12 +51,15 @@ def extreme_rays(inequalities: FloatArray, max_rays: int = LIMITS.max_rays) -> F
     ------
     Intractable
         If there are more.
+    ValueError
+        If `PolyhedralCone` refuses the inequalities, or the number of rays is not a whole one, 1 or more.
     TimeIsUp
     """
-    inequalities = irredundant(inequalities)
-    order = np.lexsort(inequalities.T[::-1])  # in lexicographic order there are few rays on the way
-    cone = DoubleDescription(inequalities.shape[1], max_rays)
-    for row in inequalities[order]:
+    most = as_count(max_rays, "max_rays", "a whole number, 1 or more", least=1)
+    rows = irredundant(PolyhedralCone(inequalities).inequalities)
+    order = np.lexsort(rows.T[::-1])  # in lexicographic order there are few rays on the way
+    cone = DoubleDescription(rows.shape[1], most)
+    for row in rows[order]:
         cone.cut(row)
     return cone.points
 

@@ -87,7 +87,8 @@ def optimal_mechanism(
     --------
     >>> import numpy as np
     >>> from ldpfrontier import MutualInformation, local_cone, optimal_mechanism
-    >>> best = optimal_mechanism(MutualInformation([0.2, 0.3, 0.5]), local_cone(3, 1.0))
+    >>> utility = MutualInformation([0.2, 0.3, 0.5])
+    >>> best = optimal_mechanism(utility, local_cone(3, 1.0))
     >>> best.status
     'optimal'
     """

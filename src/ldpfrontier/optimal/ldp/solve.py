@@ -27,7 +27,6 @@ from ldpfrontier.optimal.registry import LIMITS, Call, choose
 from ldpfrontier.optimum import (
     LEAST_OPTIMAL_EPSILON,
     MAX_EPSILON,
-    STORED_EPSILON,
     Optimum,
     check_start,
     checked_effort,
@@ -37,12 +36,7 @@ from ldpfrontier.optimum import (
     uninformative,
 )
 from ldpfrontier.privacy import ldp_epsilon
-from ldpfrontier.small_levels import (
-    constant_rows,
-    is_surely_at_most,
-    mixed_until_private,
-    uninformative_below_least,
-)
+from ldpfrontier.small_levels import is_surely_at_most, uninformative_below_least, with_stored_level
 from ldpfrontier.types import Intractable
 from ldpfrontier.utility import FDivergence, MutualInformation, Utility
 
@@ -144,10 +138,12 @@ def optimal_ldp(
         )
         rows = np.where(occurs, np.cumsum(occurs) - 1, 0)
         return replace(found, channel=Channel(found.channel.matrix[rows]))
-    if epsilon < STORED_EPSILON:
-        silent = constant_rows(found.channel, utility.prior)
-        stored = mixed_until_private(
-            found.channel, silent, epsilon, lambda c: is_surely_at_most(ldp_epsilon(c), epsilon)
-        )
-        found = replace(found, channel=stored)
-    return replace(found, method=regime.method(_MECHANISMS))
+    found = replace(found, method=regime.method(_MECHANISMS))
+    return with_stored_level(
+        found,
+        utility,
+        epsilon,
+        tolerance,
+        lambda channel: is_surely_at_most(ldp_epsilon(channel), epsilon),
+        keeps_value=True,
+    )

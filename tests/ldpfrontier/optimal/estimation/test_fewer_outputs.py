@@ -16,6 +16,7 @@ from ldpfrontier import (
     subset_selection,
     with_fewer_outputs,
 )
+from ldpfrontier.optimal.estimation.fewer_outputs import with_united_outputs
 from support.owndata import adult_table
 
 
@@ -69,3 +70,37 @@ def test_what_cannot_be_is_refused() -> None:
         with_fewer_outputs(randomized_response(3, 1.0), [0.5, 0.5, 0.0], 3)
     with pytest.raises(ValueError, match="outputs is 0"):
         with_fewer_outputs(randomized_response(3, 1.0), p, 0)
+
+
+def test_a_number_of_outputs_has_the_error_of_the_better_way() -> None:
+    """Outputs that are told apart twice cost nothing when they are united; leaving one out would."""
+    p = np.array([0.2, 0.3, 0.5])
+    once = randomized_response(3, 1.0)
+    halves = np.repeat(once.matrix / 2.0, 2, axis=1) * (1 + 1e-6 * np.random.default_rng(0).normal(size=6))
+    twice = Channel(halves / halves.sum(axis=1, keepdims=True))
+    few = with_fewer_outputs(twice, p, 3)
+    assert few.n_outputs == 3
+    assert estimation_error(few, p) == pytest.approx(estimation_error(once, p), rel=1e-5)
+
+
+@pytest.mark.parametrize("lost", [0.0, 2e-3, 1.0])
+def test_united_outputs_cost_no_more_than_they_may_and_are_sums(lost: float) -> None:
+    counts = np.array([[60, 30, 20], [20, 40, 50]])
+    p = counts / counts.sum()
+    cone = local_cone(6, 1.0)
+    best = optimal_estimation(p, cone).channel
+    few = with_united_outputs(best, p, None, lost)
+    assert estimation_error(few, p) <= estimation_error(best, p) * (1 + lost) * (1 + 1e-12)
+    assert few.n_outputs < best.n_outputs or lost < 1.0
+    assert few.row_sum_error < 1e-12
+    assert cone.violation(few.matrix.T) <= 1e-12
+    # Every output of the given channel is within one of these.
+    rest = few.matrix[:, None, :] - best.matrix[:, :, None]
+    assert ((rest >= -1e-15).all(axis=0)).any(axis=1).all()
+
+
+def test_united_outputs_of_few_are_the_given_ones() -> None:
+    two = randomized_response(2, 1.0)
+    assert with_united_outputs(two, [0.3, 0.7], None, 10.0) is two
+    unused = Channel(np.hstack([two.matrix, np.zeros((2, 1))]))
+    assert with_united_outputs(unused, [0.3, 0.7], None, 0.0).n_outputs <= 3

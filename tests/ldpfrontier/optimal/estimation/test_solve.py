@@ -29,7 +29,7 @@ from ldpfrontier import (
 )
 from ldpfrontier.block_designs import LARGE_ALPHABETS
 from ldpfrontier.mechanisms import uniform_error
-from ldpfrontier.optimal.estimation import generation, outer_rays, solve, staircases, weights
+from ldpfrontier.optimal.estimation import generation, outer_rays, program_columns, solve, staircases, weights
 from ldpfrontier.optimal.exact.association_cone import AssociationCone
 from ldpfrontier.optimal.general.double_description import extreme_rays
 from ldpfrontier.optimal.general.solve import listed_rays
@@ -353,6 +353,17 @@ def test_large_alphabets_at_a_uniform_prior(n: int) -> None:
     assert "the least error has response with a block design" in str(best.method)
 
 
+def test_where_all_columns_are_priced_symmetry_is_a_bound_too() -> None:
+    """After a single round, the prices prove less."""
+    p = np.full(16, 1 / 16)
+    best = optimal_estimation(p, local_cone(16, 1.0), max_rounds=1)
+    assert best.bound == pytest.approx(uniform_error(16, 1.0), rel=1e-8)
+    assert best.bound <= best.value
+    # Another prior, or a target that is not symmetric, has no such bound.
+    other = optimal_estimation(p, local_cone(16, 1.0), np.tri(16), max_rounds=1)
+    assert 0 < other.bound < other.value
+
+
 def test_a_large_alphabet_with_another_prior_is_no_worse_than_any_closed_form() -> None:
     p = np.random.default_rng(2).dirichlet(np.full(18, 1.0))
     best = optimal_estimation(p, local_cone(18, 1.0))
@@ -383,11 +394,15 @@ def test_over_f_fewer_people_are_needed_than_in_the_class_of_polyopt(level, alon
         assert estimation_error(best.channel, ball.centre) == pytest.approx(best.value, rel=1e-12)
 
 
-def test_a_bound_by_larger_cones_holds_for_a_cone_whose_rays_are_listed() -> None:
+@pytest.mark.parametrize("both", [False, True], ids=["branch and bound", "larger cones"])
+def test_a_bound_of_a_cone_by_cuts_holds_for_one_whose_rays_are_listed(both: bool) -> None:
     """PolyOpt's simplices by cuts, as if its inequalities were not known, against all of its rays."""
     ball = RenyiBall.confidence([[150, 50, 100], [100, 350, 250]])
-    listed = optimal_estimation(ball.centre, polyopt_cone(ball.lower_bounds, 1.0, pairs="distinct"))
-    by_cuts = optimal_estimation(ball.centre, robust_cone(ball, 1.0, envelope="simplex"))
+    simplices = polyopt_cone(ball.lower_bounds, 1.0, pairs="distinct")
+    cuts = robust_cone(ball, 1.0, envelope="simplex")
+    given = conditional_cone((2, 3), 1.0)
+    listed = optimal_estimation(ball.centre, simplices & given if both else simplices)
+    by_cuts = optimal_estimation(ball.centre, cuts & given if both else cuts)
     assert by_cuts.bound <= listed.value * (1 + 1e-9)
     assert listed.bound <= by_cuts.value * (1 + 1e-9)
     assert by_cuts.gap <= 1e-2
@@ -396,7 +411,8 @@ def test_a_bound_by_larger_cones_holds_for_a_cone_whose_rays_are_listed() -> Non
 def test_where_rays_become_too_many_the_bound_is_weaker_and_says_so(monkeypatch) -> None:
     ball = RenyiBall.confidence([[150, 50, 100], [100, 350, 250]])
     monkeypatch.setattr(outer_rays, "SETTINGS", replace(outer_rays.SETTINGS, max_outer_rays=60))
-    best = optimal_estimation(ball.centre, robust_cone(ball, 1.0), tolerance=1e-2)
+    cone = robust_cone(ball, 1.0) & conditional_cone((2, 3), 1.0)
+    best = optimal_estimation(ball.centre, cone, tolerance=1e-2)
     assert best.status == "bounded"
     assert 0 < best.bound < best.value
     assert "the bound of fewer cuts, as rays became too many" in str(best.method)
@@ -468,6 +484,38 @@ def test_large_tables_of_other_cones_need_fewer_people_than_local_differential_p
     assert best.value == pytest.approx(estimation_error(best.channel, odds.prior), rel=1e-12)
     assert best.channel.row_sum_error < 1e-9
     assert levels[promise](best.channel) <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize("promise", ["simplices", "anyone"])
+def test_a_large_table_with_cells_that_do_not_occur(promise) -> None:
+    counts = np.random.default_rng(0).multinomial(4000, np.random.default_rng(1).dirichlet(np.full(20, 2.0)))
+    counts[[3, 12]] = 0
+    ball = RenyiBall.confidence(counts.reshape(4, 5))
+    cone = {
+        "simplices": polyopt_cone(ball.lower_bounds, 1.0, pairs="distinct"),
+        "anyone": unconditional_cone((4, 5), 1.0),
+    }[promise]
+    assert not ball.centre.all()
+    best = optimal_estimation(ball.centre, cone, max_rounds=6)
+    local = optimal_estimation(ball.centre, local_cone(20, 1.0), tolerance=1e-2)
+    assert 0 < best.bound < best.value < local.value
+    assert best.value == pytest.approx(estimation_error(best.channel, ball.centre), rel=1e-12)
+    assert cone.violation(best.channel.matrix.T) <= 1e-12
+
+
+def test_entries_that_the_prior_does_not_see_are_limited_by_an_inequality() -> None:
+    """The limits hold for the extreme rays of a cone, and without one nothing is solved."""
+    p = np.array([0.5, 0.3, 0.2, 0.0, 0.0])
+    cone = PolyhedralCone(np.vstack([local_cone(5, 0.7).inequalities, [[-1.0, 0.2, 0.1, 0.5, -0.3]]]))
+    rays = listed_rays(cone)
+    assert rays is not None
+    columns = rays / (rays @ p)[:, None]
+    top = program_columns.largest_entries(cone, p)
+    assert (columns <= top * (1 + 1e-12)).all()
+    assert top[3:] == pytest.approx(math.exp(0.7) * np.array([2.0, 2.0]))
+    free = PolyhedralCone(np.hstack([np.eye(19) - 2 * np.roll(np.eye(19), 1, axis=1), np.zeros((19, 1))]))
+    with pytest.raises(ValueError, match="The prior is 0 at input 19, and no inequality of the cone limits"):
+        optimal_estimation(np.append(np.full(19, 1 / 19), 0.0), free)
 
 
 def test_the_bound_of_mechanisms_that_tell_the_useful_value() -> None:

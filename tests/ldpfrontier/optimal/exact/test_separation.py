@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.optimal.exact.separation import Oracle, Pairs
+from ldpfrontier.optimal.exact.separation import Oracle
+from ldpfrontier.types import Pairs
 from ldpfrontier.uncertainty.divergence import renyi_divergences
 from support.tables import random_ball
 

@@ -10,10 +10,11 @@ import pytest
 import yaml
 
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response
+from ldpfrontier.optimal.ldp import thresholds
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.practice.figure_style import save
-from papers.kairouz2016 import alphabets, plan, thresholds
+from papers.kairouz2016 import alphabets, plan
 from papers.kairouz2016.looks import STAIRCASES, UTILITIES
 from reproduction.planning.paper import Parts, papers
 from reproduction.results.tables import select
@@ -54,10 +55,10 @@ def table():
 def test_response_is_optimal_exactly_where_no_listed_column_says_otherwise(utility, monkeypatch):
     for size, instance in ((3, 0), (7, 1), (11, 2)):
         measure = sample(utility, size, instance, seed=SEED)
-        listed = thresholds._response_threshold(measure)
+        listed = thresholds.randomized_response_threshold(measure)
         with monkeypatch.context() as patch:
             patch.setattr(thresholds, "LIMITS", replace(LIMITS, max_listed_inputs=2))
-            found = thresholds._response_threshold(measure)
+            found = thresholds.randomized_response_threshold(measure)
         assert 1.0 < listed < 40.0
         assert found == pytest.approx(listed, abs=1e-5)
 

@@ -117,7 +117,11 @@ def test_on_a_large_table_the_bound_that_no_level_changes_is_made_once(monkeypat
         return replace(uninformative(ball.centre.size), bound=0.3 if max_nodes else 0.5)
 
     monkeypatch.setattr(study, "optimal_robust", solved)
-    monkeypatch.setattr(study, "conditional_bound", lambda ball, epsilon, level, nodes: level / 2)
+    monkeypatch.setattr(
+        study,
+        "robust_bound",
+        lambda ball, epsilon, *, conditional_epsilon, max_nodes: conditional_epsilon / 2,
+    )
     counts = np.random.default_rng(3).integers(1, 50, (9, 2))
     table = second_level(counts, [1.0], [0, 0.2], instance="a, b", max_nodes=9000)
     assert nodes == {0.0: 2000, 0.2: None, 1.0: None, math.inf: 9000}

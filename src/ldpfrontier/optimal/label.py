@@ -1,0 +1,121 @@
+r"""The best mechanisms that protect S from whoever knows U: local label differential privacy, S the label.
+
+The cone asks for v_{s,u} <= e^eps v_{s',u} alone (`conditional_cone`), for every u by itself. With v^u the
+part of a column at one u, and 0 elsewhere, each v^u is in the cone if v is. A report that tells u as well
+tells no less: a sublinear utility is mu(v) <= sum_u mu(v^u), and for estimates the matrices v v' / (p . v),
+jointly convex and homogeneous, are no larger in sum than those of the v^u. So a best mechanism tells u, and
+s by a mechanism of eps-LDP that may differ from u to u. With p_u = P(. | u)::
+
+    max I(S, U; Y) = H(U) + sum_u P(u) max I(S; Y | U = u),
+    min tr(A M^-1 A') = sum_u P(u) min tr(A_u M_u^-1 A_u'),
+
+A_u the columns of A of the pairs with u, and each optimum on the right over eps-LDP of S at p_u (kairouz2016;
+`optimal_ldp`, `optimal_estimation`). The promise is that of Chaudhuri and Hsu (COLT 2011) in the local model.
+It does not limit what U says about S to whoever does not know U.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.cones import local_cone
+from ldpfrontier.information import entropy, mutual_information
+from ldpfrontier.mechanisms import unlimited_response
+from ldpfrontier.optimal.estimation.error import estimation_error, target_rows
+from ldpfrontier.optimal.estimation.solve import optimal_estimation
+from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.registry import choose
+from ldpfrontier.optimum import BROKEN, Optimum, certified
+from ldpfrontier.types import FloatArray
+from ldpfrontier.utility import MutualInformation
+
+_MECHANISMS = "mechanisms private given the useful value"
+
+
+def with_useful(channels: Sequence[Channel]) -> Channel:
+    """Return the channel that tells u, and s by the channel of this u.
+
+    Parameters
+    ----------
+    channels : sequence of Channel
+        One for each useful value, all with the sensitive values as inputs.
+
+    Returns
+    -------
+    Channel
+        Inputs (s, u) in row-major order; the outputs are those of the first channel, then of the next one.
+    """
+    a1, a2 = len(channels[0].matrix), len(channels)
+    sizes = [channel.n_outputs for channel in channels]
+    joint = np.zeros((a1, a2, sum(sizes)))
+    for u, (channel, end) in enumerate(zip(channels, np.cumsum(sizes), strict=True)):
+        joint[:, u, end - sizes[u] : end] = channel.matrix
+    return Channel(joint.reshape(a1 * a2, -1))
+
+
+def optimal_label(prior: FloatArray, epsilon: float, tolerance: float) -> Optimum:
+    """Return the mechanism whose reports carry the most information about (S, U), with a bound.
+
+    Parameters
+    ----------
+    prior : ndarray, shape (a1, a2)
+        Distribution of (S, U).
+    epsilon : float
+        Level of S given U in nats, above 0.
+    tolerance : float
+        Relative gap at which to stop.
+    """
+    mass, found, bound = prior.sum(axis=0), list[Channel](), entropy(prior.sum(axis=0))
+    for share, column in zip(mass, prior.T, strict=True):
+        if share <= 0.0:  # worth nothing, whatever it reports
+            found.append(unlimited_response(len(prior), epsilon))
+            continue
+        best = optimal_ldp(MutualInformation(column / share), epsilon, tolerance=tolerance)
+        found.append(best.channel)
+        bound += float(share) * best.bound
+    channel = with_useful(found)
+    value = mutual_information(prior.ravel(), channel)
+    return certified(channel, value, bound, tolerance, method=choose("given U").method(_MECHANISMS))
+
+
+def label_estimation(
+    prior: FloatArray, epsilon: float, target: ArrayLike | None, tolerance: float, max_rounds: int
+) -> Optimum:
+    """Return the mechanism from whose reports a target is estimated with the least error, with a bound.
+
+    Parameters
+    ----------
+    prior : ndarray, shape (a1, a2)
+        Distribution of (S, U), with positive entries.
+    epsilon : float
+        Level of S given U in nats, above 0.
+    target, tolerance, max_rounds
+        As of `optimal_estimation`.
+    """
+    (a1, a2), mass = prior.shape, prior.sum(axis=0)
+    rows = target_rows(target, prior.size, (a1, a2))
+    known, found, squares = dict[bytes, Optimum](), list[Optimum](), 0.0
+    for u in range(a2):
+        p, wanted = prior[:, u] / mass[u], rows.reshape(-1, a1, a2)[:, :, u]
+        wanted = wanted[wanted.any(axis=1)] if wanted.any() else wanted[:1]
+        key = p.tobytes() + wanted.tobytes()  # without a table, all useful values are alike
+        if key not in known:
+            cone = local_cone(a1, epsilon)
+            known[key] = optimal_estimation(p, cone, wanted, tolerance=tolerance, max_rounds=max_rounds)
+        found.append(known[key])
+        squares += float(mass[u] * ((wanted @ p) ** 2).sum())
+    channel = with_useful([best.channel for best in found])
+    value = estimation_error(channel, prior, rows)
+    parts = [float(share) * best.bound for share, best in zip(mass, found, strict=True)]
+    bound = math.fsum([*parts, squares, -float(((rows @ prior.ravel()) ** 2).sum())])
+    bound = min(bound * (1.0 - BROKEN), value)
+    status = "optimal" if value - bound <= tolerance * value else "bounded"
+    rounds = max(best.iterations for best in found)
+    return Optimum(
+        channel, value, bound, status, rounds, "1", "min", method=choose("given U").method(_MECHANISMS)
+    )
