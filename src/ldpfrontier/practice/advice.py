@@ -322,7 +322,7 @@ def _best_pair(few: TooFew) -> tuple[str, tuple[str, str], CountTable] | None:
             found.append((few.size(error, other.counts.size), lost, place, pair, other))
     if not found:
         return None
-    limit = min(one[0] for one in found) * (1.0 + SETTINGS.near_ties)
+    limit = min(one[0] for one in found) * (1.0 + SETTINGS.near_tie)
     near = (one for one in found if one[0] <= limit)
     _, _, place, pair, other = min(near, key=lambda one: one[1:4])
     return made.table.attributes[place], pair, other

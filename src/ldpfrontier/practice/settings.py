@@ -77,7 +77,7 @@ class PracticeSettings:
     #: The same for the mechanism of the least error.
     estimate_tolerance: float = 1e-2
     #: Its rounds of column generation on large tables, times their cells.
-    estimate_work: int = 200
+    estimate_work: int = 175
     #: Its least rounds there.
     least_estimate_rounds: int = 3
     #: By which share its error may rise so that it has fewer outputs.
@@ -99,9 +99,8 @@ class PracticeSettings:
     advice_cells: int = 16
     #: Values of a column, the rarest ones, of which advice joins pairs.
     advice_values: int = 8
-    #: Share of the least error within which pairs of values are compared by what joining them loses.
-    near_ties: float = 0.01
-    #: By which share errors of mechanisms may differ among which the error of the sensitive value decides.
+    #: By which share errors may differ among which something else decides: for mechanisms the error of the
+    #: sensitive value, for pairs of values what joining them loses.
     near_tie: float = 0.02
     #: Distributions, of F or given that U is one of two values, among which an audit looks for a telling one.
     audited_distributions: int = 500
