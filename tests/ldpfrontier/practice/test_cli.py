@@ -605,7 +605,7 @@ def test_what_cannot_be_printed_is_an_error_of_the_command(ready):
 def test_letters_that_the_font_of_a_picture_lacks_are_named_once(here, capsys, recwarn):
     Path("in.csv").write_text("病気,u\n有,x\n無,y\n有,y\n無,x\n", encoding="utf-8")
     design = ["design", "--data", "in.csv", "--sensitive", "病気", "--useful", "u", "--epsilon", "1"]
-    assert main([*design, "--mechanism", "grr"]) == 0
+    assert main([*design, "--mechanism", "grr", "--plot", "channel.svg"]) == 0
     (said,) = capsys.readouterr().err.splitlines()
     start = "ldp-frontier: warning: the font of the picture lacks some letters of these values, which are"
     assert said.startswith(f"{start} drawn as boxes: ")
