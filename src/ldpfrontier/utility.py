@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.information import excess, f_divergence, mutual_information, relative_excess
+from ldpfrontier.information import f_divergence, mutual_information, relative_excess
 from ldpfrontier.numerics.arguments import as_distribution, check_callable
 from ldpfrontier.numerics.jit import kernel
 from ldpfrontier.numerics.rounding import UNIT_ROUNDOFF, gamma
@@ -235,22 +235,18 @@ def _secants(scale: FloatArray, lo: FloatArray, hi: FloatArray) -> tuple[FloatAr
     return slopes, constants
 
 
-@kernel
 def _patterns(mass: FloatArray, epsilons: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return what `MutualInformation.patterns` does, with a row per epsilon."""
     z, values = np.empty((epsilons.size, mass.size)), np.empty((epsilons.size, mass.size))
-    for n in range(epsilons.size):
-        rise, fall, floor = math.expm1(epsilons[n]), math.expm1(-epsilons[n]), math.exp(-epsilons[n])
-        risen, fallen = excess(rise), excess(fall)
-        for i in range(mass.size):
-            if mass[i] > 0.5:
-                p = mass[mass.size - 1 - i]
-                z[n, i] = 1.0 + fall * p
-                values[n, i] = max(p * fallen - excess(fall * p), 0.0) / z[n, i]
-            else:
-                p = mass[i]
-                z[n, i] = floor * (1.0 + rise * p)
-                values[n, i] = floor * max(p * risen - excess(rise * p), 0.0) / z[n, i]
+    likely = mass > 0.5
+    p = np.where(likely, mass[::-1], mass)
+    for n, epsilon in enumerate(epsilons.tolist()):
+        rise, fall, floor = math.expm1(epsilon), math.expm1(-epsilon), math.exp(-epsilon)
+        risen, fallen = relative_excess(np.array([rise, fall]))
+        change = np.where(likely, fall, rise) * p
+        z[n] = np.where(likely, 1.0, floor) * (1.0 + change)
+        gain = np.maximum(p * np.where(likely, fallen, risen) - relative_excess(change), 0.0)
+        values[n] = np.where(likely, 1.0, floor) * gain / z[n]
     return z, values
 
 

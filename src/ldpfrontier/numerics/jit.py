@@ -3,6 +3,8 @@
 Compiling takes longer than most runs of what is compiled, and its time is that of the code there is to
 compile: hence loops over letters in place of numpy's functions, whose implementations would be compiled with
 them, and no arguments that are literal integers, each of which would make a function of its own.
+
+Numba is loaded when the first kernel is called (`numba_compiler`); much of the library does without.
 """
 
 from __future__ import annotations
@@ -11,20 +13,18 @@ import fcntl
 import functools
 import hashlib
 import inspect
-import logging
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import is_dataclass
+from functools import cached_property
 from pathlib import Path
 from types import CodeType, FunctionType
-from typing import Any, TypeVar, cast
-
-import numba
-from numba import njit
-from numba.core import event
-from numba.core.dispatcher import Dispatcher
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ldpfrontier.numerics.interpreter import Interpreted, TooLong, is_wanted
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -33,39 +33,66 @@ _INNER: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "n
 _BORROWING: dict[str, Any] = {**_INNER, "_nrt": False}
 
 
-class Kernel:
-    """A function that Python calls: run by Python itself at first, compiled once that takes too long.
+def compiler() -> ModuleType:
+    """Return the module that loads Numba, which takes half a second."""
+    from ldpfrontier.numerics import numba_compiler
+
+    return numba_compiler
+
+
+class Compiled:
+    """A function that compiled ones call, and not Python.
 
     Attributes
     ----------
     py_func : callable
         The function as it was written.
-    dispatcher : Dispatcher
-        Compiles it and calls what is compiled, which is kept for all processes where a file can be written.
+    targetoptions : dict
+        Options of Numba, which looks here for whether to put it in place of its calls.
     """
 
-    def __init__(self, function: FunctionType, **more: Any) -> None:
-        functools.update_wrapper(self, function)
-        options: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True, **more}
-        self.py_func = function
-        self._signature = inspect.signature(function)
-        self._kept: Any = None
-        self._interpreted: Interpreted | None = None
-        self._is_new = self._is_uncompiled = True
-        try:
-            self.dispatcher = njit(cache=True, **options)(function)
-        except RuntimeError:  # neither beside the module nor in the user's folder can a file be written
-            self.dispatcher = njit(**options)(function)
-            return
-        # Numba notices changes of the module alone, and fails to read what has a class that is gone.
-        self._kept = self.dispatcher._cache._cache_file
-        self._kept._version = f"{numba.__version__} {sorted(options.items())} {source_hash(function)}"
-        self._kept._load_index = _Index(self._kept._load_index)
+    def __init__(self, function: FunctionType, options: dict[str, Any]) -> None:
+        functools.update_wrapper(cast(Any, self), function)
+        self.py_func, self.targetoptions = function, options
+
+    @cached_property
+    def dispatcher(self) -> Any:
+        """The `Dispatcher` of Numba that compiles it."""
+        return compiler().njit(**self.targetoptions)(self.py_func)
 
     @property
     def _numba_type_(self) -> Any:
         """What compiled functions take this one for."""
         return self.dispatcher._numba_type_
+
+
+class Kernel(Compiled):
+    """A function that Python calls: run by Python itself at first, compiled once that takes too long.
+
+    Its dispatcher also calls what is compiled, which is kept for all processes where a file can be written.
+    """
+
+    def __init__(self, function: FunctionType, **more: Any) -> None:
+        super().__init__(function, {"error_model": "numpy", "no_cfunc_wrapper": True, **more})
+        self._signature = inspect.signature(function)
+        self._interpreted: Interpreted | None = None
+        self._is_new = self._is_uncompiled = True
+
+    @cached_property
+    def dispatcher(self) -> Any:
+        """The `Dispatcher` of Numba that compiles it and calls what is compiled."""
+        return self._dispatcher_and_file[0]
+
+    @property
+    def _kept(self) -> Any:
+        """The file of what is compiled, or None."""
+        return self._dispatcher_and_file[1]
+
+    @cached_property
+    def _dispatcher_and_file(self) -> tuple[Any, Any]:
+        described = f"{sorted(self.targetoptions.items())} {source_hash(self.py_func)}"
+        found: tuple[Any, Any] = compiler().kept_dispatcher(self.py_func, self.targetoptions, described)
+        return found
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Return what the function returns."""
@@ -92,7 +119,7 @@ class Kernel:
         # Some file systems know no locks: there, several processes may compile the same.
         with suppress(OSError), Path(f"{self._kept._index_path}.lock").open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            self.dispatcher.compile(tuple(numba.typeof(argument) for argument in arguments))
+            self.dispatcher.compile(tuple(map(compiler().typeof, arguments)))
 
 
 def kernel(function: F) -> F:
@@ -103,19 +130,6 @@ def kernel(function: F) -> F:
 def borrowing_kernel(function: F) -> F:
     """Compile as `kernel` does a function that makes no arrays and returns numbers only (see `inner`)."""
     return cast(F, Kernel(cast(FunctionType, function), _nrt=False))
-
-
-class _Index:
-    """Reads which signatures are kept of a function: none if one of them has a class that is gone."""
-
-    def __init__(self, read: Callable[[], dict[Any, str]]) -> None:
-        self._read = read
-
-    def __call__(self) -> dict[Any, str]:
-        try:
-            return self._read()
-        except (AttributeError, ImportError):
-            return {}
 
 
 def source_hash(function: Callable[..., Any]) -> str:
@@ -134,9 +148,9 @@ def _sources(function: Callable[..., Any], seen: set[Callable[..., Any]]) -> Ite
         pending += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
         for name in code.co_names:
             value = cast(FunctionType, function).__globals__.get(name)
-            is_compiled = isinstance(value, Dispatcher | Kernel)
+            is_compiled = isinstance(value, Compiled)
             called: Any = getattr(value, "py_func", value)
-            options = getattr(getattr(value, "dispatcher", value), "targetoptions", {})
+            options = getattr(value, "targetoptions", {})
             yield f"{name}: {getattr(called, '__module__', '')} {options if is_compiled else ''}"
             if is_compiled and called not in seen:
                 yield from _sources(called, seen)
@@ -146,53 +160,31 @@ def _sources(function: Callable[..., Any], seen: set[Callable[..., Any]]) -> Ite
                 yield repr(value)
 
 
-class _Notice(event.Listener):  # type: ignore[misc]  # numba has no types
-    """Says once, as soon as a function of the library is compiled, why the first call takes longer."""
-
-    def __init__(self) -> None:
-        self._said = False
-
-    def on_start(self, event: event.Event) -> None:
-        """Log the sentence, the first time."""
-        function = event.data["dispatcher"].py_func
-        if not self._said and function.__module__.startswith("ldpfrontier."):
-            self._said = True
-            logging.getLogger(__name__).warning(
-                "Compiling, once per installation and kind of call: this takes up to a minute."
-            )
-
-    def on_end(self, event: event.Event) -> None:
-        """Do nothing."""
-
-
-event.register("numba:compile", _Notice())
-
-
 def inner(function: F) -> F:
-    """Compile a function that only compiled ones of its module call: a call from Python ends the process.
+    """Compile a function that only compiled ones of its module call, and Python cannot.
 
     It borrows the arrays of its arguments: it makes none, and returns numbers only.
     """
     # Kept with every kernel that calls it, which notices its changes by `source_hash`.
-    return cast(F, njit(**_BORROWING)(function))
+    return cast(F, Compiled(cast(FunctionType, function), _BORROWING))
 
 
 def inner_with_arrays(function: F) -> F:
     """Compile as `inner` does a function that makes arrays, or returns some."""
-    return cast(F, njit(**_INNER)(function))
+    return cast(F, Compiled(cast(FunctionType, function), _INNER))
 
 
 def inlined(function: F) -> F:
     """Put a function in place of its calls, before types are found: it is compiled with its caller only."""
     # What `inner` compiles is optimized once by itself, and again in every function around it.
-    return cast(F, njit(**_INNER, inline="always")(function))
+    return cast(F, Compiled(cast(FunctionType, function), {**_INNER, "inline": "always"}))
 
 
 def inlined_late(function: F) -> F:
     """Compile as `inner` does, into all that call it: for loops to be optimized by themselves first."""
-    return cast(F, njit(**_BORROWING, forceinline=True)(function))
+    return cast(F, Compiled(cast(FunctionType, function), {**_BORROWING, "forceinline": True}))
 
 
 def inner_without_nan(function: F) -> F:
     """Compile as `inner` does, numbers that are never NaN: then the order of a maximum does not matter."""
-    return cast(F, njit(**_BORROWING, fastmath={"nnan", "nsz"})(function))
+    return cast(F, Compiled(cast(FunctionType, function), {**_BORROWING, "fastmath": {"nnan", "nsz"}}))

@@ -4,7 +4,7 @@ Four things do: more reports, a larger level, a column that is left out, and two
 is tried on the table with the mechanism that was chosen and with all closed forms that keep the promise, and
 stated with the least error among these. The pair of values is sought with randomized response, secret
 randomized response and Hadamard response. As their errors hardly depend on which values of a column are
-joined, pairs within `near_ties` of the least error are compared by what joining them loses: of these, the
+joined, pairs within 1% of the least error are compared by what joining them loses: of these, the
 pair with the least entropy of one value given that it is in the pair, times the frequency of the pair, which
 favours rare values.
 """

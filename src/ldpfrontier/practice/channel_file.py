@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
@@ -233,7 +233,6 @@ class PrivateChannel:
     def write(
         self,
         path: Path | str,
-        draw: Callable[[Path], None] | None = None,
         more: Mapping[str, str] | None = None,
         *,
         spreadsheet: bool = False,
@@ -244,9 +243,7 @@ class PrivateChannel:
         ----------
         path : path
             Of the JSON file; the tables have its name with ``.matrix.csv``, ``.thresholds.csv`` and
-            ``.answers.csv``, the picture with ``.svg``, in the place of ``.json``.
-        draw : callable, optional
-            Draws the picture to a path.
+            ``.answers.csv`` in the place of ``.json``.
         more : mapping of str to str, optional
             Texts that are written as well, by the suffix that takes the place of ``.json``.
         spreadsheet : bool
@@ -272,13 +269,11 @@ class PrivateChannel:
         for suffix, (head, rows) in tables.items():
             texts[suffix] = csv_text([*attributes, *head], rows, spreadsheet=spreadsheet)
         texts |= more or {}
-        files = [path.with_suffix(suffix) for suffix in (*texts, *([".svg"] if draw else []))]
+        files = [path.with_suffix(suffix) for suffix in texts]
         with ExitStack() as stack:
-            for target, text in zip(files, texts.values(), strict=False):
+            for target, text in zip(files, texts.values(), strict=True):
                 partial = stack.enter_context(replacing(target))
                 partial.write_text(text, encoding="utf-8", newline="\n")
-            if draw:
-                draw(stack.enter_context(replacing(files[-1])))
         return files
 
 
@@ -293,7 +288,7 @@ def written_files(path: Path | str) -> list[Path]:
     path = Path(path)
     check_name(path)
     tables = (".matrix.csv", ".thresholds.csv", ".answers.csv", ".weights.csv")
-    more = (*tables, ".mjs", ".certificate.json", ".svg")
+    more = (*tables, ".mjs", ".certificate.json")
     return [path, *map(path.with_suffix, more)]
 
 

@@ -7,7 +7,7 @@ import os
 import select
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, nullcontext, redirect_stdout
 from io import StringIO, TextIOWrapper
 from pathlib import Path
@@ -19,7 +19,6 @@ from ldpfrontier.practice.options import PROGRAM, read_options
 from ldpfrontier.verify import visible
 
 if TYPE_CHECKING:
-    from ldpfrontier.practice.channel_file import PrivateChannel
     from ldpfrontier.practice.own_methods import OwnFunction
 
 #: Exit status of an audit that found something, and of an error.
@@ -112,20 +111,23 @@ def _say(sentence: str) -> None:
 
 def design(options: argparse.Namespace) -> int:
     """Design a channel."""
+    from ldpfrontier.atomic import replacing
     from ldpfrontier.numerics.deadline import time_limit
-    from ldpfrontier.practice.advice import advice_text, too_few
     from ldpfrontier.practice.answer import answer_text
     from ldpfrontier.practice.binning import parsed_bins
     from ldpfrontier.practice.channel_file import written_files
     from ldpfrontier.practice.counts import count_records, read_count_table
     from ldpfrontier.practice.design import design_channel
     from ldpfrontier.practice.exports import design_json, files_beside
-    from ldpfrontier.practice.least_level import least_epsilon
     from ldpfrontier.practice.population import Radius
-    from ldpfrontier.practice.texts import choice_text, design_text, public_text
 
     sources = [source for source in (options.table, options.data) if source is not None]
-    _check_outputs(written_files(options.out), sources)
+    outputs = [*written_files(options.out), *([] if options.picture is None else [options.picture])]
+    _check_outputs(outputs, sources)
+    if options.picture is not None:
+        from ldpfrontier.practice.pictures import channel_picture, check_picture, draw
+
+        check_picture(options.picture)
     reading = {"missing": options.missing, "bins": parsed_bins(options.bins)}
     if options.values:
         from ldpfrontier.practice.value_lists import parsed_values, table_of_values
@@ -154,6 +156,8 @@ def design(options: argparse.Namespace) -> int:
     epsilon, most = options.epsilon, options.max_seconds
     with time_limit(most):
         if epsilon is None:
+            from ldpfrontier.practice.least_level import least_epsilon
+
             search = Progress("looking for the least epsilon, at {:.3f}")
             aim = {"utility": options.utility, "error": options.error if options.utility is None else None}
             # Half of the time at most: the mechanisms at that level take some, too.
@@ -181,15 +185,22 @@ def design(options: argparse.Namespace) -> int:
             f" confidence {1.0 - options.beta:g}, since the quantile that determines the size of F is"
             " accurate for large tables only."
         )
-    draw, no_picture = _channel_drawing(private)
     safe = {"spreadsheet": options.spreadsheet}
-    paths = private.write(options.out, draw, files_beside(private, **safe), **safe)
+    with ExitStack() as stack:  # all or none
+        if options.picture is not None:
+            draw(channel_picture(private), stack.enter_context(replacing(options.picture)), _warn)
+        paths = private.write(options.out, files_beside(private, **safe), **safe)
+    if options.picture is not None:
+        paths.append(Path(options.picture))
     if options.json:
         print(design_json(made, best, private, list(map(str, paths))))
         return 0
-    print(answer_text(made, best, private, options.error or USUAL_ERROR, options.out) + no_picture)
+    print(answer_text(made, best, private, options.error or USUAL_ERROR, options.out))
     if not (options.details or options.compare):
         return 0
+    from ldpfrontier.practice.advice import advice_text, too_few
+    from ldpfrontier.practice.texts import choice_text, design_text, public_text
+
     print("\n" + design_text(made, best, options.error or USUAL_ERROR))
     print(f"\nThe mechanism chosen for {options.purpose} is {best.name}, at epsilon {epsilon:g}.")
     for words in (private.promise(), choice_text(made, best)):
@@ -230,15 +241,6 @@ def _check_outputs(outputs: Sequence[Path | str], inputs: Sequence[Path | str]) 
 
     for folder in check_outputs(outputs, inputs):
         _warn(f"the folder {folder} does not exist; it will be made.")
-
-
-def _channel_drawing(private: PrivateChannel) -> tuple[Callable[[Path], None] | None, str]:
-    """Return the function that draws a channel to a path; without matplotlib, None and a sentence why."""
-    try:
-        from ldpfrontier.practice.pictures import channel_picture, draw
-    except MissingExtra as missing:
-        return None, f" No picture was drawn: {missing}"
-    return lambda path: draw(channel_picture(private), path, _warn), ""
 
 
 def apply(options: argparse.Namespace) -> int:

@@ -245,9 +245,10 @@ def _design_options(one: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     one.add_argument(
         "--out", default="channel.json", metavar="JSON",
-        help="the file for the channel; its matrix, thresholds, known answers, weights, sampler, certificate"
-        " and picture are written to the same folder (default: channel.json)",
+        help="the file for the channel; its matrix, thresholds, known answers, weights, sampler and"
+        " certificate are written to the same folder (default: channel.json)",
     )  # fmt: skip
+    _picture_option(one, "the matrix of the channel")
     _spreadsheet_option(one)
     _printing_options(one)
 
@@ -296,9 +297,13 @@ def _estimate_options(three: argparse.ArgumentParser) -> None:
         help="the useful value that the rates given all others are compared with, a VALUE for each useful"
         " column (default: the most frequent one in the table of the design)",
     )  # fmt: skip
-    three.add_argument(
+    _picture_option(three, "the estimates with their intervals")
+
+
+def _picture_option(one: argparse.ArgumentParser, what: str) -> None:
+    one.add_argument(
         "--plot", "--picture", dest="picture", metavar="FILE",
-        help="draw the estimates with their intervals to this file, which ends in .svg, .pdf or .png",
+        help=f"draw {what} to this file, which ends in .svg, .pdf or .png",
     )  # fmt: skip
 
 

@@ -72,7 +72,7 @@ class PracticeSettings:
     #: Relative gap at which an optimum is good enough.
     solver_tolerance: float = 1e-3
     #: Rounds of column generation for the least error on large tables, times their cells.
-    estimate_work: int = 200
+    estimate_work: int = 175
     #: Its least rounds there.
     least_estimate_rounds: int = 3
     #: By which share its error may rise so that it has fewer outputs.

@@ -15,21 +15,15 @@ Two letters have closed forms at order 2.
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ldpfrontier.numerics.jit import inner, kernel
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.settings import SETTINGS
-
-# What compiled functions read of the settings.
-_FIRST, _LAST = SETTINGS.log_t_range
-_MAX_STEPS, _BISECTION_START = SETTINGS.max_steps, SETTINGS.bisection_start
-_CANCELLING_ORDER, _CANCELLING_DIVERGENCE = SETTINGS.cancelling_order, SETTINGS.cancelling_divergence
-_SATURATED_MEAN = SETTINGS.saturated_mean
 
 
 class Minimizers(NamedTuple):
@@ -161,51 +155,45 @@ def _solve(r: FloatArray, q: FloatArray, B: FloatArray, order: float) -> _Soluti
     return found._replace(value=_unscaled(r, q, B, order, found))
 
 
-@kernel
 def _search(
     r: FloatArray, z: FloatArray, B: FloatArray, order: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the infima of z, log t and the budget left, as `_solve`, for rows with 0 < B < inf."""
-    values, log_t, left = np.empty(B.size), np.empty(B.size), np.zeros(B.size)
-    for n in range(B.size):
-        floor, mean, variance = np.inf, 0.0, 0.0
-        for u in range(r.shape[1]):
-            mean += r[n, u] * z[n, u]
-            if r[n, u] > 0.0:
-                floor = min(floor, z[n, u])
-        for u in range(r.shape[1]):
-            variance += r[n, u] * (z[n, u] - mean) ** 2
+    first, last = SETTINGS.log_t_range
+    with np.errstate(all="ignore"):
+        problems = _Tilts.of(np.ascontiguousarray(r.T), np.ascontiguousarray(z.T), order)
         # The far end decides whether the budget can be used up at all.
-        D, _, value = _tilted_divergence(r[n], z[n], floor, mean, _LAST, order)
-        if B[n] > D:
-            # Below order 1 the budget may suffice for everything; a nearly empty letter is as good as empty.
-            left[n], log_t[n] = B[n] - D, _LAST
-            values[n] = 0.0 if floor == 0.0 and value < _SATURATED_MEAN else value * math.exp(-left[n])
-            continue
+        D, _, values = problems.divergence(np.full(B.size, last))
+        beyond = B > D
+        # Below order 1 the budget may suffice for everything; a nearly empty letter is as good as empty.
+        left = np.where(beyond, B - D, 0.0)
+        nothing = (problems.floor == 0.0) & (values < SETTINGS.saturated_mean)
+        values = np.where(nothing, 0.0, values * np.exp(-left))
+        log_t = np.full(B.size, last)
+        rows = np.flatnonzero(~beyond)
+        problems, B = problems.take(rows), B[rows]
         # Second order: D = t^2 Var(z) / (2 order).
-        x = min(max(0.5 * math.log(2.0 * order * B[n] / variance), -60.0), 300.0)
-        lo, hi = _FIRST, _LAST
-        for step in range(_MAX_STEPS):
-            D, slope, values[n] = _tilted_divergence(r[n], z[n], floor, mean, x, order)
-            if B[n] > D:
-                lo = x
-            else:
-                hi = x
-            new = x - math.log(D / B[n]) * D / slope
+        x = np.clip(0.5 * np.log(2.0 * order * B / problems.variances()), -60.0, 300.0)
+        lo, hi = np.full(B.size, first), np.full(B.size, last)
+        for step in range(SETTINGS.max_steps):
+            if rows.size == 0:
+                break
+            D, slope, values[rows] = problems.divergence(x)
+            lo, hi = np.where(B > D, x, lo), np.where(B > D, hi, x)
+            new, middle = x - np.log(D / B) * D / slope, 0.5 * (lo + hi)
             # Away from r, D is a difference of logarithms: below about 1e-16 / D the steps are noise, which
             # may point out of the bracket.
-            noise = 1e-14 * max(abs(x), 1.0) + 1e-15 / max(B[n], 1e-5)
-            if step > _BISECTION_START and step % 2:
+            noise = 1e-14 * np.maximum(np.abs(x), 1.0) + 1e-15 / np.maximum(B, 1e-5)
+            if step > SETTINGS.bisection_start and step % 2:
                 # Entries that underflow spoil the slope: halves, in the long run.
-                new = 0.5 * (lo + hi)
-            elif abs(new - x) <= noise:
-                break
-            elif not lo < new < hi:
-                new = 0.5 * (lo + hi)
-            moved, x = abs(new - x), new
-            if moved <= noise:
-                break
-        log_t[n] = x
+                new = middle
+            else:
+                found = np.abs(new - x) <= noise
+                new = np.where(found, x, np.where((lo < new) & (new < hi), new, middle))
+            moved = np.abs(new - x) > noise
+            log_t[rows] = new
+            rows, problems, B = rows[moved], problems.take(moved), B[moved]
+            x, lo, hi = new[moved], lo[moved], hi[moved]
     return values, log_t, left
 
 
@@ -319,104 +307,90 @@ def widening(rho: FloatArray, B: FloatArray, order: float) -> FloatArray:
     return np.where(log_t < 600.0, np.where(np.isfinite(exact), exact, plain), plain).reshape(rho.shape)
 
 
-@inner
-def _tilted_divergence(
-    r: FloatArray, z: FloatArray, floor: float, mean: float, log_t: float, order: float
-) -> tuple[float, float, float]:
-    """Return D(r || R), its derivative in log t, and sum_u R_u z_u, of R_u ~ r_u (1 + t z_u)^(-1/order).
+@dataclass(frozen=True, eq=False)
+class _Tilts:
+    """The distributions R_u ~ r_u (1 + t z_u)^(-1/order) of m problems.
 
-    `floor` and `mean` are the least and the mean z where r > 0.
+    Attributes
+    ----------
+    r, z : ndarray, shape (k, m)
+        Letters come first: sums over few of them are fast then.
+    floor, mean : ndarray, shape (m,)
+        The least z where r > 0, and the mean.
+    order : float
     """
-    t = math.exp(log_t)
-    unit = 1.0 + t * floor
-    g, middle = 1.0 - 1.0 / order, abs(order - 1.0) < _CANCELLING_ORDER
-    W = T = moment = bent = part = 0.0
-    for u in range(r.size):
-        if r[u] > 0.0:
-            # Dividing by the smallest factor on the support keeps every sum within range.
-            v = max((1.0 + t * z[u]) / unit, 1.0)
-            if order == 2.0:
-                h = r[u] / math.sqrt(v)
-            elif order == 1.0:
-                h = r[u] / v
-            else:
-                h = r[u] * v ** (-1.0 / order)
-            W += h
-            moment += z[u] * h
-            T += v * h
-            bent += z[u] * h / v
-            if middle:
-                log = math.log(v)
-                part += r[u] * (math.expm1(g * log) / g if g != 0.0 else log)
-    if middle:
-        # log T / (order - 1), by powers less 1, divided by g.
-        if g != 0.0:
-            part = (math.log1p(g * part) if g * part > -0.5 else math.log(T)) / g
-        D = math.log(W) + part / order
-    else:
-        D = math.log(W) + math.log(T) / (order - 1.0)
-    slope = (moment / T - bent / W) * (t / unit) / order
-    if _CANCELLING_DIVERGENCE * max(order, 1.0 / order) > D:
-        if 1.0 / t + floor > 0.1 * (1.0 / t + mean):
-            D, slope = _divergence_near_mean(r, z, mean, t, order)
+
+    r: FloatArray
+    z: FloatArray
+    floor: FloatArray
+    mean: FloatArray
+    order: float
+
+    @classmethod
+    def of(cls, r: FloatArray, z: FloatArray, order: float) -> _Tilts:
+        """Return those of some r and z."""
+        return cls(r, z, np.where(r > 0.0, z, np.inf).min(axis=0), (r * z).sum(axis=0), order)
+
+    def take(self, rows: NDArray[Any]) -> _Tilts:
+        """Return some of the problems."""
+        return _Tilts(self.r[:, rows], self.z[:, rows], self.floor[rows], self.mean[rows], self.order)
+
+    def variances(self) -> FloatArray:
+        """Return the variances of z under r, shape (m,)."""
+        return np.asarray((self.r * (self.z - self.mean) ** 2).sum(axis=0))
+
+    def divergence(self, log_t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return D(r || R), its derivative in log t, and sum_u R_u z_u, shape (m,) each."""
+        r, z, order = self.r, self.z, self.order
+        t = np.exp(log_t)
+        unit = 1.0 + t * self.floor
+        # Dividing by the smallest factor on the support keeps every sum within range.
+        v = np.maximum((1.0 + t * z) / unit, 1.0)
+        h = r / np.sqrt(v) if order == 2.0 else r / v if order == 1.0 else r * v ** (-1.0 / order)
+        W, moment, T = h.sum(axis=0), (z * h).sum(axis=0), (v * h).sum(axis=0)
+        bent = (z * h / v).sum(axis=0)
+        if abs(order - 1.0) < SETTINGS.cancelling_order:
+            # log T / (order - 1), by powers less 1, divided by g.
+            g, log = 1.0 - 1.0 / order, np.log(v)
+            part = (r * (np.expm1(g * log) / g if g != 0.0 else log)).sum(axis=0)
+            if g != 0.0:
+                part = np.where(g * part > -0.5, np.log1p(g * part), np.log(T)) / g
+            D = np.log(W) + part / order
         else:
-            D, slope = _divergence_near_heaviest(r, z, t, order)
-    return D, slope, moment / W
+            D = np.log(W) + np.log(T) / (order - 1.0)
+        slope = (moment / T - bent / W) * (t / unit) / order
+        near = np.flatnonzero(SETTINGS.cancelling_divergence * max(order, 1.0 / order) > D)
+        if near.size:
+            D[near], slope[near] = self.take(near)._small_divergence(t[near])
+        return D, slope, moment / W
 
+    def _small_divergence(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return small D(r || R), R_u ~ r_u v_u^(-1/order), and derivatives in log t, without cancellation.
 
-@inner
-def _divergence_near_mean(
-    r: FloatArray, z: FloatArray, mean: float, t: float, order: float
-) -> tuple[float, float]:
-    """Return a small D(r || R), R_u ~ r_u v_u^(-1/order), and its derivative in log t, without cancellation.
-
-    With v = 1 + w, sum_u r_u w_u = 0, D = log E v^a + log E v^b / (order - 1), a = -1/order, b = 1 + a:
-    logarithms that cancel up to the second order in w. So 1 + a w, the mean of which is 1, is taken out of
-    each power beforehand.
-    """
-    total = slope = 0.0
-    unit = 1.0 / t + mean
-    for a, factor in ((-1.0 / order, -1.0 / order), (1.0 - 1.0 / order, 1.0 / order)):
-        rest = bent = 0.0
-        for u in range(r.size):
-            if r[u] > 0.0:
-                w, v = (z[u] - mean) / unit, (1.0 / t + z[u]) / unit
-                log = math.log(v) if w < -0.5 else math.log1p(w)
-                if abs(w) * (2.0 + abs(a)) < 0.006:
-                    series = 1.0
-                    for k in range(7, 2, -1):
-                        series = 1.0 + (a - k + 1.0) / k * w * series
-                    curved = w * w * series * (a - 1.0) / 2.0
-                else:
-                    curved = (math.expm1(a * log) / a if a != 0.0 else log) - w
-                rest += r[u] * curved
-                bent += r[u] * w * math.expm1((a - 1.0) * log)
-        # log1p(a rest) / a, which is rest for a = 0 (order 1).
-        total += factor * (math.log1p(a * rest) / a if a != 0.0 else rest)
-        slope += factor * bent / (1.0 + a * rest)
-    return total, slope / (t * unit)
-
-
-@inner
-def _divergence_near_heaviest(r: FloatArray, z: FloatArray, t: float, order: float) -> tuple[float, float]:
-    """Return the same where rare letters are far away: v = 1 for the heaviest letter instead of the mean."""
-    heaviest = 0
-    for u in range(r.size):
-        if r[u] > r[heaviest]:
-            heaviest = u
-    total = slope = 0.0
-    unit = 1.0 / t + z[heaviest]
-    for a, factor in ((-1.0 / order, -1.0 / order), (1.0 - 1.0 / order, 1.0 / order)):
-        rest = bent = 0.0
-        for u in range(r.size):
-            if r[u] > 0.0:
-                w, v = (z[u] - z[heaviest]) / unit, (1.0 / t + z[u]) / unit
-                log = math.log(v) if w < -0.5 else math.log1p(w)
-                rest += r[u] * (math.expm1(min(a * log, 700.0)) / a if a != 0.0 else log)
-                bent += r[u] * w * math.exp(min((a - 1.0) * log, 700.0))
-        total += factor * (math.log1p(a * rest) / a if a != 0.0 else rest)
-        slope += factor * bent / (1.0 + a * rest)
-    return total, slope / (t * unit)
+        With v = 1 + w, sum_u r_u w_u = 0, D = log E v^a + log E v^b / (order - 1), a = -1/order, b = 1 + a:
+        logarithms that cancel up to the second order in w. So 1 + a w, the mean of which is 1, is taken out
+        of each power beforehand. Where rare letters are far away, v is 1 for the heaviest letter instead of
+        the mean, and nothing is taken out.
+        """
+        r, z, order, inverse = self.r, self.z, self.order, 1.0 / t
+        by_mean = inverse + self.floor > 0.1 * (inverse + self.mean)
+        heaviest = np.take_along_axis(z, r.argmax(axis=0)[None], axis=0)[0]
+        middle = np.where(by_mean, self.mean, heaviest)
+        unit, inside = inverse + middle, r > 0.0
+        w = np.where(inside, (z - middle) / unit, 0.0)
+        v = np.where(inside, (inverse + z) / unit, 1.0)
+        log = np.where(w < -0.5, np.log(v), np.log1p(np.maximum(w, -0.5)))
+        total, slope = np.zeros(t.size), np.zeros(t.size)
+        for a, factor in ((-1.0 / order, -1.0 / order), (1.0 - 1.0 / order, 1.0 / order)):
+            power = np.expm1(np.minimum(a * log, 700.0)) / a if a != 0.0 else log
+            rest = (r * np.where(by_mean, _power_remainder(w, v, a), power)).sum(axis=0)
+            change = np.exp(np.minimum((a - 1.0) * log, 700.0))
+            change = np.where(by_mean, np.expm1((a - 1.0) * log), change)
+            bent = (r * w * change).sum(axis=0)
+            # log1p(a rest) / a, which is rest for a = 0 (order 1).
+            total += factor * (np.log1p(a * rest) / a if a != 0.0 else rest)
+            slope += factor * bent / (1.0 + a * rest)
+        return total, slope / (t * unit)
 
 
 def random_targets(rng: np.random.Generator, m: int, k: int) -> FloatArray:

@@ -15,7 +15,7 @@ import numba
 import pytest
 
 import ldpfrontier
-from ldpfrontier.numerics import jit
+from ldpfrontier.numerics import jit, numba_compiler
 
 BORROWING = "inlined_late", "inner", "inner_without_nan"
 INNER = *BORROWING, "inlined", "inner_with_arrays"
@@ -146,7 +146,7 @@ def test_processes_that_begin_together_compile_once(tmp_path):
 
 def test_nothing_is_kept_where_nothing_can_be_written(monkeypatch):
     """As in a container whose files are read-only: everything works, and is compiled each time."""
-    monkeypatch.setattr(jit, "njit", refuse_to_keep)
+    monkeypatch.setattr(numba_compiler, "njit", refuse_to_keep)
     assert jit.kernel(double)(1.5) == 3.0
 
 
@@ -163,7 +163,7 @@ def refuse_to_keep(cache: bool = False, **options):
 
 def test_compiling_is_announced_once(caplog):
     """Of what the library compiles; what others compile is theirs to announce."""
-    notice = jit._Notice()
+    notice = numba_compiler._Notice()
     numba.core.event.register("numba:compile", notice)
     try:
         assert numba.njit(lambda x: x + 1.0)(1.0) == 2.0

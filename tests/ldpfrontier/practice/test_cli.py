@@ -74,11 +74,10 @@ def test_from_a_table_to_its_distribution(here, capsys):
     assert "people.csv is treated as public: here/c.json contains its counts" in " ".join(said.out.split())
     folder = here / "here"
     assert {path.name for path in folder.iterdir()} == {
-        "c.json", "c.matrix.csv", "c.thresholds.csv", "c.answers.csv", "c.svg", "c.weights.csv",
+        "c.json", "c.matrix.csv", "c.thresholds.csv", "c.answers.csv", "c.weights.csv",
         "c.certificate.json",
         "c.mjs"
     }  # fmt: skip
-    assert (folder / "c.svg").read_text(encoding="utf-8").startswith("<?xml")
 
     assert main(["apply", "--channel", "here/c.json", "--data", "people.csv", "--out", "out.csv"]) == 0
     said = capsys.readouterr()
@@ -365,6 +364,38 @@ def test_the_command_is_installed_and_starts_fast(ready):
     assert done.returncode == 0, done.stderr
 
 
+def test_a_usual_design_of_25_cells_loads_neither_numba_nor_what_draws(here):
+    """Both take as long as the rest: kernels and pictures are for those who ask for them."""
+    lines = ["s,u,count", *(f"s{i},u{j},{20 + 7 * i * j + 5 * i}" for i in range(5) for j in range(5))]
+    Path("t.csv").write_text("\n".join(lines))
+    code = (
+        "import sys; from ldpfrontier.practice.cli import main; status = main(sys.argv[1:]);"
+        "heavy = {'numba', 'matplotlib', 'pandas', 'pyarrow', 'cvxpy', 'scipy.stats'} & set(sys.modules);"
+        "sys.exit(status if not heavy else f'loaded {heavy}')"
+    )
+    about = ["--table", "t.csv", "--sensitive", "s", "--useful", "u", "--epsilon", "1"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, "design", *about, "--out", "light.json"],
+        capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(ldpfrontier.__file__).parents[1])},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert not Path("light.svg").exists()
+
+
+def test_a_picture_of_the_channel_is_drawn_if_it_is_asked_for(here, capsys):
+    assert main([*QUICK, "--out", "p.json", "--plot", "p.svg"]) == 0
+    assert Path("p.svg").read_text(encoding="utf-8").startswith("<?xml")
+    assert "p.weights.csv" in (said := capsys.readouterr().out)
+    assert "p.svg" in said
+    before = contents(here)
+    assert main([*QUICK, "--out", "q.json", "--plot", "q.txt"]) == 2
+    assert "q.txt ends in '.txt'; the file of a picture must end in .pdf, .svg or .png" in (
+        capsys.readouterr().err
+    )
+    assert contents(here) == before
+
+
 # What it refuses ------------------------------------------------------------------------------------------
 
 
@@ -574,7 +605,7 @@ def test_what_cannot_be_printed_is_an_error_of_the_command(ready):
 def test_letters_that_the_font_of_a_picture_lacks_are_named_once(here, capsys, recwarn):
     Path("in.csv").write_text("病気,u\n有,x\n無,y\n有,y\n無,x\n", encoding="utf-8")
     design = ["design", "--data", "in.csv", "--sensitive", "病気", "--useful", "u", "--epsilon", "1"]
-    assert main([*design, "--mechanism", "grr"]) == 0
+    assert main([*design, "--mechanism", "grr", "--plot", "channel.svg"]) == 0
     (said,) = capsys.readouterr().err.splitlines()
     start = "ldp-frontier: warning: the font of the picture lacks some letters of these values, which are"
     assert said.startswith(f"{start} drawn as boxes: ")

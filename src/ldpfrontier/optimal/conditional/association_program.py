@@ -20,6 +20,7 @@ import numpy as np
 from ldpfrontier.numerics.highs import new_lp, solve
 from ldpfrontier.optimal.conditional.settings import SETTINGS
 from ldpfrontier.optimal.exact.association_cone import AssociationCone
+from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.types import FloatArray
 
 _INFINITE = highspy.kHighsInf
@@ -36,9 +37,19 @@ class AssociationProgram:
         Columns have scale . v = 1.
     largest : float
         The largest entry of y and c; where the scale does not see some u, entries have no bound.
+    programs : int
+        Those of a step, with cuts added between them.
     """
 
-    def __init__(self, cone: AssociationCone, scale: FloatArray, largest: float = math.inf) -> None:
+    def __init__(
+        self,
+        cone: AssociationCone,
+        scale: FloatArray,
+        largest: float = math.inf,
+        *,
+        programs: int = SETTINGS.association_programs,
+    ) -> None:
+        self._programs = programs
         self.cone, self.shape, self.prior = cone, cone.shape, scale.ravel()
         a2, n = self.shape[1], scale.size
         self._variables = n + a2
@@ -78,19 +89,29 @@ class AssociationProgram:
             If HiGHS gives up.
         """
         self._set_cost(cost)
-        for _ in range(SETTINGS.association_programs):
+        for _ in range(self._programs):
             v = self._solution()
-            if not self._add_cuts(v, self._added, SETTINGS.association_tolerance):
+            excess = self._add_cuts(v, self._added)
+            if excess <= SETTINGS.association_tolerance:
                 break
-        inside = self.cone.pull(v[None])[0][0]
+        inside = self._mixed(v, excess)
         return np.stack([inside / (inside @ self.prior), v])
+
+    def _mixed(self, v: FloatArray, excess: float) -> FloatArray:
+        """Return a column mixed with the constant one until it is in the cone, given its largest excess.
+
+        The constant column has the same slack, e^eps - 1, in all cuts.
+        """
+        raised, ratio = self.cone.raised(v[None])[0], math.exp(self.cone.epsilon)
+        gap = max(excess, 0.0) + (1.0 + ratio) * float((raised - v).max())
+        gap = gap * (1.0 + SETTINGS.mixing_margin) + EXACT.pull_margin * ratio * float(raised.max())
+        return np.asarray(raised + gap / math.expm1(self.cone.epsilon))
 
     def upper_bound(self, cost: FloatArray, programs: int) -> float:
         """Return an upper bound on cost . v over the columns of the cone, after some programs."""
         self._set_cost(cost)
         for _ in range(programs):
-            v = self._solution()
-            if not self._add_cuts(v, self._kept, SETTINGS.association_tolerance):
+            if self._add_cuts(self._solution(), self._kept) <= SETTINGS.association_tolerance:
                 break
         return float(self._lp.getInfo().objective_function_value)
 
@@ -116,13 +137,16 @@ class AssociationProgram:
         found, a2 = solve(self._lp)[1], self.shape[1]
         return np.maximum(found[:a2] + found[a2:].reshape(self.shape), 0.0).ravel()
 
-    def _add_cuts(self, v: FloatArray, most: int, tolerance: float) -> int:
-        """Add the cuts that a column violates most, and return their number."""
+    def _add_cuts(self, v: FloatArray, most: int) -> float:
+        """Add the cuts that a column violates most; return the largest violation."""
         cone, a2 = self.cone, self.shape[1]
         shares = cone.worst_shares(v[None])
         means, ratio = cone.means(v[None], shares)[0], math.exp(cone.epsilon)
         excess = means[:, 0] - ratio * means[:, 1]
-        chosen = np.flatnonzero(excess > tolerance)
+        largest = float(excess.max(initial=-math.inf))
+        chosen = np.flatnonzero(excess > SETTINGS.association_tolerance)
+        if not chosen.size:
+            return largest
         chosen = chosen[np.argsort(-excess[chosen], kind="stable")[:most]]
         of_s, of_t = shares.of_s[0, chosen], ratio * shares.of_t[0, chosen]
         su, sw, tu, tw = (cells[chosen] for cells in cone.places)
@@ -139,4 +163,4 @@ class AssociationProgram:
             np.stack(places, axis=1).astype(np.int32).ravel(),
             np.stack(entries, axis=1).ravel(),
         )
-        return count
+        return largest

@@ -25,7 +25,10 @@ class Pricing(Protocol):
 
     @property
     def exact(self) -> bool:
-        """Whether no column has more excess than the best one found, so that the gap can be closed."""
+        """Whether no column has more excess than the best one found, so that the gap can be closed.
+
+        Otherwise nothing is proved of other columns.
+        """
 
     def search(self, prices: Prices, known: FloatArray) -> FloatArray:
         """Return columns of the cone with p . v = 1 and a large excess, best first, shape (m, inputs).
@@ -95,6 +98,8 @@ def generate(
         weighted = best_weights(problem, vectors, frame, gap, SETTINGS.max_rounds)
         best = weighted if best is None or weighted.phi < best.phi else best
         prices = weighted.prices
+        if rounds == max_rounds and not pricing.exact:  # columns would come too late, and bound nothing
+            break
         found = pricing.search(prices, vectors[np.argsort(-weighted.theta, kind="stable")])
         above = prices.excess(found)
         largest = max(float(above.max(initial=0.0)), 0.0) / max(float(prices.lam.sum()), 1e-300)

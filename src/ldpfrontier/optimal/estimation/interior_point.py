@@ -131,12 +131,11 @@ def _step_to_boundary(values: FloatArray, moves: FloatArray) -> float:
 
 def _curvature(beta: FloatArray, inverse: FloatArray, i: IntArray, j: IntArray) -> FloatArray:
     """Return the second derivatives of phi in the entries i <= j of S: 2 tr(G dS S^-1 dS)."""
-    r = len(inverse)
-    both = np.kron(beta.T @ beta, inverse)
-    duplication = np.zeros((r * r, len(i)))
-    number = np.arange(len(i))
-    duplication[i * r + j, number] = duplication[j * r + i, number] = 1.0
-    half = duplication.T @ both @ duplication
+    G, S = beta.T @ beta, inverse
+    ends = [(i, j), (j, i)]
+    half = sum(G[np.ix_(a, c)] * S[np.ix_(b, d)] for a, b in ends for c, d in ends)
+    once = np.where(i == j, 0.5, 1.0)  # an entry of the diagonal was counted twice
+    half = half * once[:, None] * once
     return np.asarray(half + half.T)
 
 

@@ -149,7 +149,8 @@ def programs_of(cone: Cone, p: FloatArray) -> Programs | None:
         program = ConeProgram(robust.ball, robust.epsilon, level, robust.envelope)
         return Programs(program, min(robust.epsilon, level), level)
     if isinstance(cone, AssociationCone) and cone.epsilon > 0.0:
-        return Programs(AssociationProgram(cone, p.reshape(cone.shape)), cone.epsilon, cone.epsilon)
+        shaped, programs = p.reshape(cone.shape), SETTINGS.association_programs
+        return Programs(AssociationProgram(cone, shaped, programs=programs), cone.epsilon, cone.epsilon)
     if isinstance(cone, PolyhedralCone) and cone.least_constant_slack > 0.0:
         return Programs(PolyhedralProgram(cone, p), SETTINGS.usual_level)
     return None
@@ -195,24 +196,23 @@ class ProgramColumns:
         return np.asarray(costs.reshape(number, -1) * sizes)
 
     def search(self, prices: Prices, known: FloatArray) -> FloatArray:
-        """Return columns at the ends of ascents from known ones and random ones, (m, inputs)."""
+        """Return the columns that ascents from known ones and random ones come by, (m, inputs)."""
         n, starts = self.p.size, known[: self._starts]
         random = np.exp(self._rng.normal(size=(self._starts // 2, n)))
-        ends = []
+        passed = []
         for v in np.vstack([starts, random / (random @ self.p)[:, None]]):
-            best, end = -math.inf, v
+            best = -math.inf
             for _ in range(SEARCH.max_steps):
                 try:
                     inside, v = self.program.step(2.0 * (v @ prices.W.T) @ prices.W - prices.lam)
                 except RuntimeError:  # HiGHS gives up some programs
                     break
                 reduced = float(((inside @ prices.W.T) ** 2).sum() - inside @ prices.lam)
+                passed.append(inside / (inside @ self.p))
                 if reduced <= best + 1e-3 * abs(best):
                     break
-                best, end = reduced, inside
-            if best > -math.inf:
-                ends.append(end / (end @ self.p))
-        found = np.array(ends).reshape(-1, n)
+                best = reduced
+        found = np.unique(np.array(passed).reshape(-1, n), axis=0)
         excess = prices.excess(found)
         # Where few starts lead to little, more of them do.
         if float(excess.max(initial=0.0)) < SETTINGS.more_starts * float(prices.lam.sum()):

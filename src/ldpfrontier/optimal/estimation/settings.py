@@ -56,7 +56,7 @@ class EstimationSettings:
     # Tuning.
     #: Columns, as a share of the numbers that the error depends on, up to which Newton's equations have an
     #: unknown for each column.
-    few_columns: float = 1.5
+    few_columns: float = 2.5
     #: Share of the present complementarity that a step aims at, after a long step.
     long_step_centering: float = 0.1
     #: The same after a short one, and in the first step.
@@ -110,6 +110,8 @@ class EstimationSettings:
     program_starts: int = 300
     #: Excess, as a share of the sum of prices, below which there are twice as many starts in the next round.
     more_starts: float = 0.3
+    #: Programs of a step over the cone of acquaintances, each with more of its cuts.
+    association_programs: int = 2
     #: Level of closed forms that are mixed into a polyhedral cone, nats.
     usual_level: float = 1.0
     #: Random extreme columns to start from, for each input.

@@ -100,19 +100,27 @@ class AssociationCone(BaseCone):
     def _rho(self) -> FloatArray:
         return self.odds.comparisons.rho
 
+    @cached_property
+    def _ratios(self) -> tuple[FloatArray, FloatArray, FloatArray, IntArray]:
+        """Least odds ratios rho, e^eps rho and 1 - rho, shape (k,) each, and where rho is 0."""
+        rho = self._rho
+        return rho, math.exp(self.epsilon) * rho, 1.0 - rho, np.flatnonzero(rho == 0.0)
+
     def worst_shares(self, columns: FloatArray) -> Shares:
         """Return the shares of u at which columns, (m, a1 a2), violate the comparisons most, (m, k) each."""
-        rho, (su, sw, tu, tw) = self._rho, self.places
+        (su, sw, tu, tw), (rho, scaled, spread, never) = self.places, self._ratios
         rise, below = columns[:, su] - columns[:, sw], columns[:, tu] - columns[:, tw]
         # Where the rise is not positive, no share violates more than the ends.
-        square = np.divide(below, rise, out=np.zeros_like(rise), where=(rise > 0.0) & (below > 0.0))
-        g = np.clip(np.sqrt(math.exp(self.epsilon) * rho * square), rho, 1.0)
-        share = np.clip((1.0 - g) / (1.0 - rho), 0.0, 1.0)
+        g = np.zeros_like(rise)
+        np.divide(below, rise, out=g, where=(rise > 0.0) & (below > 0.0))
+        g = np.minimum(np.maximum(np.sqrt(scaled * g), rho), 1.0)
+        share = np.minimum((1.0 - g) / spread, 1.0)
         # At rho = 0 the worst one is 1, as a limit: then nobody with t has u.
-        share = np.where(rho == 0.0, 1.0, share)
+        share[:, never] = 1.0
         smaller = rho * share
         total = smaller + 1.0 - share
-        return Shares(share, np.divide(smaller, total, out=np.zeros_like(total), where=total > 0.0))
+        total[:, never] = 1.0
+        return Shares(share, smaller / total)
 
     def means(self, columns: FloatArray, shares: Shares) -> FloatArray:
         """Return the two means of all comparisons at some shares, shape (m, k, 2)."""
