@@ -20,7 +20,7 @@ from ldpfrontier import Design, design_channel
 from ldpfrontier.practice.design import Candidate, Purpose
 from reproduction.results.files import markdown
 from support import kernels
-from support.coverage import coverage
+from support.interval_coverage import coverage
 from support.realtables import LARGE, NAMES, real_table
 
 EPSILON, REPETITIONS = 1.0, 1000

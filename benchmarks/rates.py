@@ -22,7 +22,7 @@ from ldpfrontier import CountTable, PrivateChannel, read_channel
 from ldpfrontier.practice.cli import main as command
 from reproduction.results.files import markdown
 from support import kernels
-from support.coverage import rate_coverage
+from support.interval_coverage import rate_coverage
 from support.realtables import r_files
 
 #: Name: the file, the sensitive column, the useful column, and the column of counts.

@@ -15,7 +15,7 @@ from ldpfrontier.practice.estimation import (
 )
 from ldpfrontier.practice.intervals import limit_weights, mean_limits, upper_limits
 from ldpfrontier.practice.settings import SETTINGS
-from support.coverage import TAIL, coverage, signed_weights
+from support.interval_coverage import TAIL, coverage, signed_weights
 from support.owndata import channel_of, flat, small_table
 from support.realtables import NAMES, real_table
 

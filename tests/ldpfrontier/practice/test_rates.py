@@ -15,7 +15,7 @@ from ldpfrontier.practice.estimate_texts import estimate_csv, estimate_text
 from ldpfrontier.practice.estimation import FittedReports
 from ldpfrontier.practice.intervals import upper_limits
 from ldpfrontier.practice.rates import last_accepted
-from support.coverage import TAIL, rate_coverage
+from support.interval_coverage import TAIL, rate_coverage
 from support.owndata import channel_of, flat
 from support.realtables import real_table
 
