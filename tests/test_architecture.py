@@ -166,6 +166,65 @@ def test_every_module_serves_somebody() -> None:
     assert set(FILES) - served - folders == set()
 
 
+# Tests lie where their module does -----------------------------------------------------------------------
+
+#: Modules of the library that no test imports by name and that have no test file of their own: which tests of
+#: what calls them are theirs. Paths are below tests/ldpfrontier, or tests.
+TESTED_THROUGH = {
+    "certificates.divergence": "certificates/test_documents.py",
+    "certificates.document": "certificates/test_documents.py",
+    "certificates.polyopt.block_tree": "certificates/polyopt/test_claim.py",
+    "certificates.staircase": "certificates/test_documents.py",
+    "certificates.two_valued": "certificates/test_documents.py",
+    "certificates.unconditional": "certificates/test_documents.py",
+    "hamming.optimum": "hamming/test_hamming.py",
+    "hypothesis_testing.two_outputs": "hypothesis_testing/test_leakage.py",
+    "numerics.rounding": "optimal/ldp/test_rounding.py",
+    "optimal.certificate.nodes": "optimal/certificate/test_rounding.py",
+    "optimal.certificate.workspace": "optimal/certificate/test_rounding.py",
+    "optimal.estimation.cut_columns": "optimal/estimation/test_solve.py",
+    "optimal.exact.budget_split": "optimal/exact/test_separation.py",
+    "optimal.levels_over_ball": "optimal/test_small_levels.py",
+    "practice.answer": "practice/test_cli.py",
+    "practice.channel_content": "practice/test_channel_file.py",
+    "practice.options": "practice/test_cli.py",
+    "small_levels": "optimal/test_small_levels.py",
+}
+
+
+def imported_by_tests(path: Path) -> set[str]:
+    """Return the modules of the library that a test file imports; of public names, those that define them."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if (
+            isinstance(node, ast.ImportFrom)
+            and (home := node.module or "").partition(".")[0] == "ldpfrontier"
+        ):
+            found.add(home)
+            for alias in node.names:
+                public = ldpfrontier._HOMES.get(alias.name, "") if home == "ldpfrontier" else ""
+                found.add(f"ldpfrontier.{public}" if public else f"{home}.{alias.name}")
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return found & set(LIBRARY)
+
+
+def test_every_module_of_the_library_has_tests_that_can_be_found() -> None:
+    imported = {path: imported_by_tests(path) for path in (ROOT / "tests").rglob("test_*.py")}
+    named = set().union(*imported.values())
+    without = set()
+    for module, path in LIBRARY.items():
+        below = path.relative_to(PACKAGE)
+        mirrored = ROOT / "tests/ldpfrontier" / below.parent / f"test_{path.stem}.py"
+        skipped = path.name in ("__init__.py", "__main__.py", "settings.py")
+        if not (skipped or mirrored in imported or module in named):
+            without.add(module.removeprefix("ldpfrontier."))
+    assert without == set(TESTED_THROUGH)
+    for module, file in TESTED_THROUGH.items():
+        tests = ROOT / "tests/ldpfrontier" / file
+        assert any(f"ldpfrontier.{module}" in reached(other) for other in imported[tests]), module
+
+
 # What only reads is cheap ---------------------------------------------------------------------------------
 
 SOLVERS = {

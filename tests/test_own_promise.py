@@ -38,7 +38,9 @@ def page(tmp_path_factory):
 
 def test_every_file_runs_and_the_figure_is_drawn(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert set(FILES) == {"notions", "compare", "draw", "both", "chi_squared", "triangular", "my_promise"}
+    assert set(FILES) == {
+        "notions", "compare", "draw", "both", "ball_of_priors", "chi_squared", "triangular", "my_promise",
+    }  # fmt: skip
     for name in FILES:
         page(name)
     assert (tmp_path / "own_promises.png").stat().st_size > 10_000
@@ -82,6 +84,55 @@ def test_levels_of_the_five_notions(page):
     for column in Q.T:
         invertible = (column > 1e-12).sum() == 1 and column.argmax() > 2
         assert invertible or column[:3].max() <= math.exp(epsilon) * column.min() * (1 + 1e-9)
+
+
+def test_a_cone_with_infinitely_many_inequalities(page):
+    """The promise holds for priors all over the ball, and inequalities of many of them bound the optimum."""
+    module, rng = page("ball_of_priors"), np.random.default_rng(3)
+    best, c, epsilon = module.best, module.prior, module.cone.epsilon
+    directions = rng.normal(size=(300, 6)) * np.sqrt(c)
+    directions -= np.outer(directions.sum(axis=1), c)
+    sizes = np.sqrt(module.cone.radius / (directions**2 / c).sum(axis=1, keepdims=True))
+    used = best.channel.matrix[:, best.channel.matrix.max(axis=0) > 1e-9].T
+    worst = module.cone.worst_priors(used)
+    priors = np.vstack([c + sizes * directions, worst])
+    assert (priors >= 0).all()
+    np.testing.assert_allclose(priors.sum(axis=1), 1.0)
+    np.testing.assert_allclose(((worst - c) ** 2 / c).sum(axis=1), module.cone.radius)
+    levels = np.log(used.max(axis=1) / (priors @ used.T))
+    assert levels.max() == pytest.approx(epsilon, abs=1e-9)
+    rows = (np.eye(6) - math.exp(epsilon) * worst[:, None]).reshape(-1, 6)
+    larger = optimal_mechanism(MutualInformation(c), PolyhedralCone(rows))
+    assert best.value * (1 - 1e-9) <= larger.bound
+    assert best.value < optimal_mechanism(MutualInformation(c), PolyhedralCone(rows[:0])).value
+
+
+def test_methods_of_a_cone_that_contradict_each_other_are_noticed(page):
+    module = page("ball_of_priors")
+
+    class Careless(module.BallOfPriors):
+        """Columns are not moved into the cone."""
+
+        def pull(self, columns):
+            return columns, super().pull(columns)[1]
+
+    utility = MutualInformation(module.prior)
+    with pytest.raises(ArithmeticError, match="the methods of the cone contradict each other"):
+        optimal_mechanism(utility, Careless(module.prior, 0.02, 1.0))
+
+
+@pytest.mark.parametrize("factor", [1e-9, 30.0])
+def test_a_wrong_slack_of_the_constant_column_leaves_the_bound_valid(page, factor):
+    module = page("ball_of_priors")
+
+    class Wrong(module.BallOfPriors):
+        @property
+        def least_constant_slack(self):
+            return factor * super().least_constant_slack
+
+    found = optimal_mechanism(MutualInformation(module.prior), Wrong(module.prior, 0.02, 1.0))
+    assert found.bound >= module.best.value * (1 - 1e-9)
+    assert found.value <= module.best.bound * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("inputs", [4, 8, 12])

@@ -34,6 +34,8 @@ _MOST_INPUTS = 1_000
 _SIZES = f"a whole number, 1 to {_MOST_INPUTS:,}"
 #: Rounding of an inequality at a column, as a share of its magnitudes, by which it counts as larger.
 _MARGIN = 4e-16
+#: By how much a column that was found may violate a cut of its cone, relative to the size of both.
+_OUTSIDE = 1e-9
 #: Share of a conditional level that is left to rounding.
 _LEVEL_MARGIN = 1e-12
 
@@ -64,7 +66,12 @@ class Cone(Protocol):
 
     @property
     def least_constant_slack(self) -> float:
-        """The least slack at the constant column of cuts whose largest coefficient is 1."""
+        """A lower bound on the slack -a . 1 of all cuts a, scaled such that the largest absolute entry is 1.
+
+        At 0, where columns cannot be moved inside by mixing, branch and bound is refused. Otherwise it says
+        which violations linear programs may ignore: a larger number than is true leaves a gap, a smaller one
+        takes more programs, and the bound holds in any case.
+        """
 
     def raised(self, columns: FloatArray) -> FloatArray:
         """Return columns, (m, inputs), moved closer to the cone where that is easily done."""
@@ -90,8 +97,44 @@ def check_cone(value: Any) -> None:
         )
 
 
+def largest_violation(cone: Cone, columns: FloatArray) -> float:
+    """Return the largest a . v of inequalities and cuts a of a cone, over columns v, (m, inputs).
+
+    It is divided by the size of a and v: by max |a| max v, and for a polyhedral cone by |a| . v.
+    """
+    if isinstance(cone, PolyhedralCone):
+        return cone.violation(columns)
+    most = columns.max(axis=1, keepdims=True)
+    known, cuts = cone.inequalities, cone.separate(columns, exact=True)
+    worst = 0.0
+    for values, coefficients in (
+        (columns @ known.T, np.abs(known).max(axis=1)),
+        (np.einsum("mkx,mx->mk", cuts, columns), np.abs(cuts).max(axis=2)),
+    ):
+        worst = max(worst, float((values / np.maximum(coefficients * most, 1e-300)).max(initial=0.0)))
+    return worst
+
+
+def check_inside(cone: Cone, channel: Channel) -> None:
+    """Check that the columns of a channel that was found for a cone are in it, by what the cone says itself.
+
+    Raises
+    ------
+    ArithmeticError
+        If a column violates an inequality or a cut.
+    """
+    if (outside := largest_violation(cone, channel.matrix.T)) > _OUTSIDE:
+        raise ArithmeticError(
+            f"A column of the mechanism that was found violates a cut of the cone by {outside:.3g} of its"
+            " size; the methods of the cone contradict each other."
+        )
+
+
 class BaseCone:
-    """What most cones have in common, the intersection ``a & b`` among it."""
+    """What most cones have in common, the intersection ``a & b`` among it.
+
+    A cone of one's own adds `shape`, `inequalities`, `separate`, `pull` and `least_constant_slack`.
+    """
 
     def constant_slack(self, cuts: FloatArray) -> FloatArray | float:
         """Return the slack -a . 1 of cuts (..., inputs) at the constant column, shape (...)."""

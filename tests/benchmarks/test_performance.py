@@ -2,6 +2,7 @@
 
 import importlib.util
 import math
+import re
 import sys
 import time
 from pathlib import Path
@@ -104,3 +105,16 @@ def test_methods_solve_the_same_problem(each):
     values = pd.Series({name: method(problem) for name, method in each.methods.items()})
     assert values.to_numpy() == pytest.approx(values[OURS], rel=1e-5)
     assert values[OURS] > 0
+
+
+def test_limits_on_the_page_are_those_of_the_library():
+    """Every row of the table of limits links the file of its constant."""
+    page = (ROOT / "docs/performance.md").read_text(encoding="utf-8")
+    section = page.partition("## Limits and expected times by size\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| .* \| ([\d,]+)(?: \w+)? \| \[`(\w+)`\]\(\.\./src/(.*)\.py\) \|$", section, re.M)
+    assert len(rows) > 20
+    assert len(rows) == section.count(".py) |")
+    for number, field, path in rows:
+        module = importlib.import_module(path.replace("/", "."))
+        constants = module.LIMITS if path.endswith("registry") else module.SETTINGS
+        assert number == f"{getattr(constants, field):,}", field

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.cones import Cone, PolyhedralCone
+from ldpfrontier.cones import Cone, largest_violation
 from ldpfrontier.numerics.arguments import check_callable, excerpt
 from ldpfrontier.optimal.estimation.solve import optimal_estimation
 from ldpfrontier.optimal.general.solve import optimal_mechanism
@@ -184,13 +184,7 @@ def _solved(name: str, solve: Callable[[], Optimum]) -> Optimum:
 
 def _inside(name: str, cone: Any, best: Optimum) -> Optimum:
     """Return an optimum if its columns are in the cone, by the cone's own measure."""
-    columns = best.channel.matrix.T
-    if isinstance(cone, PolyhedralCone):
-        outside = cone.violation(columns)
-    else:
-        cuts = cone.separate(columns, exact=True)
-        scale = np.maximum(np.abs(cuts).max(axis=2) * columns.max(axis=1, keepdims=True), 1e-300)
-        outside = float((np.einsum("mkx,mx->mk", cuts, columns) / scale).max(initial=0.0))
+    outside = largest_violation(cone, best.channel.matrix.T)
     if outside > SETTINGS.cone_tolerance:
         raise Refused(
             f"A column of the mechanism that was found for the cone {name} violates a cut of this cone by"

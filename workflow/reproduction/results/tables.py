@@ -250,7 +250,7 @@ class Result:
     #: No mechanism (of the class, if certified; at all, if not) passes it.
     bound: float = field(default=math.nan, kw_only=True)
     gap: float = field(init=False)  # distance of value and bound over the larger one
-    certified: bool = field(init=False)  # the bound belongs to the optimum that this row claims to be
+    certified: bool = field(init=False)  # an optimum, with a bound on its own class, whatever the gap is
     status: str = field(default=MEASURED, kw_only=True)
     outputs: int | None = field(default=None, kw_only=True)  # of the channel
     iterations: int | None = field(default=None, kw_only=True)

@@ -20,7 +20,7 @@ from dataclasses import replace
 import numpy as np
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.cones import Cone, PolyhedralCone, check_cone
+from ldpfrontier.cones import Cone, PolyhedralCone, check_cone, check_inside
 from ldpfrontier.numerics.arguments import as_count, as_number
 from ldpfrontier.numerics.deadline import TimeIsUp
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
@@ -83,6 +83,9 @@ def optimal_mechanism(
         If the cone has too many inputs or extreme rays for both engines.
     ValueError
         If an argument is of another kind or out of range, or the two have different numbers of inputs.
+    ArithmeticError
+        If a column of the mechanism that was found is outside the cone, by the cuts of the cone itself: then
+        the methods of a cone of one's own contradict each other.
 
     Examples
     --------
@@ -149,6 +152,7 @@ def optimal_mechanism(
         "the mechanism that tells nothing, below the utility of the input itself", RuntimeError
     ):
         found = solve_jointly(columns, max(tolerance, EXACT.joint_tolerance), GENERATION.usual_rounds)
+        check_inside(cone, found.channel)
         return replace(found, method=method)
     most = utility(Channel(np.eye(inputs)))
     return certified(
