@@ -20,17 +20,17 @@ class CertificateSettings:
     max_program_inputs: int = 256
 
     # Accuracy and safety.
-    #: Digits of e^epsilon.
+    #: Digits of e^epsilon: far more than entries have, so that none has to be changed for them.
     ratio_digits: int = 30
     #: Decimals of the weights of inputs.
     weight_decimals: int = 40
-    #: Digits of the least entry of a channel.
+    #: Digits of the least entry of a channel: about what floats have.
     entry_digits: int = 14
     #: Most digits of an entry.
     most_digits: int = 60
     #: Shares of the mean that are mixed into a channel, the least that keeps its privacy.
     mixing_shares: tuple[float, ...] = (1e-12, 1e-10, 1e-8, 1e-6, 1e-3)
-    #: Odds ratio below which 0 is written.
+    #: Odds ratio below which 0 is written, near the least positive float; a lower one is safe.
     least_odds_ratio: float = 1e-300
     #: By how much of the optimum a bound is raised, so that its tree is small: the least that is enough.
     slacks: tuple[float, ...] = (5e-10, 1e-8, 1e-6, 1e-4, 1e-2)

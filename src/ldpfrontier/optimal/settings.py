@@ -20,14 +20,14 @@ class OptimalSettings:
     max_block_subsets: int = 20 * 2**20
 
     # Accuracy and safety.
-    #: Absolute rounding, in nats, of bounds that are sums of duals.
+    #: Absolute rounding, in nats, of bounds that are sums of duals: 18 units in the last place of 1.
     bound_noise: float = 4e-15
     #: Relative part of epsilon that mechanisms made of blocks leave unused, so that rounding errs on the safe
     #: side.
     epsilon_margin: float = 1e-12
     #: Share of a level over an uncertainty set that the search for the worst distribution may leave out.
     level_accuracy: float = 1e-10
-    #: 1 - S_s below which it is too badly known to rely on.
+    #: 1 - S_s below which it is too badly known to rely on: rounding of 1e-15 in S_s is 1e-8 of it.
     least_rest: float = 1e-7
     #: By how much a bound L is then perturbed.
     bound_step: float = 1e-15

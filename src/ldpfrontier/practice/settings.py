@@ -10,9 +10,9 @@ class PracticeSettings:
     """Numbers that a user's own data are treated with."""
 
     # Stated limits.
-    #: Largest privacy level that is offered, nats.
+    #: Largest privacy level that is offered, nats: with ratios of e^20, 5e8, reports protect nobody.
     max_epsilon: float = 20.0
-    #: Privacy levels per nat among which the least one is sought.
+    #: Privacy levels per nat among which the least one is sought: finer than levels are chosen.
     levels_per_nat: int = 1000
     #: Cells of a table above which PolyOpt and the optimum over F are solved only if they are asked for: they
     #: may take minutes there.
@@ -51,9 +51,11 @@ class PracticeSettings:
     rank_tolerance: float = 1e-9
     #: What of a frequency may lie in directions that a channel does not show, relative.
     shown_tolerance: float = 1e-6
-    #: How far the most likely distribution may be from the top, in units of the log-likelihood.
+    #: How far the most likely distribution may be from the top, in units of the log-likelihood, of which an
+    #: interval of 95% has 1.92.
     likelihood_gap: float = 1e-4
-    #: Probability below which an audit says that samples do not come from the stored channel.
+    #: Probability below which an audit says that samples do not come from the stored channel: one false alarm
+    #: in a million audits.
     unlikely: float = 1e-6
     #: Steps that find a confidence limit, to a share of about 40 / 2^steps of the half width.
     limit_bisections: int = 26
@@ -65,7 +67,7 @@ class PracticeSettings:
     #: weights bound the frequency.
     limit_ridge: float = 1e-8
 
-    #: By how much a column may violate a cut of a cone of the user's own, relative.
+    #: By how much a column may violate a cut of a cone of the user's own, relative: rounding.
     cone_tolerance: float = 1e-9
 
     # Tuning. Nothing here makes an interval wrong, or a mechanism less private.
@@ -92,7 +94,8 @@ class PracticeSettings:
     advice_values: int = 8
     #: Distributions, of F or given that U is one of two values, among which an audit looks for a telling one.
     audited_distributions: int = 500
-    #: Largest logarithm of the odds of the two values of such a pair that an acquaintance has from elsewhere.
+    #: Largest logarithm of the odds of the two values of such a pair that an acquaintance has from elsewhere:
+    #: odds of 3,000 to one.
     audited_odds: float = 8.0
 
 

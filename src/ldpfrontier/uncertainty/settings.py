@@ -26,7 +26,8 @@ class UncertaintySettings:
     cancelling_order: float = 0.1
     #: Mean left, as a share of the range, at the end of the search that counts as none.
     saturated_mean: float = 1e-50
-    #: Ends of log t in the search for the extreme distribution of a ball.
+    #: Ends of log t in the search for the extreme distribution of a ball: e^-80 is below all rounding, and
+    #: e^700 near the largest float.
     log_t_range: tuple[float, float] = (-80.0, 700.0)
     #: Steps of this search, which takes some 5, and moves of tangents towards the best share of the budget.
     max_steps: int = 200
@@ -40,13 +41,13 @@ class UncertaintySettings:
     least_odds_order: float = 1.001
     #: Range of the logarithm of the multiplier of such an odds ratio.
     log_tau_range: tuple[float, float] = (-200.0, 200.0)
-    #: Steps of its bisection.
+    #: Steps of its bisection: to 400 / 2^70, below its rounding.
     tau_steps: int = 70
     #: End of the same range at order 1, where 1 - e^-e^x of the least cell is taken: 1 - 1e-15.
     log_share_end: float = 3.5
     #: Most steps of Newton's method for the logarithm of a cell.
     root_steps: int = 60
-    #: Steps after which every other one halves the bracket.
+    #: Steps after which every other one halves the bracket; the usual 5 are over by then.
     bisection_start: int = 20
     #: Order from which on tangents are used: below, slopes are lost where a group may nearly be anything.
     least_tangent_order: float = 1.0

@@ -13,7 +13,8 @@ class PolyoptCertificateSettings:
     """Numbers that proofs are searched with; slacks and distances are relative."""
 
     # Stated limits.
-    #: Most nodes of the tree that splits columns by the z of a block.
+    #: Most nodes of the tree that splits columns by the z of a block; the example of docs/certificates.md has
+    #: eight leaves.
     max_nodes: int = 500
     #: Most nodes of a tree of a block.
     max_block_nodes: int = 200_000
@@ -21,9 +22,9 @@ class PolyoptCertificateSettings:
     # Accuracy and safety.
     #: By how much the least probabilities are raised, for their own rounding: the class grows with them.
     bounds_error: float = 1e-12
-    #: Decimals of prices, relative to the bound.
+    #: Decimals of prices, relative to the bound: about what floats have.
     price_digits: int = 14
-    #: Significant digits of slopes.
+    #: Significant digits of slopes: any slope gives a valid bound, and near the best one it hardly changes.
     slope_digits: int = 12
     #: Significant digits of multipliers: the fewest of these with which a leaf is proved are written.
     digits: tuple[int, ...] = (2, 4, 6, 9, 13, 17)

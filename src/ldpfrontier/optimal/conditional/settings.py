@@ -10,7 +10,8 @@ class ConditionalSettings:
     """Constants of the modules of this folder; they were tuned on Adult 16 x 7."""
 
     # Stated limits. The others are those of the folders that solve the same tables without this level.
-    #: Conditional levels, in nats, above which the bound by mechanisms that see u alone is not looked for.
+    #: Conditional levels, in nats, above which the bound by mechanisms that see u alone is not looked for,
+    #: and that of NR is taken: ratios of e^10 hardly restrict a mechanism.
     max_bounded_level: float = 10.0
 
     # Accuracy and safety.
@@ -42,7 +43,7 @@ class ConditionalSettings:
     tau_growth: float = 1.5
     #: Round from which on it grows.
     growth_round: int = 12
-    #: The largest tau.
+    #: The largest tau, 18 rounds after it begins to grow: there, distances hardly count any more.
     max_tau: float = 1e4
     #: Entropy of the inputs as first duals, times this.
     first_duals: float = 0.3

@@ -10,7 +10,7 @@ class EstimationSettings:
     """Constants of the modules of this folder; shares are relative."""
 
     # Stated limits.
-    #: Relative gap to which the error is minimized by default.
+    #: Relative gap to which the error is minimized by default, as utilities are.
     tolerance: float = 1e-4
     #: The same where a bound is proved in a certificate.
     proved_tolerance: float = 1e-6
@@ -24,7 +24,7 @@ class EstimationSettings:
     max_relaxed_inputs: int = 100
     #: Nodes of branch and bound of one optimum: a minute on 2 x 6.
     max_nodes: int = 100_000
-    #: Largest entry of a matrix of what is estimated.
+    #: Largest entry of a matrix of what is estimated: squares of larger ones could overflow.
     largest_weight: float = 1e100
 
     # Accuracy and safety.
@@ -33,7 +33,8 @@ class EstimationSettings:
     #: Part of a row of the target outside the span of the columns, above which it cannot be estimated; and
     #: singular values of columns, as a share of the largest one, below which a direction is not in the span.
     rank: float = 1e-9
-    #: Distance of row sums from 1 at which the interior-point method may stop.
+    #: Distance of row sums from 1 at which the interior-point method may stop: that of a distribution in
+    #: `numerics`.
     row_sums: float = 1e-9
     #: Slack of an inequality, as a share of its size, that counts as none.
     equality: float = 1e-12
@@ -42,7 +43,7 @@ class EstimationSettings:
     inner_gap: float = 1e-2
     #: The same at the finest: beyond it, rounding takes over.
     finest_gap: float = 1e-10
-    #: Share of the way to the boundary that a step may go.
+    #: Share of the way to the boundary that a step may go; textbooks have 0.9 to 0.9995.
     boundary: float = 0.95
     #: Gap of the weights of squares, whose secants bound the excess.
     majorant_gap: float = 1e-3
@@ -124,7 +125,8 @@ class EstimationSettings:
     nodes_after_found: int = 300
     #: The gap of the weights of columns, as a share of that asked for; the excess of columns has the rest.
     outer_share: float = 0.2
-    #: Binary digits of the coefficients of a cut.
+    #: Binary digits of the coefficients of a cut, rounded downwards, which keeps it valid: rays are listed in
+    #: whole numbers, and more digits make these longer.
     cut_bits: int = 22
 
 

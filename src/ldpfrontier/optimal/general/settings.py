@@ -10,7 +10,7 @@ class GeneralSettings:
     """Constants of the modules of this folder."""
 
     # Stated limits. Those of sizes are in `optimal.registry`.
-    #: Rounds of column generation.
+    #: Rounds of column generation, a limit against a search without an end: what is found then has its bound.
     max_rounds: int = 1_000
     #: Relative gap to which a utility is maximized by default.
     tolerance: float = 1e-4

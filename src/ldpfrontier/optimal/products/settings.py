@@ -10,11 +10,11 @@ class ProductsSettings:
     """Constants of the modules of this folder; lengths of lists are numbers, gaps and shares are relative."""
 
     # Accuracy and safety.
-    #: Cells of any grid, at 8 bytes per block.
+    #: Cells of any grid, at 8 bytes per block: 2 MB each.
     max_cells: int = 2**18
-    #: Times that a band is halved.
+    #: Times that a band is halved: to 1e-9 of its width.
     max_halvings: int = 30
-    #: Newton steps for a tangent.
+    #: Newton steps for a tangent, of a function that is concave and piecewise affine; each bound holds.
     max_tangent_steps: int = 20
     #: Gap of a decomposition of which nothing else is asked.
     finest_gap: float = 1e-9
