@@ -97,7 +97,8 @@ def test_the_checker_lists_the_rays_that_the_library_lists() -> None:
             rows = rng.integers(-9, 9, size=(2 * n, n))
             rows[:, 0] -= np.maximum(rows.sum(axis=1), 0)  # the constant column is inside
             if rng.random() < 0.3:
-                rows[1] = -rows[0]  # an equality, as far as columns go
+                rows[0, 0] -= rows[0].sum()
+                rows[1] = -rows[0]  # an equality
             own = verify.rays(rows.tolist(), n)
             found = np.array([[x / max(v) for x in v] for v in own]).reshape(-1, n)
             expected = extreme_rays(rows.astype(float))

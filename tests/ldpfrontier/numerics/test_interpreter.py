@@ -11,7 +11,7 @@ import numba
 import numpy as np
 import pytest
 
-from ldpfrontier.numerics import interpreter, jit
+from ldpfrontier.numerics import interpreter, jit, numba_compiler
 
 SOLVES = """
 import json
@@ -81,7 +81,7 @@ def divided(x: np.ndarray, by: float) -> float:
 def new(monkeypatch):
     """Return a function that makes kernels of which nothing is kept."""
     monkeypatch.setenv(interpreter.VARIABLE, "1")
-    monkeypatch.setattr(jit, "njit", refuse_to_keep)
+    monkeypatch.setattr(numba_compiler, "njit", refuse_to_keep)
     return jit.kernel
 
 

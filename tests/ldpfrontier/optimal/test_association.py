@@ -231,7 +231,7 @@ def test_larger_tables() -> None:
     assert found.value > 1.2 * optimal_unconditional(odds.prior, 1.0).value
     assert found.value <= found.bound < nonrobust_bound(odds.prior, 1.0)
     assert "search" in found.method.engine
-    assert found.iterations == 16
+    assert 1 < found.iterations <= 16
 
 
 def test_larger_tables_at_small_levels_and_with_other_odds_ratios() -> None:

@@ -207,7 +207,7 @@ def test_cones_of_lower_levels_are_refused(epsilon):
     for cone in (local_cone, lambda n, e: unconditional_cone((n, 2), e)):
         with pytest.raises(ValueError, match=r"level 0 or one of 1e-10 nats or more"):
             cone(3, epsilon)
-    found = optimal_association(OddsRatios.known(TABLE / TABLE.sum()), epsilon)
+    found = optimal_association(OddsRatios.known(TABLE / TABLE.sum()), epsilon, max_nodes=1_000)
     assert (found.status, found.value) == ("bounded", 0.0)
     assert "fallback: the mechanism that tells nothing" in str(found.method)
 

@@ -216,7 +216,10 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
         (lambda c: c.pop("design"), "is not a valid channel: The file lacks 'design'"),
         (lambda c: c["design"]["counts"].pop(), "is not a valid channel: The counts have shape"),
         (lambda c: c["certificate"].pop("epsilon"), "is not a valid channel: .*epsilon"),
-        (lambda c: c["certificate"].update(against="all"), "against is 'all'; allowed are outsider, insider"),
+        (
+            lambda c: c["certificate"].update(against="all"),
+            "against is 'all'; allowed are insider-only,",
+        ),
         (lambda c: c["certificate"]["levels"].pop("insider"), "levels lacks 'insider'"),
         (lambda c: c["certificate"]["levels"].pop("acquaintance"), "levels lacks 'acquaintance'"),
         (

@@ -295,7 +295,7 @@ def test_what_has_to_be_precise_is_what_the_design_makes_precise(table):
         ),
         (
             {"epsilon": 1.0, "against": "all"},
-            "against is 'all'; allowed are outsider, insider, acquaintance, anyone",
+            "against is 'all'; allowed are insider-only, outsider, insider, acquaintance, anyone",
         ),
         ({"epsilon": 1.0, "beta": 0.0}, "beta is 0.0; a significance level lies"),
         ({"epsilon": 1.0, "order": -1.0}, "The order of the ball is -1.0"),
@@ -408,6 +408,8 @@ def test_when_the_time_is_up_all_mechanisms_keep_their_levels(table, against, le
     for name, candidate in by_name(made).items():
         assert candidate.private == (name != "nr")
         assert candidate.nmi <= made.bound or not candidate.private
+    if against == "insider-only":
+        return  # a linear program for each useful value
     slow = by_name(made)[{"anyone": "unconditional", "acquaintance": "association"}.get(against, "exact")]
     assert "within 60 s, as the time limit ended the computation" in slow.method
     assert "time limit ended" in design_text(made, made.best(), 0.01).replace("\n", " ")

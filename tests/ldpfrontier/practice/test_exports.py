@@ -206,7 +206,7 @@ def test_commands_print_json(folder, tmp_path, monkeypatch, capsys):
     assert found["chosen"] == "srr"
     assert {candidate["name"] for candidate in found["candidates"]} == {"srr"}
     assert 0 < found["candidates"][0]["nmi"] <= found["bound"]
-    assert len(found["written"]) == 8
+    assert len(found["written"]) == 7
     assert all(Path(path).is_file() for path in found["written"])
     assert main(["estimate", "--channel", "channel.json", "--data", "reports.csv", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
