@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -170,12 +170,15 @@ def test_without_an_extra_a_channel_is_designed_and_the_extra_is_named(tmp_path:
     words += ["--mechanism", "grr", "--out", str(tmp_path / "c.json")]
     # What only the reproduction needs is hidden as well.
     hidden = ",".join((set(REPRODUCTION) | {"yaml"}) - set(HARD))
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT, hidden, *words], capture_output=True, text=True, check=False
-    )
+    run = partial(subprocess.run, capture_output=True, text=True, check=False)
+    done = run([sys.executable, "-c", WITHOUT, hidden, *words])
     assert done.returncode == 0, done.stderr
-    assert "matplotlib is not installed; pip install -e '.[pictures]' in the clone" in done.stdout
     assert sorted(path.suffix for path in tmp_path.glob("c.*")) == [*[".csv"] * 4, ".json", ".json", ".mjs"]
+    picture = tmp_path / "picture.svg"
+    done = run([sys.executable, "-c", WITHOUT, hidden, *words, "--plot", str(picture)])
+    assert done.returncode == 2
+    assert "matplotlib is not installed; pip install -e '.[pictures]' in the clone" in done.stderr
+    assert not picture.exists()
 
 
 def test_nothing_tells_anybody_to_install_the_project_from_an_index() -> None:
