@@ -24,6 +24,7 @@ from ldpfrontier.hamming.mi_leakage import information_leakage
 from ldpfrontier.hamming.sources import SourceSet
 from ldpfrontier.information import mutual_information
 from ldpfrontier.privacy import ldp_epsilon
+from oracles.hamming_lp import hamming_lp
 
 P6 = np.array([[0.7, 0.15, 0.06, 0.04, 0.03, 0.02]])
 P10 = np.array(
@@ -49,27 +50,6 @@ def random_set(seed: int) -> tuple[np.ndarray, float]:
     return rng.dirichlet(np.full(M, 0.8), int(rng.integers(1, 5))), float(rng.uniform(0.03, 0.9))
 
 
-def full_lp(P: np.ndarray, t: float) -> float:
-    """1 - the least distortion of a t-private channel, over all M^2 entries of Q."""
-    J, M = P.shape
-    rows = []
-    for y in range(M):
-        for i in range(M):
-            for k in range(M):
-                if i != k:
-                    row = np.zeros(M * M + 1)
-                    row[i * M + y], row[k * M + y] = 1.0, -t
-                    rows.append(row)
-    distortion = np.zeros((J, M * M + 1))
-    distortion[:, [i * M + i for i in range(M)]] = -P
-    distortion[:, -1] = 1.0
-    sums = np.append(np.kron(np.eye(M), np.ones(M)), np.zeros((M, 1)), axis=1)
-    cost = np.append(np.zeros(M * M), -1.0)
-    A = np.vstack([*rows, distortion])
-    found = linprog(cost, A, np.zeros(len(A)), sums, np.ones(M), bounds=(0, None), method="highs")
-    return -float(found.fun)
-
-
 # DP leakage -----------------------------------------------------------------------------------------------
 
 
@@ -92,10 +72,10 @@ def test_known_values(P: np.ndarray, values: dict[float, float]) -> None:
 def test_full_lp_attains_the_distortion_at_the_leakage_and_not_below(seed: int) -> None:
     P, D = random_set(seed)
     best = hamming_leakage(P, D)
-    assert full_lp(P, math.exp(best.value)) >= 1.0 - D - 1e-7
+    assert hamming_lp(P, math.exp(best.value)) >= 1.0 - D - 1e-7
     if best.value > 1e-3:
-        assert full_lp(P, math.exp(best.lower_bound - 1e-4)) < 1.0 - D + 1e-9
-        assert full_lp(P, math.exp(best.lower_bound - 1e-3)) < 1.0 - D - 1e-9
+        assert hamming_lp(P, math.exp(best.lower_bound - 1e-4)) < 1.0 - D + 1e-9
+        assert hamming_lp(P, math.exp(best.lower_bound - 1e-3)) < 1.0 - D - 1e-9
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -122,7 +102,7 @@ def test_a_mixture_of_responses_on_subsets_is_optimal(seed: int) -> None:
     A = np.append(-gain.T, np.ones((len(P), 1)), axis=1)
     total = np.append(np.ones(len(subsets)), 0.0)[None]
     found = linprog(np.append(np.zeros(len(subsets)), -1.0), A, np.zeros(len(P)), total, [1.0])
-    assert -found.fun == pytest.approx(full_lp(P, t), abs=1e-8)
+    assert -found.fun == pytest.approx(hamming_lp(P, t), abs=1e-8)
 
 
 def test_jumps_and_thresholds_are_certified() -> None:

@@ -170,7 +170,7 @@ class ExcessBound:
         family, n = self.family, self.prices.lam.size
         self._utility = QuadraticUtility(family.scale, self.prices.W)
         self._count = itertools.count()
-        self._split_up()
+        self._choose_forms()
         _, weights, _, c, error = self._parts
         self._curvature = np.append(weights, 0.0)
         m = len(weights)
@@ -194,7 +194,7 @@ class ExcessBound:
         least, most = (float("inf") if end is None else end[0] for end in ends)
         return -least, most
 
-    def _split_up(self) -> None:
+    def _choose_forms(self) -> None:
         """Choose the forms: entries, and eigenvectors as long as each makes secants much closer."""
         p, W = self.family.scale, self.prices.W
         n, units = p.size, np.sqrt(p)
@@ -241,7 +241,7 @@ class ExcessBound:
                 break  # too far away for the other nodes
             node = heapq.heappop(heap)
             v = node.z[:n]
-            outside = self._outside(v)
+            outside = self._add_violated(v)
             below = float(v @ N @ v) - node.z[-1]
             if below > SETTINGS.tangent_share * self.target:
                 self._add_tangents(v[None])
@@ -267,7 +267,7 @@ class ExcessBound:
         """Return the bound below which nodes are not looked at."""
         return self.target if self.best <= self.target else self.best + 0.1 * self.target
 
-    def _outside(self, v: FloatArray) -> bool:
+    def _add_violated(self, v: FloatArray) -> bool:
         """Add the cuts that a column violates, and what it becomes inside; tell if there are any."""
         family, lam = self.family, self.prices.lam
         cuts = family.cone.separate(v[None])[0]

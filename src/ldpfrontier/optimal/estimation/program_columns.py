@@ -196,7 +196,7 @@ class ProgramColumns:
         return np.asarray(costs.reshape(number, -1) * sizes)
 
     def search(self, prices: Prices, known: FloatArray) -> FloatArray:
-        """Return the columns that ascents from known ones and random ones come by, (m, inputs)."""
+        """Return all columns that ascents from known and from random ones pass, (m, inputs)."""
         n, starts = self.p.size, known[: self._starts]
         random = np.exp(self._rng.normal(size=(self._starts // 2, n)))
         passed = []
