@@ -9,7 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldpfrontier import MutualInformation, PolyhedralCone, conditional_epsilon, optimal_mechanism
+from ldpfrontier import (
+    MutualInformation,
+    PolyhedralCone,
+    conditional_epsilon,
+    optimal_estimation,
+    optimal_mechanism,
+)
 
 PAGE = (Path(__file__).parents[1] / "docs/own-promise.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(?:python)?\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
@@ -119,6 +125,8 @@ def test_methods_of_a_cone_that_contradict_each_other_are_noticed(page):
     utility = MutualInformation(module.prior)
     with pytest.raises(ArithmeticError, match="the methods of the cone contradict each other"):
         optimal_mechanism(utility, Careless(module.prior, 0.02, 1.0))
+    with pytest.raises(ArithmeticError, match="the methods of the cone contradict each other"):
+        optimal_estimation(module.prior, Careless(module.prior, 0.02, 1.0))
 
 
 @pytest.mark.parametrize("factor", [1e-9, 30.0])

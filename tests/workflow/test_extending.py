@@ -38,7 +38,7 @@ def run(tmp_path, python):
         assert program == "snakemake"
         done = subprocess.run(
             [python, "-m", "snakemake", *arguments, *more, "-s", str(ROOT / "Snakefile"), "--cores", "1"],
-            cwd=tmp_path, env={**os.environ}, capture_output=True, text=True, timeout=400, check=False,
+            cwd=tmp_path, env={**os.environ}, capture_output=True, text=True, timeout=1200, check=False,
         )  # fmt: skip
         assert (done.returncode == 0) == ok, done.stderr
         return done.stdout + done.stderr

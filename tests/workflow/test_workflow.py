@@ -46,6 +46,10 @@ TINY = {
         # Coarse, as nothing here reads the optima.
         "solver": {"tolerance": 0.05},
         "steps": {"pairs": 1, "epsilon": [1.0], "max_nodes": 0},
+        "second_level": {"pairs": 1, "epsilon": [1.0], "levels": [0]},
+        "drift": {"pairs": 1, "epsilon": [1.0], "factors": [1], "shares": [1], "truths": 9, "max_nodes": 0},
+        "coverage": {"pairs": 1, "shares": [1], "rare": [0.2], "samples": 50},
+        "few_records": {"pairs": 1, "epsilon": [1.0], "orders": [2], "mechanisms": ["polyopt"]},
         "calibrated": {"pairs": 1, "epsilon": [1.0], "mechanisms": ["srr"], "accuracy": 0.01},
         "promises": {"pairs": 1, "epsilon": [1.0], "chunks": 1, "max_nodes": 0},
         "estimation": {
@@ -57,6 +61,7 @@ TINY = {
         "synthetic": {
             "epsilon": [0.5, 1.5],
             "per_job": 1,
+            "fresh": {"sizes": [[2, 3]], "tables": 10, "samples": [5], "concentrations": []},
             "blocks": [
                 {
                     "name": "2x3",
@@ -86,6 +91,7 @@ TINY = {
         "size": 3,
         "epsilon": {"values": [0.1, 1.0, 4.0]},
         "thresholds": ["kl"],
+        "populations": {"number": 2, "concentrations": [], "ends": []},
         "channels": 2,
         "chunk": 2,
     },
@@ -125,7 +131,7 @@ def run(house, python):
             env={**os.environ, **environment},
             capture_output=True,
             text=True,
-            timeout=400,
+            timeout=1200,
             check=False,
         )
         assert (done.returncode == 0) == ok, done.stderr
@@ -491,7 +497,7 @@ def test_a_killed_run_resumes_with_the_same_command(finished, house, run, tmp_pa
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 600
     while not [
         log
         for log in directory.glob("logs/lopuhaa2024/fig2/*sex*race*/0.log")

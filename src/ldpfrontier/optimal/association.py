@@ -121,7 +121,8 @@ def optimal_association(
         method = choose("no secret" if a1 == 1 else "no difference").method(_MECHANISMS)
         return certified(channel, value, value, tolerance, method=method)
     if epsilon < LEAST_OPTIMAL_EPSILON:
-        least = optimal_association(odds, LEAST_OPTIMAL_EPSILON, tolerance=tolerance, max_nodes=max_nodes)
+        # Nodes would not bring the bound nearer to the value, which is 0.
+        least = optimal_association(odds, LEAST_OPTIMAL_EPSILON, tolerance=tolerance, max_nodes=0)
         return uninformative_below_least(least)
     regime = choose("odds ratios", Call(a1 * a2))
     if regime.name == "joint":

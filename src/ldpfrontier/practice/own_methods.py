@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.cones import Cone, largest_violation
+from ldpfrontier.cones import Cone
 from ldpfrontier.numerics.arguments import check_callable, excerpt
 from ldpfrontier.optimal.estimation.solve import optimal_estimation
 from ldpfrontier.optimal.general.solve import optimal_mechanism
@@ -144,10 +144,8 @@ def _mechanism(name: str, function: OwnFunction) -> Callable[[Problem], Channel]
 def _informative(name: str, function: OwnFunction) -> Callable[[Problem], Optimum]:
     def solve(problem: Problem) -> Optimum:
         cone = _cone(name, function, problem)
-        best = _solved(
-            name, lambda: optimal_mechanism(MutualInformation(problem.prior), cone & problem.cone())
-        )
-        return _inside(name, cone, best)
+        both = cone & problem.cone()
+        return _solved(name, lambda: optimal_mechanism(MutualInformation(problem.prior), both))
 
     return solve
 
@@ -156,8 +154,7 @@ def _precise(name: str, function: OwnFunction) -> Callable[[Problem], Optimum]:
     def solve(problem: Problem) -> Optimum:
         cone = _cone(name, function, problem)
         both = cone & problem.cone()
-        best = _solved(name, lambda: optimal_estimation(problem.expected, both))
-        return _inside(name, cone, best)
+        return _solved(name, lambda: optimal_estimation(problem.expected, both))
 
     return solve
 
@@ -180,17 +177,6 @@ def _solved(name: str, solve: Callable[[], Optimum]) -> Optimum:
         return solve()
     except (Intractable, ValueError, ArithmeticError) as reason:
         raise Refused(f"No mechanism was found for the cone {name}: {reason}") from None
-
-
-def _inside(name: str, cone: Any, best: Optimum) -> Optimum:
-    """Return an optimum if its columns are in the cone, by the cone's own measure."""
-    outside = largest_violation(cone, best.channel.matrix.T)
-    if outside > SETTINGS.cone_tolerance:
-        raise Refused(
-            f"A column of the mechanism that was found for the cone {name} violates a cut of this cone by"
-            f" {outside:.3g} of its size; the methods of the cone contradict each other."
-        )
-    return best
 
 
 def _called(name: str, function: OwnFunction, problem: Problem) -> Any:

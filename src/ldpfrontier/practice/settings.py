@@ -67,9 +67,6 @@ class PracticeSettings:
     #: weights bound the frequency.
     limit_ridge: float = 1e-8
 
-    #: By how much a column may violate a cut of a cone of the user's own, relative: rounding.
-    cone_tolerance: float = 1e-9
-
     # Tuning. Nothing here makes an interval wrong, or a mechanism less private.
     #: Relative gap at which an optimum is good enough.
     solver_tolerance: float = 1e-3

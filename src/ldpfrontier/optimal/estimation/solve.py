@@ -39,7 +39,7 @@ from numpy.typing import ArrayLike
 
 from ldpfrontier.block_designs import LARGE_ALPHABETS
 from ldpfrontier.channel import Channel
-from ldpfrontier.cones import Cone, PolyhedralCone, check_cone, local_cone
+from ldpfrontier.cones import Cone, PolyhedralCone, check_cone, check_inside, local_cone
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response, uniform_error
 from ldpfrontier.numerics.arguments import as_distribution
 from ldpfrontier.numerics.deadline import TimeIsUp, check_time, time_is_up
@@ -120,6 +120,8 @@ def optimal_estimation(
     ValueError
         If an argument is of another kind or out of range, no mechanism in the cone allows an estimate, or a
         column of the cone has the probability 0.
+    ArithmeticError
+        As `optimal_mechanism`.
 
     Examples
     --------
@@ -139,6 +141,7 @@ def optimal_estimation(
         channel = quick_mechanism(cone)
         value, least = (estimation_error(own, p, rows) for own in (channel, Channel(np.eye(inputs))))
         return Optimum(channel, value, min(least * (1.0 - BROKEN), value), "bounded", 0, "1", "min")
+    check_inside(cone, found.channel)
     value, bound = estimation_error(found.channel, p, rows), found.bound * size**2
     if not bound <= value * (1.0 + BROKEN):
         raise ArithmeticError(f"The value {value!r} is below its bound {bound!r}; the certificate fails.")

@@ -465,7 +465,7 @@ def browser(tmp_path, *arguments):
         "--virtual-time-budget=3000",
         *arguments,
     ]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
 
 
 def seen(page, tmp_path, width, steps, query="", style=str):
