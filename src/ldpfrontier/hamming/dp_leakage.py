@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from ldpfrontier.hamming.formulas import class_one_channel
 from ldpfrontier.hamming.game import Game, channel_from_minima
-from ldpfrontier.hamming.optimum import DISTORTION_ROUNDING, LeakageOptimum
+from ldpfrontier.hamming.optimum import DISTORTION_ROUNDING, MECHANISMS, LeakageOptimum
 from ldpfrontier.hamming.sources import (
     LEAST_DISTORTION,
     SourceSet,
@@ -33,7 +33,8 @@ from ldpfrontier.hamming.sources import (
 from ldpfrontier.numerics.arguments import as_distribution
 from ldpfrontier.numerics.deadline import TimeIsUp, no_time_limit
 from ldpfrontier.numerics.highs import maximize
-from ldpfrontier.optimum import checked_effort, keeps_time_limit, records_fallbacks
+from ldpfrontier.optimal.registry import choose
+from ldpfrontier.optimum import checked_effort, fell_back, keeps_time_limit, records_fallbacks
 from ldpfrontier.privacy import ldp_epsilon
 from ldpfrontier.types import FloatArray
 
@@ -199,12 +200,20 @@ def _climb(
             nudge = max(2.0 * nudge, 1e-14)
     bound = math.log(t)
     if channel is None or ldp_epsilon(channel) - bound > tolerance:
-        safe = class_one_channel(sources.letters, D)
-        channel = safe if channel is None else min(channel, safe, key=ldp_epsilon)
+        safe, found = class_one_channel(sources.letters, D), channel
+        channel = safe if found is None else min(found, safe, key=ldp_epsilon)
+        if channel is safe:
+            fell_back(
+                "the channel of Theorem 1, as no program ended with a channel that meets the distortion and"
+                " leaks less"
+            )
     value = max(ldp_epsilon(channel), bound)
     status = "optimal" if value - bound <= tolerance else "bounded"
     realized = sources.distortion(channel)
-    return LeakageOptimum(channel, value, bound, status, rounds, prior=prior, distortion=realized)
+    method = choose("DP leakage").method(MECHANISMS)
+    return LeakageOptimum(
+        channel, value, bound, status, rounds, prior=prior, distortion=realized, method=method
+    )
 
 
 def _in_hull(sources: SourceSet, start: ArrayLike) -> FloatArray:

@@ -25,7 +25,7 @@ from scipy.special import rel_entr
 from ldpfrontier.channel import Channel
 from ldpfrontier.hamming.formulas import class_one_channel, class_one_information
 from ldpfrontier.hamming.game import Game, channel_from_minima
-from ldpfrontier.hamming.optimum import DISTORTION_ROUNDING, LeakageOptimum
+from ldpfrontier.hamming.optimum import DISTORTION_ROUNDING, MECHANISMS, LeakageOptimum
 from ldpfrontier.hamming.sources import (
     LEAST_DISTORTION,
     SourceSet,
@@ -35,7 +35,8 @@ from ldpfrontier.hamming.sources import (
 )
 from ldpfrontier.numerics.deadline import TimeIsUp, time_is_up
 from ldpfrontier.numerics.jit import inner, kernel
-from ldpfrontier.optimum import checked_effort, keeps_time_limit, records_fallbacks
+from ldpfrontier.optimal.registry import Call, choose
+from ldpfrontier.optimum import checked_effort, fell_back, keeps_time_limit, records_fallbacks
 from ldpfrontier.types import FloatArray
 
 #: Most letters: a Newton step solves as many equations as twice that, and there may be hundreds.
@@ -94,9 +95,16 @@ def information_leakage(
     except TimeIsUp:  # every prior certifies the bound 0
         least, prior = -math.inf, P[0]
     if least >= 1.0 - D - DISTORTION_ROUNDING:
-        silent = channel_from_minima(minima, 1.0)
+        silent, method = channel_from_minima(minima, 1.0), choose("MI leakage", Call(utility="none"))
         return LeakageOptimum(
-            silent, 0.0, 0.0, "optimal", 0, prior=prior, distortion=sources.distortion(silent)
+            silent,
+            0.0,
+            0.0,
+            "optimal",
+            0,
+            prior=prior,
+            distortion=sources.distortion(silent),
+            method=method.method(MECHANISMS),
         )
     barrier = _Barrier(P, D)
     value, bound, channel, rounds = math.inf, 0.0, class_one_channel(sources.letters, D), 0
@@ -114,10 +122,14 @@ def information_leakage(
             bound, prior = certified, weights @ P
     if math.isinf(value):
         value = class_one_information(sources.letters, D)
+        fell_back("the channel of Theorem 1, as the barrier method made no step")
     value = max(value, bound)
     status = "optimal" if value - bound <= tolerance else "bounded"
     realized = sources.distortion(channel)
-    return LeakageOptimum(channel, value, bound, status, barrier.steps, prior=prior, distortion=realized)
+    method = choose("MI leakage").method(MECHANISMS)
+    return LeakageOptimum(
+        channel, value, bound, status, barrier.steps, prior=prior, distortion=realized, method=method
+    )
 
 
 def _binary_divergence(q: FloatArray, r: FloatArray) -> FloatArray:

@@ -10,6 +10,8 @@ from ldpfrontier.types import FloatArray
 
 #: Distortion that a channel may have beyond the one asked for: rounding.
 DISTORTION_ROUNDING = 1e-13
+#: The class of channels that the bound holds for.
+MECHANISMS = "channels that meet the distortion"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -121,6 +121,8 @@ class Regime:
         What runs, in words.
     module : str
         Where, below `ldpfrontier`.
+    why : str
+        Why its bound holds: a statement of docs/beyond.md, or the module whose docstring shows it.
     serves : callable
         Tells the same as `size` does.
     """
@@ -130,6 +132,7 @@ class Regime:
     size: str
     engine: str
     module: str
+    why: str
     serves: Callable[[Call], bool] = _every
 
     def method(self, mechanisms: str = "") -> Method:
@@ -150,6 +153,7 @@ REGIMES = (
         "level 0, or a single input",
         "closed form, a single output",
         "optimum",
+        "every private mechanism tells nothing",
     ),
     Regime(
         "no difference",
@@ -157,6 +161,7 @@ REGIMES = (
         "odds ratios at level 0",
         "closed form, one output for useful values that odds ratios tell apart",
         "optimal/association",
+        "`optimal/association.py`",
     ),
     Regime(
         "no secret",
@@ -164,6 +169,7 @@ REGIMES = (
         "a single sensitive value, where nothing is compared",
         "closed form, the identity",
         "optimal/robust",
+        "no mechanism tells more than its input",
     ),
     Regime(
         "LDP",
@@ -171,6 +177,7 @@ REGIMES = (
         "f-divergence, any number of inputs",
         "best partition into blocks, with prices found by linear programs",
         "optimal/ldp/f_divergence",
+        "statement 1, with duals that no subset exceeds: `optimal/ldp/f_divergence.py`",
         lambda call: call.utility == "f-divergence",
     ),
     Regime(
@@ -179,6 +186,7 @@ REGIMES = (
         f"up to {LIMITS.max_listed_inputs} inputs",
         "column generation over the list of all staircase columns",
         "optimal/ldp/exact_cover",
+        "statement 1, with all columns priced",
         lambda call: call.inputs <= LIMITS.max_listed_inputs,
     ),
     Regime(
@@ -187,6 +195,7 @@ REGIMES = (
         f"mutual information, up to {LIMITS.max_generation_inputs} inputs",
         "packing of the inputs, and column generation where it leaves a gap",
         "optimal/ldp/packing",
+        "a converse, `optimal/ldp/converse.py`, and statement 1 with `optimal/ldp/set_pricing.py`",
         lambda call: call.utility == "mutual information" and call.inputs <= LIMITS.max_generation_inputs,
     ),
     Regime(
@@ -195,6 +204,7 @@ REGIMES = (
         "mutual information, more inputs",
         "packing of the inputs",
         "optimal/ldp/packing",
+        "a converse, `optimal/ldp/converse.py`",
         lambda call: call.utility == "mutual information",
     ),
     Regime(
@@ -203,6 +213,7 @@ REGIMES = (
         f"two sensitive values, or up to {LIMITS.max_listed_inputs} cells",
         "column generation over the list of all columns",
         "optimal/unconditional",
+        "statement 1, with all extreme columns priced: `optimal/unconditional.py`",
         lambda call: call.sensitive <= 2 or call.inputs <= LIMITS.max_listed_inputs,
     ),
     Regime(
@@ -211,6 +222,7 @@ REGIMES = (
         "larger tables",
         "PolyOpt over distinct pairs with lower bounds of 0",
         "optimal/polyopt/solve",
+        "as for the simplex and distinct pairs, with the same cone: `optimal/unconditional.py`",
     ),
     Regime(
         "simplex, all pairs",
@@ -218,6 +230,7 @@ REGIMES = (
         f"more than {LIMITS.max_master_cells} cells",
         "decomposition, coupled without a restricted master",
         "optimal/polyopt/solve",
+        "statement 6",
         lambda call: call.inputs > LIMITS.max_master_cells,
     ),
     Regime(
@@ -226,6 +239,7 @@ REGIMES = (
         f"more than {LIMITS.max_exact_vertices:,} block vertices",
         "decomposition, and proximal column generation",
         "optimal/column_generation/proximal_bundle",
+        "statements 1 and 6",
         lambda call: call.vertices > LIMITS.max_exact_vertices,
     ),
     Regime(
@@ -234,6 +248,7 @@ REGIMES = (
         f"up to {LIMITS.max_master_cells} cells and {LIMITS.max_exact_vertices:,} block vertices",
         "decomposition, and column generation with exact pricing",
         "optimal/column_generation/smoothed",
+        "statement 1, with columns priced as products (5)",
     ),
     Regime(
         "simplex, distinct pairs",
@@ -241,6 +256,7 @@ REGIMES = (
         f"more than {LIMITS.max_master_cells} cells and {LIMITS.max_sensitive} sensitive values",
         "the mechanism of all pairs, with a bound by tangents on distinct ones",
         "optimal/polyopt/solve",
+        "statement 6, with tangents: `optimal/polyopt/solve.py`",
         lambda call: call.inputs > LIMITS.max_master_cells and call.sensitive > LIMITS.max_sensitive,
     ),
     Regime(
@@ -249,6 +265,7 @@ REGIMES = (
         f"up to {LIMITS.max_exact_vertices:,} block vertices",
         "decomposition, and column generation over all deltas with exact pricing",
         "optimal/column_generation/smoothed",
+        "statement 1, with columns priced as products for every delta (5)",
         lambda call: call.vertices <= LIMITS.max_exact_vertices,
     ),
     Regime(
@@ -257,6 +274,7 @@ REGIMES = (
         f"up to {LIMITS.max_kept_vertices:,} block vertices, and no delta inside (0, epsilon) to look at",
         "decomposition, and column generation over a product for each special value",
         "optimal/column_generation/smoothed",
+        "statement 1, with columns priced as products (5)",
         lambda call: call.vertices <= LIMITS.max_kept_vertices and not call.intervals,
     ),
     Regime(
@@ -265,6 +283,7 @@ REGIMES = (
         "larger tables",
         "proximal column generation and a search of all deltas, in turns",
         "optimal/polyopt/solve",
+        "statements 1 and 6",
     ),
     Regime(
         "projections",
@@ -272,6 +291,7 @@ REGIMES = (
         f"up to {LIMITS.max_joint_cells} cells; {_TABLES}",
         "joint columns by spatial branch and bound",
         "optimal/exact/spatial_branch_and_bound",
+        "statement 1, with secants on boxes: `optimal/exact/spatial_branch_and_bound.py`",
         lambda call: call.inputs <= LIMITS.max_joint_cells,
     ),
     Regime(
@@ -280,6 +300,7 @@ REGIMES = (
         f"larger tables; {_TABLES}",
         "decomposition of products of convex bodies, column generation, and branch and bound over blocks",
         "optimal/projections/solve",
+        "statements 6 and 7: `optimal/projections/schedule.py`",
     ),
     Regime(
         "F itself",
@@ -287,6 +308,7 @@ REGIMES = (
         f"up to {LIMITS.max_joint_cells} cells; {_TABLES}",
         "joint columns by spatial branch and bound",
         "optimal/exact/spatial_branch_and_bound",
+        "statement 1, with secants on boxes: `optimal/exact/spatial_branch_and_bound.py`",
         lambda call: call.inputs <= LIMITS.max_joint_cells,
     ),
     Regime(
@@ -295,6 +317,7 @@ REGIMES = (
         f"up to {LIMITS.max_ascent_cells} cells; {_TABLES}",
         "projections, a shared budget, and joint ascent",
         "optimal/exact/joint_ascent",
+        "statement 9",
         lambda call: call.inputs <= LIMITS.max_ascent_cells,
     ),
     Regime(
@@ -303,6 +326,7 @@ REGIMES = (
         f"larger tables; {_TABLES}",
         "projections, and a shared budget",
         "optimal/projections/budget_multiplier",
+        "statement 9",
     ),
     Regime(
         "conditional level",
@@ -310,6 +334,7 @@ REGIMES = (
         f"more than {LIMITS.max_master_cells} cells, or outside: {_TABLES}",
         "secret randomized response, with the bound of NR",
         "optimal/conditional/solve",
+        "statement 9 (a)",
         lambda call: not call.in_range or call.inputs > LIMITS.max_master_cells,
     ),
     Regime(
@@ -318,6 +343,7 @@ REGIMES = (
         f"up to {LIMITS.max_joint_cells} cells",
         "joint columns by spatial branch and bound",
         "optimal/exact/spatial_branch_and_bound",
+        "statement 1, with secants on boxes: `optimal/exact/spatial_branch_and_bound.py`",
         lambda call: call.inputs <= LIMITS.max_joint_cells,
     ),
     Regime(
@@ -326,6 +352,7 @@ REGIMES = (
         f"conditional level 0, up to {LIMITS.max_joint_cells} useful values",
         "joint columns of the useful value by spatial branch and bound",
         "optimal/conditional/public_columns",
+        "statement 1, with secants on boxes: `optimal/exact/spatial_branch_and_bound.py`",
         lambda call: call.level == 0.0 and call.useful <= LIMITS.max_joint_cells,
     ),
     Regime(
@@ -334,6 +361,7 @@ REGIMES = (
         "larger tables",
         "search for columns by linear programs over the cone",
         "optimal/conditional/search",
+        "statement 10 (d): `optimal/conditional/bound.py`",
     ),
     Regime(
         "given U",
@@ -341,6 +369,7 @@ REGIMES = (
         "every table",
         "U as it is, and the optimum of LDP for S given each U",
         "optimal/label",
+        "`optimal/label.py`",
     ),
     Regime(
         "odds ratios",
@@ -348,6 +377,7 @@ REGIMES = (
         f"up to {LIMITS.max_joint_cells} cells",
         "joint columns by spatial branch and bound",
         "optimal/exact/spatial_branch_and_bound",
+        "statement 1, with secants on boxes: `optimal/exact/spatial_branch_and_bound.py`",
         lambda call: call.inputs <= LIMITS.max_joint_cells,
     ),
     Regime(
@@ -356,6 +386,7 @@ REGIMES = (
         f"up to {LIMITS.max_master_cells} cells",
         "search for columns by linear programs over the cone",
         "optimal/conditional/association_program",
+        "statement 11 (g): `optimal/association_bound.py`",
         lambda call: call.inputs <= LIMITS.max_master_cells,
     ),
     Regime(
@@ -364,6 +395,7 @@ REGIMES = (
         "larger tables",
         "the optimum under every distribution, with the bound of odds ratios",
         "optimal/unconditional",
+        "statement 11 (g): `optimal/association_bound.py`",
     ),
     Regime(
         "any cone",
@@ -371,6 +403,7 @@ REGIMES = (
         f"polyhedral, up to {LIMITS.max_ray_inputs} inputs and {LIMITS.max_rays:,} extreme rays",
         "column generation over all extreme rays, listed in exact arithmetic",
         "optimal/general/double_description",
+        "statement 1, with all extreme rays priced",
         lambda call: call.listed,
     ),
     Regime(
@@ -379,6 +412,7 @@ REGIMES = (
         f"up to {LIMITS.max_joint_cells} inputs",
         "joint columns by spatial branch and bound",
         "optimal/exact/spatial_branch_and_bound",
+        "statement 1, with secants on boxes: `optimal/exact/spatial_branch_and_bound.py`",
     ),
     Regime(
         "estimates",
@@ -387,6 +421,7 @@ REGIMES = (
         f" {LIMITS.max_staircase_inputs} inputs",
         "interior-point method over all extreme rays",
         "optimal/estimation/interior_point",
+        "statement 12, with all extreme rays priced",
         lambda call: call.listed,
     ),
     Regime(
@@ -395,6 +430,7 @@ REGIMES = (
         "LDP, more inputs",
         "column generation over staircase columns from closed forms, with all priced or a semidefinite bound",
         "optimal/estimation/staircases",
+        "statement 12, with all columns priced, or `optimal/estimation/staircase_relaxation.py`",
         lambda call: call.local,
     ),
     Regime(
@@ -403,6 +439,7 @@ REGIMES = (
         f"cones known by cuts alone, such as that of F, up to {LIMITS.max_joint_cells} inputs",
         "column generation by search, and by spatial branch and bound over squares of linear forms",
         "optimal/estimation/branch_and_bound",
+        "statement 12, with secants of squares: `optimal/estimation/branch_and_bound.py`",
         lambda call: call.cuts_alone and call.inputs <= LIMITS.max_joint_cells,
     ),
     Regime(
@@ -411,6 +448,7 @@ REGIMES = (
         f"other cones, up to {LIMITS.max_joint_cells} inputs",
         "column generation by search, with the extreme rays of larger cones for a bound",
         "optimal/estimation/outer_rays",
+        "statement 12, over a larger cone: `optimal/estimation/outer_rays.py`",
         lambda call: call.inputs <= LIMITS.max_joint_cells,
     ),
     Regime(
@@ -419,6 +457,7 @@ REGIMES = (
         "F with a conditional level, acquaintances, or polyhedral, more inputs",
         "column generation by linear programs, with a bound by LDP given the useful value, or no privacy",
         "optimal/estimation/program_columns",
+        "the least error of a larger class: `optimal/estimation/solve.py`",
     ),
     Regime(
         "any robust",
@@ -426,6 +465,7 @@ REGIMES = (
         "where no program was solved",
         "the best of closed forms and given mechanisms, with the bound of NR",
         "optimal/degenerate_inputs",
+        "statement 9 (a)",
     ),
     Regime(
         "separate reports",
@@ -433,6 +473,7 @@ REGIMES = (
         f"S and U of up to {LIMITS.max_listed_inputs} values",
         "two LDP optima, each given the other, at the best of some divisions; without a bound",
         "optimal/improved_reporting",
+        "no bound",
     ),
     Regime(
         "limited leakage",
@@ -440,6 +481,7 @@ REGIMES = (
         "no limit below what the hypotheses tell, or nothing to tell",
         "closed form",
         "hypothesis_testing/leakage",
+        "`hypothesis_testing/leakage.py`",
         lambda call: call.utility == "none",
     ),
     Regime(
@@ -448,6 +490,7 @@ REGIMES = (
         "two outputs asked for",
         "branch and bound over 2 x 2 channels",
         "hypothesis_testing/two_outputs",
+        "`hypothesis_testing/two_outputs.py`",
         lambda call: call.outputs == 2,
     ),
     Regime(
@@ -456,6 +499,32 @@ REGIMES = (
         "up to 5 letters",
         "column generation, with branch and bound over simplices of columns",
         "hypothesis_testing/leakage",
+        "weak duality: `hypothesis_testing/leakage.py`",
+    ),
+    Regime(
+        "DP leakage",
+        "programs",
+        "every source set",
+        "linear programs for the least favourable distribution of the hull",
+        "hamming/dp_leakage",
+        "the least leakage of one distribution of the hull: `hamming/dp_leakage.py`",
+    ),
+    Regime(
+        "MI leakage",
+        "silent",
+        "a distortion that a channel with equal rows meets",
+        "closed form, equal rows",
+        "hamming/mi_leakage",
+        "no leakage is negative",
+        lambda call: call.utility == "none",
+    ),
+    Regime(
+        "MI leakage",
+        "barrier",
+        "smaller distortions",
+        "barrier method with Newton steps",
+        "hamming/mi_leakage",
+        "weak duality: `hamming/mi_leakage.py`",
     ),
 )
 
@@ -481,8 +550,9 @@ def robust_mechanisms(envelope: str, pairs: str, level: float) -> str:
 def table() -> str:
     """Return all entries as a Markdown table."""
     lines = [
-        "| class of mechanisms | which calls; the first row of a class that applies | engine | module |",
-        "|---|---|---|---|",
+        "| class of mechanisms | which calls; the first row of a class that applies | engine | module |"
+        " why the bound holds |",
+        "|---|---|---|---|---|",
     ]
-    lines += [f"| {r.cone} | {r.size} | {r.engine} | `{r.module}.py` |" for r in REGIMES]
+    lines += [f"| {r.cone} | {r.size} | {r.engine} | `{r.module}.py` | {r.why} |" for r in REGIMES]
     return "\n".join(lines)

@@ -163,6 +163,9 @@ def test_too_few_rounds_leave_an_interval_around_the_leakage(rounds: int) -> Non
     early = hamming_leakage(SLOW, SLOW_D, max_rounds=rounds)
     assert (early.status, early.iterations) == ("bounded", rounds)
     assert early.lower_bound < exact.value < early.upper_bound
+    taken = (early.channel.matrix == class_one_channel(4, SLOW_D).matrix).all()
+    assert any("Theorem 1" in text for text in early.method.fallbacks) == taken
+    assert exact.method.fallbacks == ()
     assert ldp_epsilon(early.channel) == pytest.approx(early.value, abs=1e-12)
     assert early.distortion <= SLOW_D + 1e-12
     assert [best.status for best in hamming_leakages(SLOW, [0.3, SLOW_D], max_rounds=rounds)] == [
@@ -309,6 +312,8 @@ def test_mi_with_one_round_is_bounded() -> None:
     none = information_leakage(SLOW, SLOW_D, max_rounds=0)
     assert none.value == pytest.approx(class_one_information(4, SLOW_D))
     assert none.bound == 0.0
+    assert none.method.fallbacks == ("the channel of Theorem 1, as the barrier method made no step",)
+    assert exact.method.fallbacks == ()
 
 
 def test_mi_leakage_of_a_binary_source_is_its_rate_distortion_function() -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import ldpfrontier
 from ldpfrontier.cones import conditional_cone, local_cone
+from ldpfrontier.hamming.dp_leakage import hamming_leakage
+from ldpfrontier.hamming.mi_leakage import information_leakage
 from ldpfrontier.hypothesis_testing.leakage import optimal_leakage
 from ldpfrontier.mechanisms import secret_randomized_response
 from ldpfrontier.optimal import association, registry, robust
@@ -37,6 +42,8 @@ from ldpfrontier.uncertainty.odds_ratios import OddsRatios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import FDivergence, MutualInformation
 
+PACKAGE = Path(ldpfrontier.__file__).parent
+STATEMENTS = (Path(__file__).parents[3] / "docs/beyond.md").read_text(encoding="utf-8")
 BALL = RenyiBall.confidence([[30, 10, 5], [10, 30, 9]])
 WIDE = RenyiBall.confidence(np.random.default_rng(0).integers(5, 50, (3, 6)))
 THREE = RenyiBall.confidence(np.random.default_rng(0).integers(5, 50, (3, 2)))
@@ -135,6 +142,9 @@ CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str
     ("limited leakage", "closed form"): (lambda: optimal_leakage(TESTED, 2.0), {}),
     ("limited leakage", "two outputs"): (lambda: optimal_leakage(TESTED, 0.01, outputs=2), {}),
     ("limited leakage", "columns"): (lambda: optimal_leakage(TESTED, 0.01), {}),
+    ("DP leakage", "programs"): (lambda: hamming_leakage(TESTED, 0.3), {}),
+    ("MI leakage", "silent"): (lambda: information_leakage(TESTED, 0.9), {}),
+    ("MI leakage", "barrier"): (lambda: information_leakage(TESTED, 0.1), {}),
 }
 
 #: What an entry must call: a function of the engine, which the test counts.
@@ -200,6 +210,15 @@ def test_the_first_entry_of_a_class_that_serves_is_the_one() -> None:
     for cone in {regime.cone for regime in REGIMES}:
         last = [regime for regime in REGIMES if regime.cone == cone][-1]
         assert last.serves(registry.Call(10**6, 10**3, 10**3, 10**9, intervals=True))
+
+
+@pytest.mark.parametrize("regime", REGIMES, ids=lambda r: f"{r.cone}: {r.name}")
+def test_why_a_bound_holds_is_found_where_the_registry_says(regime: Regime) -> None:
+    modules = re.findall(r"`([\w/]+\.py)`", regime.why)
+    statements = re.findall(r"statements? ([\d and]+)", regime.why)
+    assert all((PACKAGE / module).is_file() for module in modules)
+    for number in re.findall(r"\d+", " ".join(statements)):
+        assert f"\n### {number}. " in STATEMENTS
 
 
 def test_the_optimum_of_nr_names_what_it_rests_on() -> None:

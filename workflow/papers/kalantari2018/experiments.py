@@ -143,6 +143,7 @@ def _certificate_columns(best: LeakageOptimum) -> dict[str, Any]:
         "bound": best.bound,
         "status": best.status,
         "iterations": best.iterations,
+        "method": best.method,
         **_channel_columns(best.channel),
     }
 
