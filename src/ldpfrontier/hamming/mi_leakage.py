@@ -95,7 +95,7 @@ def information_leakage(
     except TimeIsUp:  # every prior certifies the bound 0
         least, prior = -math.inf, P[0]
     if least >= 1.0 - D - DISTORTION_ROUNDING:
-        silent, method = channel_from_minima(minima, 1.0), choose("MI leakage", Call(utility="none"))
+        silent, regime = channel_from_minima(minima, 1.0), choose("MI leakage", Call(utility="none"))
         return LeakageOptimum(
             silent,
             0.0,
@@ -104,7 +104,7 @@ def information_leakage(
             0,
             prior=prior,
             distortion=sources.distortion(silent),
-            method=method.method(MECHANISMS),
+            method=regime.method(MECHANISMS),
         )
     barrier = _Barrier(P, D)
     value, bound, channel, rounds = math.inf, 0.0, class_one_channel(sources.letters, D), 0
