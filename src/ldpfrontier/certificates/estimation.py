@@ -90,7 +90,8 @@ def estimation_certificate(
         def levels(_: Rows) -> list[Claim]:
             return [kept]
 
-    found, _ = solved(problem, cone, ESTIMATION.proved_tolerance, ESTIMATION.max_rounds)
+    effort = ESTIMATION.max_rounds, ESTIMATION.max_nodes
+    found, _ = solved(problem, cone, ESTIMATION.proved_tolerance, *effort)
     assert found.prices is not None
     prices = found.prices
 

@@ -126,7 +126,12 @@ class Problem:
             found = label_estimation(self.expected, self.epsilon, self.target, gap, rounds)
         else:
             found = optimal_estimation(
-                self.expected, self.cone(), self.target, tolerance=gap, max_rounds=rounds
+                self.expected,
+                self.cone(),
+                self.target,
+                tolerance=gap,
+                max_rounds=rounds,
+                max_nodes=SETTINGS.estimate_nodes,
             )
         return replace(
             found,

@@ -280,7 +280,11 @@ class ExcessBound:
         inside = family.cone.raised(((1.0 - share) * v + share)[None])
         inside = self._utility.columns(inside).vectors
         own = float(self.prices.excess(inside)[0])
-        if own > self.target:
+        if own > self.target:  # rarely: cuts found at little cost are not always the most violated ones
+            inside, met = family.cone.pull(inside)
+            inside = self._utility.columns(inside).vectors
+            self.pool.add(self._lifted(met))
+            own = float(self.prices.excess(inside)[0])
             self.found.append(inside)
         if own > self.best + 0.1 * self.target:
             columns = family.search(lam, inside).vectors

@@ -44,7 +44,9 @@ class ListedRays:
         return float(prices.excess(self.vectors).max())
 
 
-def outer_bound(problem: Problem, cone: Cone, inner: FloatArray, phi: float, tolerance: float) -> float:
+def outer_bound(
+    problem: Problem, cone: Cone, inner: FloatArray, phi: float, tolerance: float, max_rays: int
+) -> float:
     """Return a lower bound of phi over a cone.
 
     Parameters
@@ -57,9 +59,11 @@ def outer_bound(problem: Problem, cone: Cone, inner: FloatArray, phi: float, tol
         The error that was found.
     tolerance : float
         How far the bound may be from it, relatively.
+    max_rays : int
+        Most extreme rays of a larger cone.
     """
     p, best = problem.p, 0.0
-    rays = DoubleDescription(p.size, SETTINGS.max_outer_rays)
+    rays = DoubleDescription(p.size, max_rays)
     try:
         for row in coarse(cone.inequalities):
             rays.cut(row)

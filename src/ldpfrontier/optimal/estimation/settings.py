@@ -22,8 +22,8 @@ class EstimationSettings:
     max_enumerated_inputs: int = 22
     #: Inputs up to which a semidefinite program bounds their excess: half a minute; beyond, it is a formula.
     max_relaxed_inputs: int = 100
-    #: Nodes of branch and bound of one optimum: a minute on 2 x 6.
-    max_nodes: int = 100_000
+    #: Nodes of branch and bound of one optimum, and extreme rays of a larger cone: a minute on 2 x 6.
+    max_nodes: int = 60_000
     #: Largest entry of a matrix of what is estimated: squares of larger ones could overflow.
     largest_weight: float = 1e100
 
@@ -119,8 +119,6 @@ class EstimationSettings:
     random_costs: int = 6
     #: The finest gap over a cone that is not polyhedral, where all gaps cost more rays.
     outer_tolerance: float = 1e-2
-    #: Rays of a larger cone, in double description; seconds.
-    max_outer_rays: int = 60_000
     #: Nodes of branch and bound after the last column found, where it is too good for a bound.
     nodes_after_found: int = 300
     #: The gap of the weights of columns, as a share of that asked for; the excess of columns has the rest.

@@ -41,7 +41,7 @@ from ldpfrontier.block_designs import LARGE_ALPHABETS
 from ldpfrontier.channel import Channel
 from ldpfrontier.cones import Cone, PolyhedralCone, check_cone, check_inside, local_cone
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response, uniform_error
-from ldpfrontier.numerics.arguments import as_distribution
+from ldpfrontier.numerics.arguments import as_count, as_distribution
 from ldpfrontier.numerics.deadline import TimeIsUp, check_time, time_is_up
 from ldpfrontier.optimal.estimation.cut_columns import CutColumns
 from ldpfrontier.optimal.estimation.error import estimation_error, target_rows
@@ -79,6 +79,7 @@ def optimal_estimation(
     *,
     tolerance: float = SETTINGS.tolerance,
     max_rounds: int = SETTINGS.max_rounds,
+    max_nodes: int = SETTINGS.max_nodes,
     max_seconds: float | None = None,
 ) -> Optimum:
     """Find the mechanism whose reports need the fewest people for an estimate, with a certificate.
@@ -101,6 +102,9 @@ def optimal_estimation(
     max_rounds : int
         Most steps of the interior-point method, where the extreme rays are listed, and most rounds of column
         generation elsewhere, of which there are 60 at most.
+    max_nodes : int
+        Most nodes of branch and bound, and most extreme rays of a larger polyhedral cone, 0 or more: where
+        the rays of the cone are not listed, fewer are a worse bound, and at times a slightly larger error.
     max_seconds : float, optional
         Seconds after which the best mechanism and bound found so far are returned, as "bounded"; 0 or more.
         Where rays are not listed, and no closed form is known, that is a mechanism which tells nothing.
@@ -131,12 +135,13 @@ def optimal_estimation(
     ('optimal', 5.034)
     """
     tolerance, max_rounds = checked_effort(tolerance, max_rounds)
+    max_nodes = as_count(max_nodes, "max_nodes", "a whole number, 0 or more")
     problem, size = checked_problem(as_distribution(prior, "The prior"), cone, target)
     p, rows, inputs = problem.p, problem.rows * size, problem.p.size
     if not problem.wanted.any():  # known without a report
         return Optimum(Channel(np.ones((inputs, 1))), 0.0, 0.0, "optimal", 0, "1", "min")
     try:
-        found, method = solved(problem, cone, tolerance, max_rounds)
+        found, method = solved(problem, cone, tolerance, max_rounds, max_nodes)
     except TimeIsUp:
         channel = quick_mechanism(cone)
         value, least = (estimation_error(own, p, rows) for own in (channel, Channel(np.eye(inputs))))
@@ -188,7 +193,9 @@ class BoundedChannel(NamedTuple):
     prices: Prices | None = None
 
 
-def solved(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> tuple[BoundedChannel, Method]:
+def solved(
+    problem: Problem, cone: Cone, tolerance: float, max_rounds: int, max_nodes: int
+) -> tuple[BoundedChannel, Method]:
     """Return what the engine of a cone finds, and which one it is.
 
     Raises
@@ -208,7 +215,7 @@ def solved(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> t
     elif inputs > LIMITS.max_joint_cells:
         found = _large_table(problem, cone, tolerance, rounds)
     else:
-        found = _over_curved_cone(problem, cone, tolerance, rounds)
+        found = _over_curved_cone(problem, cone, tolerance, rounds, max_nodes)
     best = f", the least error has {found.name}" if found.name else ""
     return found, regime.method(f"columns of the cone{best}")
 
@@ -283,7 +290,9 @@ def _symmetric_bound(problem: Problem, ratio: float) -> float:
     return scale * uniform_error(n, math.log(ratio))
 
 
-def _over_curved_cone(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> BoundedChannel:
+def _over_curved_cone(
+    problem: Problem, cone: Cone, tolerance: float, max_rounds: int, max_nodes: int
+) -> BoundedChannel:
     """Return the best channel that is found, and a bound by branch and bound, or else by larger cones."""
     if not (problem.p > 0).all():
         raise ValueError(
@@ -297,20 +306,20 @@ def _over_curved_cone(problem: Problem, cone: Cone, tolerance: float, max_rounds
             f" listed for at most {LIMITS.max_ray_inputs} inputs and {LIMITS.max_rays:,} rays."
         )
     tolerance = max(tolerance, SETTINGS.outer_tolerance)
-    cuts_alone, nodes = not len(cone.inequalities), SETTINGS.max_nodes
+    cuts_alone = not len(cone.inequalities)
     share = 1.0 if cuts_alone else SETTINGS.outer_share
-    pricing = CutColumns(cone, problem.p, tolerance, nodes if cuts_alone else 0)
+    pricing = CutColumns(cone, problem.p, tolerance, max_nodes if cuts_alone else 0)
     start = pricing.start()
     found = generate(problem, start, pricing, share * tolerance, max_rounds)
     check_time()  # weights need not be those of a channel yet
     weighted, bound = found.weighted, found.bound
     if bound < weighted.phi * (1.0 - tolerance):
         if cuts_alone:
-            nodes -= pricing.left
+            nodes = max_nodes - pricing.left
             fell_back(f"larger polyhedral cones, as branch and bound ended after {nodes:,} nodes")
         used = np.argsort(-weighted.theta, kind="stable")[: SETTINGS.least_kept]
         known = np.vstack([start, weighted.vectors[used]])
-        bound = max(bound, outer_bound(problem, cone, known, weighted.phi, tolerance))
+        bound = max(bound, outer_bound(problem, cone, known, weighted.phi, tolerance, max_nodes))
     return BoundedChannel(
         weighted.channel(SETTINGS.inner_gap * SETTINGS.outer_share * tolerance), bound, found.rounds
     )

@@ -188,37 +188,51 @@ def _on_border(row: list[int], beyond: list[int], inside: list[int]) -> list[int
 def _adjacent(
     met: _Masks, beyond: NDArray[np.int64], inside: NDArray[np.int64], least: int
 ) -> NDArray[np.int64]:
-    """Return the pairs of adjacent rays, one from each list, shape (pairs, 2)."""
-    words, count = met.shape[1], 0
+    """Return the pairs of adjacent rays, one from each list, shape (pairs, 2).
+
+    A third ray that meets all that two adjacent ones both meet shares as much with the first one: only rays
+    that share `least` inequalities with it are looked at.
+    """
+    words, rays, count = met.shape[1], len(met), 0
     found = np.empty((64, 2), dtype=np.int64)
-    both = np.zeros(words, dtype=np.uint64)
+    near = np.empty(rays, dtype=np.int64)
+    shared = np.empty((rays, words), dtype=np.uint64)
+    is_inside = np.zeros(rays, dtype=np.bool_)
+    is_inside[inside] = True
     for i in beyond:
-        for j in inside:
+        close, last = 0, 0
+        for k in range(rays):
             common = 0
             for w in range(words):
-                rest = met[i, w] & met[j, w]
-                both[w] = rest
+                rest = met[i, w] & met[k, w]
+                shared[close, w] = rest
                 while rest:
                     rest &= rest - np.uint64(1)
                     common += 1
-            if common < least:
+            if common >= least and k != i:
+                near[close] = k
+                close += 1
+        for a in range(close):
+            if not is_inside[near[a]]:
                 continue
             adjacent = True
-            for k in range(len(met)):
-                if k != i and k != j:
+            # What was between the last two is often between the next two.
+            for b in range(-1, close):
+                k = last if b < 0 else b
+                if k != a:
                     third = True
                     for w in range(words):
-                        if both[w] & ~met[k, w]:
+                        if shared[a, w] & ~shared[k, w]:
                             third = False
                             break
                     if third:
-                        adjacent = False
+                        adjacent, last = False, k
                         break
             if adjacent:
                 if count == len(found):
                     grown = np.empty((2 * count, 2), dtype=np.int64)
                     grown[:count] = found
                     found = grown
-                found[count, 0], found[count, 1] = i, j
+                found[count, 0], found[count, 1] = i, near[a]
                 count += 1
     return found[:count]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from ldpfrontier import RenyiBall, local_cone, optimal_estimation, polyopt_cone, robust_cone
+from ldpfrontier.cones import largest_violation
 from ldpfrontier.optimal.estimation import solve
 from ldpfrontier.optimal.estimation.branch_and_bound import ExcessBound, least_weights, separable
 from ldpfrontier.optimal.estimation.quadratic_utility import QuadraticUtility
@@ -53,6 +54,20 @@ def test_a_quadratic_form_is_weighted_squares_without_a_concave_part(seed: int) 
     assert found == pytest.approx(exact, rel=1e-9, abs=1e-9)
     assert (exact <= found + parts.error * (v**2 @ p)).all()
     assert parts.error < 1e-8
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_columns_found_are_inside_by_the_most_exact_cuts(seed: int) -> None:
+    """Those of nodes are bounded by cuts that are found at less cost, and are not always the worst ones."""
+    rng = np.random.default_rng(seed)
+    ball = RenyiBall.confidence(rng.integers(5, 200, (2, 4)))
+    p, cone = ball.centre.ravel(), robust_cone(ball, 1.0)
+    prices = Prices(random_matrix(rng, p, 6), rng.uniform(0.5, 1.5, 8) * p)
+    tree = ExcessBound(JointColumns(cone, QuadraticUtility(p, prices.W), 0), prices, 0.05, np.ones((1, 8)))
+    tree.bound(200)
+    found = np.vstack(tree.found)
+    assert len(found) > 10
+    assert largest_violation(cone, found) <= 1e-12
 
 
 @pytest.mark.parametrize("kind", ["local", "simplices", "simplices by cuts"])

@@ -408,11 +408,10 @@ def test_a_bound_of_a_cone_by_cuts_holds_for_one_whose_rays_are_listed(both: boo
     assert by_cuts.gap <= 1e-2
 
 
-def test_where_rays_become_too_many_the_bound_is_weaker_and_says_so(monkeypatch) -> None:
+def test_where_rays_become_too_many_the_bound_is_weaker_and_says_so() -> None:
     ball = RenyiBall.confidence([[150, 50, 100], [100, 350, 250]])
-    monkeypatch.setattr(outer_rays, "SETTINGS", replace(outer_rays.SETTINGS, max_outer_rays=60))
     cone = robust_cone(ball, 1.0) & conditional_cone((2, 3), 1.0)
-    best = optimal_estimation(ball.centre, cone, tolerance=1e-2)
+    best = optimal_estimation(ball.centre, cone, tolerance=1e-2, max_nodes=60)
     assert best.status == "bounded"
     assert 0 < best.bound < best.value
     assert "the bound of fewer cuts, as rays became too many" in str(best.method)
