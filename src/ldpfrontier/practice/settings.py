@@ -74,8 +74,8 @@ class PracticeSettings:
     estimate_work: int = 175
     #: Its least rounds there.
     least_estimate_rounds: int = 3
-    #: Nodes of branch and bound for its bound. With 60,000, errors were lower by up to 0.02%, and designs of
-    #: 12 and 14 cells took five times as long.
+    #: Nodes of branch and bound for its bound. With 20,000, errors were lower by up to 0.03%, and designs of
+    #: 12 and 14 cells took twice as long.
     estimate_nodes: int = 5_000
     #: By which share its error may rise so that it has fewer outputs.
     united_error: float = 2e-3

@@ -23,7 +23,7 @@ class EstimationSettings:
     #: Inputs up to which a semidefinite program bounds their excess: half a minute; beyond, it is a formula.
     max_relaxed_inputs: int = 100
     #: Nodes of branch and bound of one optimum, and extreme rays of a larger cone: a minute on 2 x 6.
-    max_nodes: int = 60_000
+    max_nodes: int = 100_000
     #: Largest entry of a matrix of what is estimated: squares of larger ones could overflow.
     largest_weight: float = 1e100
 

@@ -1,14 +1,11 @@
 """Branch and bound over squares of forms: its bound against lists of rays, its weights against a program."""
 
-from dataclasses import replace
-
 import cvxpy as cp
 import numpy as np
 import pytest
 
 from ldpfrontier import RenyiBall, local_cone, optimal_estimation, polyopt_cone, robust_cone
 from ldpfrontier.cones import largest_violation
-from ldpfrontier.optimal.estimation import solve
 from ldpfrontier.optimal.estimation.branch_and_bound import ExcessBound, least_weights, separable
 from ldpfrontier.optimal.estimation.quadratic_utility import QuadraticUtility
 from ldpfrontier.optimal.estimation.weights import Prices
@@ -112,7 +109,7 @@ def test_a_bound_holds_however_few_nodes_there_are() -> None:
     assert bounds[0] > 1.05 * bounds[-1]
 
 
-def test_over_f_the_bound_is_that_of_branch_and_bound_and_else_of_larger_cones(monkeypatch) -> None:
+def test_over_f_the_bound_is_that_of_branch_and_bound_and_else_of_larger_cones() -> None:
     ball = RenyiBall.confidence(COUNTS)
     cone = robust_cone(ball, 0.5)
     best = optimal_estimation(ball.centre, cone, tolerance=1e-2)
@@ -120,9 +117,8 @@ def test_over_f_the_bound_is_that_of_branch_and_bound_and_else_of_larger_cones(m
     assert best.gap <= 1e-2
     assert "spatial branch and bound over squares of linear forms" in str(best.method)
     assert "larger polyhedral cones" not in str(best.method)
-    monkeypatch.setattr(solve, "SETTINGS", replace(solve.SETTINGS, max_nodes=2))
-    other = optimal_estimation(ball.centre, cone)
+    other = optimal_estimation(ball.centre, cone, max_nodes=300)
     assert "larger polyhedral cones, as branch and bound ended after" in str(other.method)
     # Bounds of one engine hold for mechanisms of the other.
-    assert other.bound <= best.value
+    assert 0.5 * best.value < other.bound <= best.value
     assert best.bound <= other.value
