@@ -1,4 +1,4 @@
-"""How the house is built, from what its modules import: one way, without detours, and cheap to change."""
+"""How the code is divided, from what its modules import: one way, without detours, and cheap to change."""
 
 import ast
 import os
@@ -65,7 +65,7 @@ def reached(module: str) -> frozenset[str]:
 
 # Imports point one way ------------------------------------------------------------------------------------
 
-#: From below: a module may import its own room, and the rooms of the layers below. A room is a folder or a
+#: From below: a module may import its own unit, and the units of the layers below. A unit is a folder or a
 #: module; the longest name counts.
 LAYERS = (
     {"ldpfrontier.types", "ldpfrontier.extras", "ldpfrontier.atomic"},
@@ -91,22 +91,22 @@ LAYERS = (
     {f"papers.{key}" for key in PAPERS} | {"papers"},
     {"reproduction.report"},
 )
-FLOORS = {name: floor for floor, rooms in enumerate(LAYERS) for name in rooms}
+LAYER_OF = {name: layer for layer, units in enumerate(LAYERS) for name in units}
 
 
-def room(module: str) -> str:
-    """Return the room of a module: the longest part of its name that is one."""
-    while module not in FLOORS:
+def unit(module: str) -> str:
+    """Return the unit of a module: the longest part of its name that is one."""
+    while module not in LAYER_OF:
         module = module.rpartition(".")[0]
     return module
 
 
 @pytest.mark.parametrize("module", FILES)
 def test_imports_point_one_way(module: str) -> None:
-    own = room(module)
+    own = unit(module)
     for other in sorted(reached(module)):
-        allowed = room(other) == own or FLOORS[room(other)] < FLOORS[own]
-        assert allowed, f"{module} of {own} imports {other} of {room(other)}"
+        allowed = unit(other) == own or LAYER_OF[unit(other)] < LAYER_OF[own]
+        assert allowed, f"{module} of {own} imports {other} of {unit(other)}"
 
 
 def test_the_library_knows_nothing_of_the_reproduction() -> None:
@@ -156,7 +156,7 @@ def test_every_module_serves_somebody() -> None:
     own = {name for key in PAPERS for name in FILES if name.startswith(f"papers.{key}.")}
     called = {name for paper in PAPERS.values() for call in calls(paper) for name in modules_of(call, paper)}
     called |= {name for name in own if name.rpartition(".")[2] in ("claims", "plan")}
-    planning = {name for name in FILES if room(name) == "reproduction.planning"}
+    planning = {name for name in FILES if unit(name) == "reproduction.planning"}
     scripts = set(imported_modules(*sorted(SCRIPTS.glob("*.py")))[0])
     commands = {command.partition(":")[0] for command in options()["project"]["scripts"].values()}
     commands.add("ldpfrontier.__main__")
@@ -344,7 +344,7 @@ print("planned", len(jobs))
 
 
 def test_a_workflow_is_planned_with_snakemake_alone() -> None:
-    names = [name for name in FILES if room(name) == "reproduction.planning" or name.endswith(".plan")]
+    names = [name for name in FILES if unit(name) == "reproduction.planning" or name.endswith(".plan")]
     assert len(names) > len(PAPERS)
     done = subprocess.run(
         [sys.executable, "-c", PLAIN, str(ROOT), *names],

@@ -63,43 +63,20 @@ def is_in_range(radius: float, order: float, epsilon: float) -> bool:
 
 @dataclass(frozen=True)
 class Call:
-    """What an engine is chosen by; a class of mechanisms uses a part of it.
+    """What an engine is chosen by; a class of mechanisms uses a part of it."""
 
-    Attributes
-    ----------
-    inputs, useful, sensitive : int
-        Numbers of inputs (cells, for a table), of useful and of sensitive values.
-    vertices : int
-        Of all blocks.
-    intervals : bool
-        Whether there is an interval of delta to search, for distinct pairs.
-    utility : {"mutual information", "f-divergence", "any"}
-    level : float
-        The conditional level in nats.
-    outputs : int or None
-        Outputs asked for, if that is limited.
-    listed : bool
-        Whether the extreme rays of a cone are listed.
-    local : bool
-        Whether a cone is that of local differential privacy.
-    cuts_alone : bool
-        Whether a cone has no inequalities to begin with.
-    in_range : bool
-        Whether radius, order and privacy level are in the ranges of programs over F.
-    """
-
-    inputs: int = 0
-    useful: int = 0
-    sensitive: int = 0
-    vertices: int = 0
-    intervals: bool = False
-    utility: str = "mutual information"
-    level: float = math.inf
-    outputs: int | None = None
-    listed: bool = False
-    local: bool = False
-    cuts_alone: bool = False
-    in_range: bool = True
+    inputs: int = 0  # cells, for a table
+    useful: int = 0  # values
+    sensitive: int = 0  # values
+    vertices: int = 0  # of all blocks
+    intervals: bool = False  # of delta to search, for distinct pairs
+    utility: str = "mutual information"  # or "f-divergence", "any", "none"
+    level: float = math.inf  # the conditional one, nats
+    outputs: int | None = None  # asked for, if that is limited
+    listed: bool = False  # the extreme rays of the cone
+    local: bool = False  # whether the cone is that of local differential privacy
+    cuts_alone: bool = False  # whether the cone has no inequalities to begin with
+    in_range: bool = True  # radius, order and level, of programs over F
 
 
 def _every(call: Call) -> bool:
@@ -138,6 +115,23 @@ class Regime:
     def method(self, mechanisms: str = "") -> Method:
         """Return what an optimum says of this entry, for a class of mechanisms."""
         return Method(mechanisms, self.engine, self.size)
+
+
+def _is_small(call: Call) -> bool:
+    return call.inputs <= LIMITS.max_joint_cells
+
+
+def _joint(cone: str, name: str, size: str, serves: Callable[[Call], bool] = _is_small) -> Regime:
+    """Return the entry of the engine of small tables, for a class of mechanisms."""
+    return Regime(
+        cone,
+        name,
+        size,
+        "joint columns by spatial branch and bound",
+        "optimal/exact/spatial_branch_and_bound",
+        "statement 1, with secants on boxes: `optimal/exact/spatial_branch_and_bound.py`",
+        serves,
+    )
 
 
 _TABLES = (
@@ -285,15 +279,7 @@ REGIMES = (
         "optimal/polyopt/solve",
         "statements 1 and 6",
     ),
-    Regime(
-        "projections",
-        "joint",
-        f"up to {LIMITS.max_joint_cells} cells; {_TABLES}",
-        "joint columns by spatial branch and bound",
-        "optimal/exact/spatial_branch_and_bound",
-        "statement 1, with secants on boxes: `optimal/exact/spatial_branch_and_bound.py`",
-        lambda call: call.inputs <= LIMITS.max_joint_cells,
-    ),
+    _joint("projections", "joint", f"up to {LIMITS.max_joint_cells} cells; {_TABLES}"),
     Regime(
         "projections",
         "blocks",
@@ -302,15 +288,7 @@ REGIMES = (
         "optimal/projections/solve",
         "statements 6 and 7: `optimal/projections/schedule.py`",
     ),
-    Regime(
-        "F itself",
-        "joint",
-        f"up to {LIMITS.max_joint_cells} cells; {_TABLES}",
-        "joint columns by spatial branch and bound",
-        "optimal/exact/spatial_branch_and_bound",
-        "statement 1, with secants on boxes: `optimal/exact/spatial_branch_and_bound.py`",
-        lambda call: call.inputs <= LIMITS.max_joint_cells,
-    ),
+    _joint("F itself", "joint", f"up to {LIMITS.max_joint_cells} cells; {_TABLES}"),
     Regime(
         "F itself",
         "ascent",
@@ -337,15 +315,7 @@ REGIMES = (
         "statement 9 (a)",
         lambda call: not call.in_range or call.inputs > LIMITS.max_master_cells,
     ),
-    Regime(
-        "conditional level",
-        "joint",
-        f"up to {LIMITS.max_joint_cells} cells",
-        "joint columns by spatial branch and bound",
-        "optimal/exact/spatial_branch_and_bound",
-        "statement 1, with secants on boxes: `optimal/exact/spatial_branch_and_bound.py`",
-        lambda call: call.inputs <= LIMITS.max_joint_cells,
-    ),
+    _joint("conditional level", "joint", f"up to {LIMITS.max_joint_cells} cells"),
     Regime(
         "conditional level",
         "public",
@@ -371,15 +341,7 @@ REGIMES = (
         "optimal/label",
         "`optimal/label.py`",
     ),
-    Regime(
-        "odds ratios",
-        "joint",
-        f"up to {LIMITS.max_joint_cells} cells",
-        "joint columns by spatial branch and bound",
-        "optimal/exact/spatial_branch_and_bound",
-        "statement 1, with secants on boxes: `optimal/exact/spatial_branch_and_bound.py`",
-        lambda call: call.inputs <= LIMITS.max_joint_cells,
-    ),
+    _joint("odds ratios", "joint", f"up to {LIMITS.max_joint_cells} cells"),
     Regime(
         "odds ratios",
         "search",
@@ -406,14 +368,7 @@ REGIMES = (
         "statement 1, with all extreme rays priced",
         lambda call: call.listed,
     ),
-    Regime(
-        "any cone",
-        "cuts",
-        f"up to {LIMITS.max_joint_cells} inputs",
-        "joint columns by spatial branch and bound",
-        "optimal/exact/spatial_branch_and_bound",
-        "statement 1, with secants on boxes: `optimal/exact/spatial_branch_and_bound.py`",
-    ),
+    _joint("any cone", "cuts", f"up to {LIMITS.max_joint_cells} inputs", _every),
     Regime(
         "estimates",
         "rays",
@@ -535,24 +490,8 @@ def choose(cone: str, call: Call | None = None) -> Regime:
     return next(regime for regime in REGIMES if regime.cone == cone and regime.serves(given))
 
 
-def robust_mechanisms(envelope: str, pairs: str, level: float) -> str:
-    """Return the class of mechanisms of `optimal_robust`, in words; the conditional level is in nats."""
-    over = {
-        "simplex": "mechanisms private over the simplices around the projections of F (PolyOpt)",
-        "projections": "mechanisms private over the projections of F",
-        "exact": "all mechanisms private over F",
-    }[envelope]
-    compared = "" if envelope == "exact" else f", {pairs} pairs"
-    given = f", of conditional level {level:g}" if level < math.inf else ""
-    return f"{over}{compared}{given}"
-
-
 def table() -> str:
     """Return all entries as a Markdown table."""
-    lines = [
-        "| class of mechanisms | which calls; the first row of a class that applies | engine | module |"
-        " why the bound holds |",
-        "|---|---|---|---|---|",
-    ]
-    lines += [f"| {r.cone} | {r.size} | {r.engine} | `{r.module}.py` | {r.why} |" for r in REGIMES]
-    return "\n".join(lines)
+    head = "| class of mechanisms | which calls; the first row of a class that applies | engine | module |"
+    rows = [f"| {r.cone} | {r.size} | {r.engine} | `{r.module}.py` | {r.why} |" for r in REGIMES]
+    return "\n".join([f"{head} why the bound holds |", "|---|---|---|---|---|", *rows])

@@ -41,7 +41,7 @@ from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.projections.budget_multiplier import check_level, shared_budget_mechanism
 from ldpfrontier.optimal.projections.frontier import frontier_bound
 from ldpfrontier.optimal.projections.solve import mechanism_without_bound, projected_mechanism
-from ldpfrontier.optimal.registry import LIMITS, Call, choose, is_in_range, robust_mechanisms
+from ldpfrontier.optimal.registry import LIMITS, Call, choose, is_in_range
 from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimum import (
     LEAST_OPTIMAL_EPSILON,
@@ -166,7 +166,7 @@ def optimal_robust(
     _check_choices(ball, envelope, pairs, start)
     level = math.inf if conditional_epsilon is None else _checked_conditional(conditional_epsilon)
     distinct = pairs == "distinct" or envelope == "exact"
-    mechanisms = robust_mechanisms(envelope, pairs, level)
+    mechanisms = _mechanisms(envelope, pairs, level)
     if distinct and ball.centre.shape[0] == 1:
         # With one sensitive value there is nothing to hide: the identity is best.
         h = entropy(ball.centre)
@@ -436,3 +436,15 @@ def _ascended(ball: RenyiBall, epsilon: float, channel: Channel) -> Channel:
         return found
     fell_back("the shared budget without joint ascent, whose mechanism is beyond the level by rounding")
     return channel
+
+
+def _mechanisms(envelope: str, pairs: str, level: float) -> str:
+    """Return the class of mechanisms in words; the conditional level is in nats."""
+    over = {
+        "simplex": "mechanisms private over the simplices around the projections of F (PolyOpt)",
+        "projections": "mechanisms private over the projections of F",
+        "exact": "all mechanisms private over F",
+    }[envelope]
+    compared = "" if envelope == "exact" else f", {pairs} pairs"
+    given = f", of conditional level {level:g}" if level < math.inf else ""
+    return f"{over}{compared}{given}"

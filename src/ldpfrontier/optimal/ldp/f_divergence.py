@@ -6,7 +6,7 @@ find ::
 
     maximize sum_B z1(B) f(z0(B) / z1(B)) / (1 + (m - 1) e^-eps),   z_i(B) = e^-eps + (1 - e^-eps) P_i(B),
 
-a fractional longest path. No bound rests on that theorem here: dual duals of the inputs prove the partition
+a fractional longest path. No bound rests on that theorem here: duals of the inputs prove the partition
 optimal.
 
 **Finding duals.** Let t = z0 / z1 be the ratio of a block. The dual of an input in it is what the tangent of
