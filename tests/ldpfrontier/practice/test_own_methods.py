@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from ldpfrontier import (
-    PolyhedralCone,
     design_channel,
     ldp_epsilon,
     read_channel,
     unconditional_cone,
 )
+from ldpfrontier.cones import BaseCone
 from ldpfrontier.practice import cli
 from ldpfrontier.practice.attackers import ATTACKERS
 from ldpfrontier.practice.own_methods import Refused, loaded
@@ -204,15 +204,19 @@ def test_a_wrong_cone_is_refused(module, capsys):
         assert cli.main([*DESIGN.split(), "--cone", f"{module}:{function}"]) == 2
         assert sentence in capsys.readouterr().err
 
-    class Lying(PolyhedralCone):
-        """A cone that says nothing of its columns until somebody looks at what was found."""
+    class Lying(BaseCone):
+        """A cone with a cut, v_0 <= 1.1 v_1, that it tells only those who ask for the most violated one."""
 
-        def violation(self, columns):
-            return 0.5
+        shape, inequalities, least_constant_slack = (2, 3), np.zeros((0, 6)), 0.1
 
-    cone = unconditional_cone((2, 3), 1.0)
-    lying = {"lying": lambda ball, epsilon: Lying(cone.inequalities, (2, 3))}
-    with pytest.raises(Refused, match=r"violates a cut of this cone by 0\.5 of its size"):
+        def separate(self, columns, *, exact=False):
+            return np.tile([1.0, -1.1, 0.0, 0.0, 0.0, 0.0], (len(columns), int(exact), 1))
+
+        def pull(self, columns):
+            return columns, np.zeros((0, 6))
+
+    lying = {"lying": lambda ball, epsilon: Lying()}
+    with pytest.raises(Refused, match=r"the cone lying: A column .* violates a cut of the cone by 0\.\d+ of"):
         design_channel(small_table(), 1.0, against="anyone", mechanisms=["ldp"], cones=lying)
 
 
