@@ -139,7 +139,7 @@ def test_no_locally_private_optimum_exceeds_its_level_or_the_true_optimum(long):
 
 
 def test_no_optimum_of_a_table_exceeds_its_level_or_the_true_optimum(long):
-    for n in numbers(long, few=16):
+    for n in numbers(long, few=5):
         rng, epsilon = instance(n)
         a1, a2 = int(rng.integers(2, 4)), int(rng.integers(1, 4))
         joint = rng.dirichlet(np.full(a1 * a2, rng.choice([0.5, 1.0, 10.0]))).reshape(a1, a2) + 1e-4
@@ -183,7 +183,7 @@ def test_no_optimum_of_a_table_exceeds_its_level_or_the_true_optimum(long):
 
 
 def test_no_optimum_of_a_cone_exceeds_its_level_or_the_true_optimum(long):
-    for n in range(300 if long else 12):
+    for n in range(300 if long else 4):
         rng = np.random.default_rng([52, n])
         epsilon = float(10.0 ** rng.uniform(-10, -6))
         p = rng.dirichlet(np.full(4, rng.choice([0.5, 1.0, 10.0]))) + 1e-4
@@ -212,7 +212,7 @@ def test_cones_of_lower_levels_are_refused(epsilon):
     assert "fallback: the mechanism that tells nothing" in str(found.method)
 
 
-@pytest.mark.parametrize("epsilon", [1e-15, 1e-17])
+@pytest.mark.parametrize("epsilon", [1e-15, pytest.param(1e-17, marks=pytest.mark.long)])
 def test_what_was_optimal_in_name(epsilon):
     ball = RenyiBall(np.full((5, 1), 0.2), 1e-3, 2.0)
     found = optimal_robust(ball, epsilon, envelope="exact")

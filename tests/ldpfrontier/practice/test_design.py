@@ -29,6 +29,8 @@ from ldpfrontier import (
 from ldpfrontier.numerics import deadline
 from ldpfrontier.numerics.deadline import TimeIsUp
 from ldpfrontier.optimal.exact.association_cone import AssociationCone
+from ldpfrontier.practice import design as designs
+from ldpfrontier.practice import methods
 from ldpfrontier.practice.attackers import ATTACKERS
 from ldpfrontier.practice.design import LONGEST
 from ldpfrontier.practice.methods import LDP_METHODS, ROBUST_METHODS
@@ -97,13 +99,23 @@ def test_protection_from_more_attackers_costs_information(table):
     assert best["anyone"].levels.anyone <= 1.0 + 1e-9
 
 
-def test_without_a_word_acquaintances_are_meant_where_their_optimum_is_known(table):
+@pytest.fixture
+def few_cells(monkeypatch):
+    """Let tables of more than 5 cells be large."""
+    for module in (designs, methods):
+        monkeypatch.setattr(module, "SETTINGS", replace(SETTINGS, max_quick_cells=5))
+
+
+def test_without_a_word_acquaintances_are_meant_where_their_optimum_is_known(table, long, request):
     made = design_channel(table, 1.0, mechanisms=["srr"])
     assert (made.against, made.intervals) == ("acquaintance", "exact")
-    large = adult_table("occupation", "education")  # 15 x 16
-    assert large.counts.size > SETTINGS.max_quick_cells
-    assert design_channel(large, 1.0, mechanisms=["srr"]).against == "insider"
     assert design_channel(flat(table), 1.0, mechanisms=["grr"]).intervals is None
+    if long:
+        large = adult_table("occupation", "education")  # 15 x 16
+        assert large.counts.size > SETTINGS.max_quick_cells
+        assert design_channel(large, 1.0, mechanisms=["srr"]).against == "insider"
+    request.getfixturevalue("few_cells")
+    assert design_channel(table, 1.0, mechanisms=["srr"]).against == "insider"
 
 
 def test_a_utility_against_acquaintances_is_reached_at_the_least_level(table):
@@ -191,17 +203,27 @@ def test_what_is_out_of_reach_says_why():
         made.private(polyopt)
 
 
-def test_slow_mechanisms_are_solved_on_large_tables_only_if_asked_for():
-    labels = [tuple((str(i),) for i in range(n)) for n in (41, 3)]
-    large = CountTable(("s",), ("u",), *labels, np.arange(1, 124).reshape(41, 3))
-    made = design_channel(large, 1.0)
+def check_slow(made, most, cells):
     exact = by_name(made)["exact"]
     assert exact.channel is None
     assert (
-        "not computed, since it may take minutes on tables of more than 120 cells; this table has 123"
+        f"not computed, since it may take minutes on tables of more than {most} cells; this table has {cells}"
         in exact.note
     )
     assert made.best().name != "exact"
+
+
+@pytest.mark.long
+def test_slow_mechanisms_are_not_solved_on_a_large_table():
+    labels = [tuple((str(i),) for i in range(n)) for n in (41, 3)]
+    large = CountTable(("s",), ("u",), *labels, np.arange(1, 124).reshape(41, 3))
+    check_slow(design_channel(large, 1.0), 120, 123)
+
+
+def test_slow_mechanisms_are_solved_on_large_tables_only_if_asked_for(table, few_cells):
+    check_slow(design_channel(table, 1.0), 5, 6)
+    asked = design_channel(table, 1.0, mechanisms=["exact"])
+    assert by_name(asked)["exact"].private
 
 
 def test_an_empty_group_is_no_obstacle(table):
@@ -357,12 +379,15 @@ def test_the_levels_that_are_tried_are_told(table):
     assert len(tried) < 30
 
 
-@pytest.mark.parametrize("useful", [True, False])
-def test_the_least_level_for_an_error(table, useful):
+@pytest.mark.parametrize(
+    ("useful", "against"), [(True, "anyone"), (False, None), pytest.param(True, None, marks=pytest.mark.long)]
+)
+def test_the_least_level_for_an_error(table, useful, against):
     counted = table if useful else flat(table)
-    epsilon = least_epsilon(counted, error=0.03, records=4000)
+    epsilon = least_epsilon(counted, error=0.03, records=4000, against=against)
     errors = [
-        design_channel(counted, level, records=4000).best().error for level in (epsilon - 0.002, epsilon)
+        design_channel(counted, level, records=4000, against=against).best().error
+        for level in (epsilon - 0.002, epsilon)
     ]
     assert errors[0] > 0.03 * (1 - 1e-2)
     assert errors[1] <= 0.03

@@ -180,20 +180,21 @@ def test_simultaneous_intervals_are_those_of_bonferroni(subset):
         pytest.param("Titanic 2x4", "ldp", 20_000, marks=pytest.mark.long),
     ],
 )
-def test_intervals_of_rates_differences_and_ratios_cover(name, mechanism, n):
-    """400 repetitions: at least 93% for each, and 94% on average for each kind."""
+def test_intervals_of_rates_differences_and_ratios_cover(name, mechanism, n, long):
+    """400 repetitions: at least 93% for each, and 94% on average for each kind; of 100: 91% and 93%."""
     table = real_table(name)
-    covered = rate_coverage(channel_of(table, mechanism, 2.0), n, 400)
+    repetitions, least, average = (400, 0.93, 0.94) if long else (100, 0.91, 0.93)
+    covered = rate_coverage(channel_of(table, mechanism, 2.0), n, repetitions)
     assert set(covered) == {"cell", "marginal", "rate", "difference", "ratio"}
     for kind, shares in covered.items():
-        assert shares.min() >= 0.93, kind
-        assert shares.mean() >= 0.94, kind
+        assert shares.min() >= least, kind
+        assert shares.mean() >= average, kind
 
 
-def test_they_cover_if_the_table_of_the_design_is_far_from_the_truth():
+def test_they_cover_if_the_table_of_the_design_is_far_from_the_truth(long):
     truth = np.array([[0.1, 0.4], [0.2, 0.3]])
     private = channel_of(real_table("UCBAdmissions 2x2"), "subset", 2.0)
-    covered = rate_coverage(private, 1000, 100, truth=truth)
+    covered = rate_coverage(private, 1000, 100 if long else 40, truth=truth)
     assert min(shares.min() for shares in covered.values()) >= 0.9
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -26,7 +27,9 @@ from ldpfrontier import (
     unconditional_cone,
 )
 from ldpfrontier.optimal.conditional.bound import public_optimum
+from ldpfrontier.optimal.general import solve
 from ldpfrontier.optimal.general.double_description import extreme_rays
+from ldpfrontier.optimal.registry import LIMITS
 
 BALL = RenyiBall.confidence([[150, 50, 100], [100, 350, 250]])
 
@@ -130,11 +133,21 @@ def test_branch_and_bound_agrees_with_the_list_of_rays_and_with_optimal_robust(c
     assert max(found.value, known.value) <= min(found.bound, known.bound)
 
 
-@pytest.mark.parametrize("epsilon", [0.5, pytest.param(0.3, marks=pytest.mark.long)])
-def test_a_polyhedral_cone_with_too_many_rays_is_certified(epsilon):
+@pytest.mark.parametrize(
+    ("shape", "epsilon", "most"),
+    [
+        ((2, 3), 0.5, 60),
+        pytest.param((3, 4), 0.5, LIMITS.max_rays, marks=pytest.mark.long),
+        pytest.param((3, 4), 0.3, LIMITS.max_rays, marks=pytest.mark.long),
+    ],
+)
+def test_a_polyhedral_cone_with_too_many_rays_is_certified(shape, epsilon, most, monkeypatch):
     """PolyOpt on 3 x 4: 20,000 nodes, enough for other cones, leave gaps of 0.6% and 2%."""
+    monkeypatch.setattr(solve, "extreme_rays", partial(extreme_rays, max_rays=most))
     rng = np.random.default_rng(6)
-    ball = RenyiBall.confidence(rng.multinomial(3000, rng.dirichlet(np.ones(12))).reshape(3, 4) + 1)
+    ball = RenyiBall.confidence(
+        rng.multinomial(3000, rng.dirichlet(np.ones(math.prod(shape)))).reshape(shape) + 1
+    )
     cone = polyopt_cone(ball.lower_bounds, epsilon, pairs="distinct")
     found = optimal_mechanism(MutualInformation(ball.centre), cone, tolerance=1e-3)
     assert found.status == "optimal"

@@ -65,12 +65,17 @@ def test_no_robust_mechanism_is_above_the_frontier():
     assert optimum.value <= optimum.upper_bound < 0.7 * nr
 
 
-def test_below_order_1_bounds_are_below_that_of_a_known_distribution():
+def test_below_order_1_bounds_are_below_that_of_a_known_distribution(long):
     counts = np.random.default_rng(3).multinomial(400, np.full(18, 1 / 18)).reshape(6, 3)
     ball = RenyiBall.confidence(counts, order=0.7)
     nr = optimal_nonrobust(ball.centre, 0.3).upper_bound
-    optimum = optimal_robust(ball, 0.3, envelope="exact", tolerance=1e-3, max_nodes=1_500)
-    assert optimum.value <= optimum.upper_bound < 0.9 * nr
+    if long:
+        optimum = optimal_robust(ball, 0.3, envelope="exact", tolerance=1e-3, max_nodes=1_500)
+        bound = optimum.upper_bound
+    else:  # a mechanism of a smaller class, which is found at once
+        optimum = optimal_robust(ball, 0.3, pairs="distinct")
+        bound = frontier_bound(ball, 0.3, 1_500)
+    assert optimum.value <= bound < 0.9 * nr
 
 
 @pytest.mark.parametrize("order", [0.25, 0.5, 0.7, 0.95])
