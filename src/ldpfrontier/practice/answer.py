@@ -62,9 +62,9 @@ def answer_text(made: Design, best: Candidate, private: PrivateChannel, error: f
     values = list(listed_values(table.attributes, table.labels, WIDTH))
     if len(lines) + len(values) < LINES:  # otherwise --details has them
         lines[1:1] = values
-    return "\n".join(
-        [*lines, f"Next: ldp-frontier apply --channel {visible(written)} --data FILE --out OUT.csv"]
-    )
+    start, end = f"Next: ldp-frontier apply --channel {visible(written)}", "--data FILE --out OUT.csv"
+    between = " " if len(start) + len(end) < WIDTH else " \\\n    "  # a shell reads both lines as one
+    return "\n".join([*lines, start + between + end])
 
 
 def points(share: float) -> str:

@@ -279,7 +279,8 @@ class Codes:
                 if may_be_missing(value):
                     raise ValueError(
                         f"Record {record} of {shown(self._path)} has {value!r} as {name}; missing values must"
-                        f" be given a name that the channel accepts (--missing NAME), which are {some}."
+                        " be left out of the file, unless the channel was designed with a name for them"
+                        f" (--missing NAME); its values are {some}."
                     )
                 raise ValueError(
                     f"Record {record} of {shown(self._path)} has {value!r} as its {name}; the channel accepts"

@@ -655,6 +655,18 @@ def test_the_answer_has_12_lines_of_80_letters_and_says_what_is_given_away(here,
     assert ("it is guessed right for" in text) == ("whoever" in told)
 
 
+def test_the_next_command_is_continued_on_a_second_line_if_the_name_of_the_channel_is_long(here, capsys):
+    name = "a_channel_with_a_long_name.json"
+    assert (
+        main(["design", "--data", "people.csv", "--sensitive", "illness", "--epsilon", "1", "--out", name])
+        == 0
+    )
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-2] == f"Next: ldp-frontier apply --channel {name} \\"
+    assert lines[-1] == "    --data FILE --out OUT.csv"
+    assert max(map(len, lines)) <= 80
+
+
 def test_a_mechanism_that_protects_the_whole_record_promises_that(here, capsys):
     assert main([*DESIGN, "--epsilon", "1", "--mechanism", "grr"]) == 0
     promise = (

@@ -312,7 +312,7 @@ def test_a_channel_puts_numbers_into_its_own_groups(tmp_path):
     assert done.designed_from
     with open(tmp_path / "out.csv", encoding="utf-8") as stream:
         assert [line.partition(",")[0] for line in stream][:3] == ["age", "0", "1"]
-    with pytest.raises(ValueError, match=r"Record 101 of .* has 'NA' as age; missing values"):
+    with pytest.raises(ValueError, match=r"Record 101 of .* has 'NA' as age; missing values must be left"):
         privatize_file(private, path, tmp_path / "out.csv")
     path.write_text('s,age\na,1000000\nb,"[33,66)"\na,-5.5\nb,unknown\n')
     assert privatize_file(private, path, tmp_path / "out.csv").records == 4
