@@ -192,7 +192,7 @@ def test_a_table_checks_its_counts(counts):
             ("yes", "south", "young"),
             "is 'yes, south, young'. The table from which",
         ),
-        (("yes", " ", "old"), "has ' ' as region; missing values must be given a name"),
+        (("yes", " ", "old"), "has ' ' as region; missing values must be left out of the file"),
     ],
 )
 def test_a_value_that_is_not_known_gets_a_sentence(table, label, sentence):

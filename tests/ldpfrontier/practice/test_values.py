@@ -99,7 +99,7 @@ def test_reports_are_drawn_of_answers_alone(tmp_path):
     other = channel_of(count_records(path, ["s"], ["u"], missing="unknown"), "grr", against="anyone")
     target.unlink()
     with pytest.raises(
-        ValueError, match=r"^Record 3 of .* has 'NA' as s; missing values must be given a name"
+        ValueError, match=r"^Record 3 of .* has 'NA' as s; missing values must be left out of the file"
     ):
         privatize_file(other, path, target)
     with pytest.raises(ValueError, match="--missing drop is possible in a design only: a person without a"):
