@@ -210,8 +210,8 @@ def runs(fresh, once):
     return fresh
 
 
-def wait_for(condition, seconds=600):
-    deadline = time.monotonic() + seconds
+def wait_for(condition):
+    deadline = time.monotonic() + 600
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -313,7 +313,7 @@ def test_an_edit_during_a_run_leaves_nothing_stale_when_it_is_reverted(runs, tmp
     shutil.rmtree(runs.directory / "results/tables")
     shutil.rmtree(runs.directory / "logs/faulty2026")
     run = runs.start(target, TOY_HELD=str(held), python=runs.python)
-    wait_for(lambda: len(list(runs.directory.glob("logs/faulty2026/rates/*.log"))) == 2, seconds=300)
+    wait_for(lambda: len(list(runs.directory.glob("logs/faulty2026/rates/*.log"))) == 2)
     with edited(runs.house / "workflow" / place):
         held.unlink()
         assert run.wait(timeout=1200) != 0
@@ -432,7 +432,7 @@ def test_a_run_that_fails_or_is_killed_changes_nothing_by_hand(fresh, tmp_path):
     changed = {**CONFIGURATION, "seed": 2}
     held.touch()
     run = runs.start(configuration=changed, TOY_HELD=str(held))
-    wait_for(lambda: len(list(runs.directory.glob("logs/faulty2026/rates/*.log"))) == 2, seconds=300)
+    wait_for(lambda: len(list(runs.directory.glob("logs/faulty2026/rates/*.log"))) == 2)
     jobs = psutil.Process(run.pid).children(recursive=True)
     for process in (run, *jobs):
         process.kill()

@@ -117,6 +117,9 @@ class Regime:
         return Method(mechanisms, self.engine, self.size)
 
 
+_SECANTS = "statement 1, with secants on boxes: `optimal/exact/spatial_branch_and_bound.py`"
+
+
 def _is_small(call: Call) -> bool:
     return call.inputs <= LIMITS.max_joint_cells
 
@@ -129,7 +132,7 @@ def _joint(cone: str, name: str, size: str, serves: Callable[[Call], bool] = _is
         size,
         "joint columns by spatial branch and bound",
         "optimal/exact/spatial_branch_and_bound",
-        "statement 1, with secants on boxes: `optimal/exact/spatial_branch_and_bound.py`",
+        _SECANTS,
         serves,
     )
 
@@ -242,7 +245,7 @@ REGIMES = (
         f"up to {LIMITS.max_master_cells} cells and {LIMITS.max_exact_vertices:,} block vertices",
         "decomposition, and column generation with exact pricing",
         "optimal/column_generation/smoothed",
-        "statement 1, with columns priced as products (5)",
+        "statements 1 and 5, with columns priced as products",
     ),
     Regime(
         "simplex, distinct pairs",
@@ -259,7 +262,7 @@ REGIMES = (
         f"up to {LIMITS.max_exact_vertices:,} block vertices",
         "decomposition, and column generation over all deltas with exact pricing",
         "optimal/column_generation/smoothed",
-        "statement 1, with columns priced as products for every delta (5)",
+        "statements 1 and 5, with columns priced as products for every delta",
         lambda call: call.vertices <= LIMITS.max_exact_vertices,
     ),
     Regime(
@@ -268,7 +271,7 @@ REGIMES = (
         f"up to {LIMITS.max_kept_vertices:,} block vertices, and no delta inside (0, epsilon) to look at",
         "decomposition, and column generation over a product for each special value",
         "optimal/column_generation/smoothed",
-        "statement 1, with columns priced as products (5)",
+        "statements 1 and 5, with columns priced as products",
         lambda call: call.vertices <= LIMITS.max_kept_vertices and not call.intervals,
     ),
     Regime(
@@ -322,7 +325,7 @@ REGIMES = (
         f"conditional level 0, up to {LIMITS.max_joint_cells} useful values",
         "joint columns of the useful value by spatial branch and bound",
         "optimal/conditional/public_columns",
-        "statement 1, with secants on boxes: `optimal/exact/spatial_branch_and_bound.py`",
+        _SECANTS,
         lambda call: call.level == 0.0 and call.useful <= LIMITS.max_joint_cells,
     ),
     Regime(
@@ -404,7 +407,7 @@ REGIMES = (
         "column generation by search, with the extreme rays of larger cones for a bound",
         "optimal/estimation/outer_rays",
         "statement 12, over a larger cone: `optimal/estimation/outer_rays.py`",
-        lambda call: call.inputs <= LIMITS.max_joint_cells,
+        _is_small,
     ),
     Regime(
         "estimates",

@@ -190,8 +190,8 @@ def _adjacent(
 ) -> NDArray[np.int64]:
     """Return the pairs of adjacent rays, one from each list, shape (pairs, 2).
 
-    A third ray that meets all that two adjacent ones both meet shares as much with the first one: only rays
-    that share `least` inequalities with it are looked at.
+    A third ray shows that two are not adjacent if it meets all inequalities that both of them meet, which are
+    at least `least`: only rays that meet so many together with the first one are looked at.
     """
     words, rays, count = met.shape[1], len(met), 0
     found = np.empty((64, 2), dtype=np.int64)
