@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import rel_entr, xlogy
+from scipy.special import rel_entr, xlog1py, xlogy
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.arguments import as_distribution, as_flag, as_instance, as_number
@@ -81,20 +83,24 @@ def relative_excess(t: FloatArray) -> FloatArray:
 LEAST_QUOTIENT = 1e-200
 
 
+#: Entries of a channel whose terms are computed at once: so few stay in the cache.
+_AT_ONCE = 20_000
+
+
 def _mean_excess(p: FloatArray, Q: FloatArray, M: FloatArray) -> float:
     """Return sum_xy p(x) M(y) phi(Q(y|x)/M(y) - 1) over all x and y that have a probability."""
-    total = 0.0
+    total, occurs, step = 0.0, np.flatnonzero(p > 0.0), max(1, _AT_ONCE // M.size)
     rare = M < LEAST_QUOTIENT
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for weight, row in zip(p, Q, strict=True):
-            if weight > 0.0:
-                told = np.flatnonzero(row)  # phi(-1) is 1, and large channels are mostly zeros
-                q, m = row[told], M[told]
-                terms = m * relative_excess((q - m) / m)
-                if rare.any():
-                    apart = np.where(m > 0.0, q * (np.log(q) - np.log(m)) - (q - m), 0.0)
-                    terms = np.where(rare[told], apart, terms)
-                total += float(weight) * (float(terms.sum()) + float(M[row == 0.0].sum()))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        for start in range(0, occurs.size, step):
+            some = occurs[start : start + step]
+            rows = Q[some]
+            terms = M * relative_excess((rows - M) / M)
+            if rare.any():
+                q, m = rows[:, rare], M[rare]
+                apart = xlogy(q, q) - q * np.log(m) - (q - m)
+                terms[:, rare] = np.where(m > 0.0, apart, 0.0)
+            total += float(p[some] @ terms.sum(axis=1))
     return total
 
 
@@ -118,23 +124,39 @@ def power_excess(t: FloatArray, order: float) -> FloatArray:
     Its mean under q with t = p/q - 1 is the Hellinger divergence of that order; at order 1 it is
     `relative_excess`, and near it nothing cancels.
     """
-    t = np.asarray(t, dtype=np.float64)
-    small = np.abs(t) * max(order, 1.0) < 0.05
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        log = np.log1p(t)
-        found = (1.0 + t) * (log if order == 1.0 else np.expm1((order - 1.0) * log) / (order - 1.0)) - t
-    found = np.where(t <= -1.0, 1.0, found)
-    if small.any():
-        found[small] = _small_excess(t[small], order)
+    t = np.maximum(t, -1.0)
+    small = np.abs(t) < 0.05 / max(order, 1.0)
+    if small.all():
+        return _small_excess(t, order)
+    if not small.any():
+        return _large_excess(t, order)
+    found = np.empty_like(t)
+    found[small], found[~small] = _small_excess(t[small], order), _large_excess(t[~small], order)
     return found
+
+
+def _large_excess(t: FloatArray, order: float) -> FloatArray:
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        if order == 1.0:
+            return np.asarray(xlog1py(1.0 + t, t) - t)
+        power = np.expm1((order - 1.0) * np.log1p(t)) / (order - 1.0)
+        return np.where(t == -1.0, 1.0, (1.0 + t) * power - t)
 
 
 def _small_excess(t: FloatArray, order: float) -> FloatArray:
     """Return the binomial series of `power_excess`; 14 terms leave less than 1e-18 of the first."""
-    series = np.ones_like(t)
-    for k in range(15, 2, -1):
-        series = 1.0 + (order - k + 1.0) / k * t * series
-    return order / 2.0 * t * t * series
+    *others, last = _coefficients(order)
+    series = np.full_like(t, last)
+    for coefficient in reversed(others):
+        series *= t
+        series += coefficient
+    return np.asarray(t * t * series)
+
+
+@lru_cache
+def _coefficients(order: float) -> tuple[float, ...]:
+    """Return those of t^2, t^3, ... in the series of `power_excess`."""
+    return tuple(accumulate(range(3, 16), lambda c, k: c * (order - k + 1.0) / k, initial=order / 2.0))
 
 
 @kernel

@@ -242,11 +242,11 @@ def _patterns(mass: FloatArray, epsilons: FloatArray) -> tuple[FloatArray, Float
     p = np.where(likely, mass[::-1], mass)
     for n, epsilon in enumerate(epsilons.tolist()):
         rise, fall, floor = math.expm1(epsilon), math.expm1(-epsilon), math.exp(-epsilon)
-        risen, fallen = relative_excess(np.array([rise, fall]))
         change = np.where(likely, fall, rise) * p
-        z[n] = np.where(likely, 1.0, floor) * (1.0 + change)
-        gain = np.maximum(p * np.where(likely, fallen, risen) - relative_excess(change), 0.0)
-        values[n] = np.where(likely, 1.0, floor) * gain / z[n]
+        excess = relative_excess(np.concatenate([[rise, fall], change]))
+        factor = np.where(likely, 1.0, floor)
+        z[n] = factor * (1.0 + change)
+        values[n] = factor * np.maximum(p * np.where(likely, excess[1], excess[0]) - excess[2:], 0.0) / z[n]
     return z, values
 
 

@@ -192,8 +192,10 @@ def _search(
                 new = np.where(found, x, np.where((lo < new) & (new < hi), new, middle))
             moved = np.abs(new - x) > noise
             log_t[rows] = new
-            rows, problems, B = rows[moved], problems.take(moved), B[moved]
-            x, lo, hi = new[moved], lo[moved], hi[moved]
+            x = new
+            if not moved.all():
+                rows, problems, B = rows[moved], problems.take(moved), B[moved]
+                x, lo, hi = x[moved], lo[moved], hi[moved]
     return values, log_t, left
 
 

@@ -269,9 +269,9 @@ class Result:
     channel: InitVar[Channel | None] = field(default=None, kw_only=True)
 
     def __post_init__(self, channel: Channel | None) -> None:
-        numbers = "value", "bound", "epsilon", "conditional_epsilon", "conditional_privacy"
-        for name in numbers:
-            setattr(self, name, float(getattr(self, name)))
+        self.value, self.bound, self.epsilon = float(self.value), float(self.bound), float(self.epsilon)
+        self.conditional_epsilon = float(self.conditional_epsilon)
+        self.conditional_privacy = float(self.conditional_privacy)
         close = abs(self.value - self.bound) <= ROUNDING * (1.0 + abs(self.bound))
         if close and (self.value > self.bound) == (self.direction == "max"):
             self.bound = self.value
