@@ -25,8 +25,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
-from scipy.special import chdtri, gammaln
+from scipy.special import chdtri, gammaln, ndtri_exp
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.arguments import as_distribution, as_instance, as_numbers, check_choice
@@ -357,18 +356,27 @@ def _least_odds_ratio(tu: float, tw: float, su: float, sw: float, log_tail: floa
     weights = -(gammaln(k + 1) + gammaln(of_t - k + 1) + gammaln(of_u - k + 1) + gammaln(of_s - of_u + k + 1))
     beyond = int(tu - least)
 
-    def excess(log_rho: float) -> float:
+    def excess(log_rho: float) -> tuple[float, float]:
+        """Return the logarithm of the chance of a count so large, less that of the tail, and its slope."""
         terms = weights + (k - tu) * log_rho
-        return _log_sum(terms[beyond:]) - _log_sum(terms) - log_tail
+        chances = np.exp(terms - terms.max())
+        all_of_them, tail = float(chances.sum()), float(chances[beyond:].sum())
+        mean = float(k @ chances) / all_of_them
+        if tail > 1e-280 * all_of_them:
+            return math.log(tail / all_of_them) - log_tail, float(k[beyond:] @ chances[beyond:]) / tail - mean
+        # So far off next to all of the tail is its first count.
+        return _log_sum(terms[beyond:]) - _log_sum(terms) - log_tail, tu - mean
 
-    start = math.log((tu + 0.5) * (sw + 0.5) / ((tw + 0.5) * (su + 0.5)))
-    step, lower, upper = 0.5, start, start
-    while excess(lower) > 0.0:
-        lower, step = lower - step, 2.0 * step
-    while excess(upper) < 0.0:
-        upper, step = upper + step, 2.0 * step
-    root = float(brentq(excess, lower, upper, xtol=SETTINGS.odds_accuracy)) if lower < upper else lower
-    return math.exp(root - 2.0 * SETTINGS.odds_accuracy)
+    # Weights are log-concave in k, so the excess is concave in log rho: Newton's method ends from below.
+    log_rho = math.log((tu + 0.5) * (sw + 0.5) / ((tw + 0.5) * (su + 0.5)))
+    log_rho += float(ndtri_exp(log_tail)) * math.sqrt(sum(1.0 / (n + 0.5) for n in (tu, tw, su, sw)))
+    for _ in range(SETTINGS.root_steps):
+        above, slope = excess(log_rho)
+        step = above / slope
+        log_rho -= step
+        if abs(step) <= SETTINGS.odds_accuracy:
+            break
+    return math.exp(log_rho - 2.0 * SETTINGS.odds_accuracy)
 
 
 def _log_sum(terms: FloatArray) -> float:

@@ -45,7 +45,7 @@ class UncertaintySettings:
     tau_steps: int = 70
     #: End of the same range at order 1, where 1 - e^-e^x of the least cell is taken: 1 - 1e-15.
     log_share_end: float = 3.5
-    #: Most steps of Newton's method for the logarithm of a cell.
+    #: Most steps of Newton's method for the logarithm of a cell, or of an odds ratio.
     root_steps: int = 60
     #: Steps after which every other one halves the bracket; the usual 5 are over by then.
     bisection_start: int = 20
