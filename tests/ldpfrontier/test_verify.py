@@ -88,8 +88,8 @@ def test_it_runs_as_a_file(tmp_path: Path, place: str) -> None:
     assert done[2].stdout.count("\n") == 3
     assert done[0].stdout == (
         f"{good}: proved. No mechanism with ratios at most e^1.0986122886681 has more than 0.130812035942"
-        " nats; the mechanism in this file has 0.130812035941 nats; the mechanism in this file has ratios at most"
-        " e^1.098613 (local privacy).\n"
+        " nats; the mechanism in this file has 0.130812035941 nats; the mechanism in this file has ratios at"
+        " most e^1.098613 (local privacy).\n"
     )
 
 
