@@ -114,9 +114,20 @@ def power(x: Decimal, n: Decimal, d: Decimal) -> Ends:
     return exp(quotient(n * ln(x)[0], d)[0])[0], exp(quotient(n * ln(x)[1], d)[1])[1]
 
 
-def shown(x: Decimal, *, up: bool) -> str:
-    """Write a number with 12 digits, rounded up or down."""
-    return f"{Context(prec=12, rounding=decimal.ROUND_CEILING if up else decimal.ROUND_FLOOR).plus(x):g}"
+def shown(x: Decimal, *, up: bool, digits: int = 12) -> str:
+    """Write a number with so many digits, rounded up or down: in the direction that claims less."""
+    return f"{Context(prec=digits, rounding=decimal.ROUND_CEILING if up else decimal.ROUND_FLOOR).plus(x):g}"
+
+
+def level(epsilon: Any) -> str:
+    """Write a level with 7 digits, rounded up."""
+    text = shown(number(epsilon), up=True, digits=7)
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+
+
+def ball(order: Any, radius: Any) -> str:
+    """Write what F is; its radius is in the file."""
+    return f"F of order {order} and radius about {Context(prec=7).plus(number(radius)):g}"
 
 
 def visible(text: str) -> str:
@@ -310,8 +321,8 @@ def privacy(document: Document, claim: Any) -> str:
         known = any(told(blocks[i], blocks[j], rho, most) for (i, j), rho in least.items())
         if known or any(apart(own, most) for own in groups):
             raise Unproved(f"output {y} has a ratio above {t}")
-    what = f"{kind} at level {epsilon}" + ", if its odds ratios hold" * bool(odds)
-    return f"the mechanism in this file has ratios at most {shown(most, up=True)} ({what})"
+    what = f"({kind}{', if its odds ratios hold' * bool(odds)})"
+    return f"the mechanism in this file has ratios at most e^{level(epsilon)} {what}"
 
 
 def apart(groups: Sequence[tuple[Number, Number]], most: Decimal) -> set[tuple[int, int]]:
@@ -379,8 +390,8 @@ def privacy_over_f(document: Document, claim: Any) -> str:
         if left := set.intersection(*unproved):
             i, j = min(left)
             raise Unproved(f"output {y} is not proved to have a ratio of at most {t} of {i} to {j}")
-    over = f"F of order {order} and radius {radius} (assuming that F contains the true distribution)"
-    return f"the mechanism in this file has ratios at most {shown(most, up=True)} over {over}"
+    over = f"{ball(order, radius)} (assuming that F contains the true distribution)"
+    return f"the mechanism in this file has ratios at most e^{level(epsilon)} over {over}"
 
 
 def least_ratios(document: Document, odds: Any) -> dict[tuple[int, int], list[Numbers]]:
@@ -546,13 +557,14 @@ def prices_bound(document: Document, claim: Any) -> str:
     """
     names = ("kind", "epsilon", "t", "bound", "prices", "trees" if document.table else "pieces")
     kind, epsilon, ratios, bound, costs, proofs = fields(claim, *names)
-    t, table, words = ratio(epsilon, ratios, at_least=True), document.table, f"with ratios at most {ratios}"
+    t, table = ratio(epsilon, ratios, at_least=True), document.table
+    words = f"with ratios at most e^{epsilon}"
     rest = ZERO
     if not table and kind != "ldp bound":
         raise Malformed("this claim needs mutual information")
     if kind == "nonrobust bound":
         rest, table = conditional_entropy(table), [[Decimal(sum(row))] for row in table if any(row)]
-        words = f"whose probabilities given two sensitive values have ratios at most {t} under this table"
+        words = f"whose means given two sensitive values have ratios at most e^{epsilon} under this table"
     weights, all_s = [w for row in table for w in row], range(len(table))
     prices, classes = numbers(costs, count=len(weights or document.p0)), [[(0, 1) for _ in all_s]]
     if kind == "unconditional bound":
@@ -652,7 +664,7 @@ def estimation_bound(document: Document, claim: Any) -> str:
     if len(W[0]) != n or sum(prices) <= 0:
         raise Malformed(f"the matrix has not {n} columns, or prices do not sum to more than 0")
     if local:
-        most, words = ratio(*about, at_least=True), f"with ratios at most {about[1]}"
+        most, words = ratio(*about, at_least=True), f"with ratios at most e^{about[0]}"
         found = staircases(products, *whole([[ONE, most]])[0])
     else:
         cone = read_inequalities(about[0], n)
@@ -791,7 +803,7 @@ def polyopt_bound(document: Document, claim: Any) -> str:
     -Z ln Z <= e^(slope - 1) - slope Z, and a tree for every block.
     """
     names = ("kind", "epsilon", "t", "bound", "least", "prices", "tree")
-    _, epsilon, t, bound, least, prices, tree, *ball = fields(claim, *names, optional=("order", "radius"))
+    _, epsilon, t, bound, least, prices, tree, *about = fields(claim, *names, optional=("order", "radius"))
     table, total, most = document.table, sum(document.weights()), ratio(epsilon, t, at_least=True)
     a2, blocks, ranges, lower = len(table[0]), list[Block](), list[Ends](), rows(least, len(table))
     costs = numbers(prices, count=len(table) * a2)
@@ -802,9 +814,9 @@ def polyopt_bound(document: Document, claim: Any) -> str:
         blocks.append(Block(row, own, L, rest, width, ONE + rest * width))
         ranges.append((ZERO, sum(row) * (ONE + width)))
     over = "these least probabilities"
-    if ball != [None, None]:
-        check_least(table, lower, number(ball[0]), number(ball[1], ZERO))
-        over = f"F of order {ball[0]} and radius {ball[1]}"
+    if about != [None, None]:
+        check_least(table, lower, number(about[0]), number(about[1], ZERO))
+        over = ball(*about)
 
     def children(ends: list[Ends], s: int, at: str) -> list[list[Ends]]:
         (low, high), middle = ends[s], number(at)
@@ -815,7 +827,7 @@ def polyopt_bound(document: Document, claim: Any) -> str:
         lam, cells = number(slope), zip(blocks, items(trees, "trees", len(blocks)), ends, strict=True)
         if sum(block.bound(own, lam, z) for block, own, z in cells) + total * exp(lam - ONE)[1] > 0:
             raise Unproved(f"leaf {n} does not prove that its columns are worth no more than their prices")
-    words = f"of PolyOpt, with ratios at most {t} over {over},"
+    words = f"of PolyOpt, with ratios at most e^{epsilon} over {over},"
     return proved(number(bound), Decimal(sum(costs)), words, document.unit)
 
 

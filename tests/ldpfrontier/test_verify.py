@@ -87,9 +87,9 @@ def test_it_runs_as_a_file(tmp_path: Path, place: str) -> None:
     assert [d.returncode for d in done] == [0, 1, 2, 2, 1], done
     assert done[2].stdout.count("\n") == 3
     assert done[0].stdout == (
-        f"{good}: proved. No mechanism with ratios at most 3 has more than 0.130812035942 nats; the"
-        " mechanism in this file has 0.130812035941 nats; the mechanism in this file has ratios at most 3"
-        " (local privacy at level 1.0986122886682).\n"
+        f"{good}: proved. No mechanism with ratios at most e^1.0986122886681 has more than 0.130812035942"
+        " nats; the mechanism in this file has 0.130812035941 nats; the mechanism in this file has ratios at"
+        " most e^1.098613 (local privacy).\n"
     )
 
 
@@ -97,7 +97,12 @@ def test_the_command_runs_it(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     path = tmp_path / "two.json"
     path.write_text(json.dumps(TWO))
     assert command(["verify", str(path)]) == 0
-    assert "No mechanism with ratios at most 3" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "No mechanism with ratios at most e^1.0986" in " ".join(said.split())
+    first, *others = said.splitlines()
+    assert first.startswith(str(path))
+    assert others
+    assert all(line.startswith("  ") and len(line) <= 80 for line in others)
     path.write_text(json.dumps(changed(lambda d: d["claims"][1].update({"at least": "0.14"}))))
     assert command(["verify", str(path)]) == 1
     assert command(["verify", str(path), str(tmp_path / "none")]) == 2

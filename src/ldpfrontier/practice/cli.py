@@ -372,9 +372,13 @@ def audit(options: argparse.Namespace) -> int:
 
 def verify(options: argparse.Namespace) -> int:
     """Check certificates."""
-    from ldpfrontier.verify import main as check_files
+    from ldpfrontier.verify import check_file
 
-    return check_files(options.files)
+    found = [check_file(path) for path in options.files]
+    for path, (_, message) in zip(options.files, found, strict=True):
+        # Indented, so that no part of a name begins a line as a file that is proved does.
+        print(wrapped(f"{path}: {message}", "  "))
+    return max(code for code, _ in found)
 
 
 def _warn(text: str) -> None:

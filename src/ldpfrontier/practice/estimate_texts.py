@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import textwrap
+from collections import Counter
 from collections.abc import Iterable
 
 from ldpfrontier.practice.csv_text import csv_text, key
@@ -13,7 +15,7 @@ from ldpfrontier.practice.records import said
 from ldpfrontier.practice.settings import SETTINGS
 from ldpfrontier.verify import visible
 
-#: The fewest letters of a label that is cut so that its line is not too long.
+#: Letters of the longest label that has numbers beside it, however wide they are.
 _LEAST = 16
 
 #: Decimals: two digits of the narrowest interval, and these at least and at most.
@@ -102,20 +104,25 @@ def _compared(row: Rate, digits: int) -> list[str]:
 
 
 def _table(lines: list[list[str]]) -> str:
-    """Return a table whose labels are cut in the middle where lines were too long otherwise."""
+    """Return a table in which labels that leave no room for numbers have lines of their own, uncut.
+
+    Labels that read alike, such as those of ("a, b", "c") and ("a", "b, c"), get the number of their row.
+    """
     lines = [list(map(visible, line)) for line in lines]
+    often = Counter(label for label, *_ in lines)
+    labels = [label + f" [{i}]" * (often[label] > 1) for i, (label, *_) in enumerate(lines)]
     others = sum(
         2 + max(len(line[i]) for line in lines if len(line) > i) for i in range(1, max(map(len, lines)))
     )
     room = max(WIDTH - others, _LEAST)
-    return columns([[_cut(label, room), *rest] for label, *rest in lines])
-
-
-def _cut(label: str, room: int) -> str:
-    if len(label) <= room:
-        return label
-    end = (room - 3) // 2
-    return f"{label[: room - 3 - end]}...{label[-end:]}"
+    fits = [len(label) <= room for label in labels]
+    beside = [label if fit else "" for label, fit in zip(labels, fits, strict=True)]
+    rows = columns([[label, *rest] for label, (_, *rest) in zip(beside, lines, strict=True)]).splitlines()
+    shown = []
+    for label, fit, row in zip(labels, fits, rows, strict=True):
+        above = [] if fit else textwrap.wrap(label, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+        shown += [*above, row]
+    return "\n".join(shown)
 
 
 def estimate_csv(found: Estimate, rates: Rates | None = None, *, spreadsheet: bool = False) -> str:

@@ -15,9 +15,11 @@ from ldpfrontier.verify import visible
 WIDTH = 80
 
 
-def wrapped(text: str) -> str:
-    """Break a paragraph into lines."""
-    return textwrap.fill(visible(text), WIDTH, break_long_words=False, break_on_hyphens=False)
+def wrapped(text: str, indent: str = "") -> str:
+    """Break a paragraph into lines, of which all but the first begin with an indent."""
+    return textwrap.fill(
+        visible(text), WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def number(value: float, digits: int) -> str:

@@ -286,7 +286,7 @@ def test_the_level_for_all_who_know_something_about_u() -> None:
         optimum = optimal_association(odds, 0.7, max_nodes=500)
         document = association_certificate(optimum, odds, 0.7)
         said = "; ".join(verify.check(verify.load(json.dumps(document))))
-        assert "for all who know something about U at level 0.7, if its odds ratios hold" in said
+        assert "at most e^0.7 (privacy for all who know something about U, if its odds ratios hold)" in said
         assert [claim["kind"] for claim in document["claims"]] == [
             "nonrobust bound",
             "utility",

@@ -564,8 +564,9 @@ def test_an_error_in_arguments_is_one_line_that_names_the_error(capsys, argument
 def test_the_file_of_a_channel_is_not_its_certificate(ready, capsys):
     assert main(["verify", "channel.json"]) == 2
     assert capsys.readouterr().out == (
-        "channel.json: malformed: it is not of the format 'ldp-frontier certificate', version '1'; the"
-        " certificate of a channel is the file beside it that ends in .certificate.json.\n"
+        "channel.json: malformed: it is not of the format 'ldp-frontier certificate',\n"
+        "  version '1'; the certificate of a channel is the file beside it that ends in\n"
+        "  .certificate.json.\n"
     )
 
 

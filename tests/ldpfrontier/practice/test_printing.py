@@ -75,7 +75,8 @@ def test_hostile_names_and_values_are_made_visible(tmp_path, monkeypatch, capsys
     )
     for error in errors:
         assert main(error) == 2
-        assert printed(capsys).count("\n") == 1
+        # One line, or one file with what is said of it, indented.
+        assert all(line.startswith("  ") for line in printed(capsys).splitlines()[1:])
     for error in ([text], [*design, text]):
         with pytest.raises(SystemExit):
             main(error)

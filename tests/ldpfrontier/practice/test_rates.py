@@ -340,16 +340,29 @@ def test_if_all_is_sensitive_the_command_estimates_frequencies_alone(table, tmp_
     assert "no useful value for which rates could be estimated" in capsys.readouterr().err
 
 
-def test_long_labels_are_cut_so_that_lines_keep_to_80_columns():
-    labels = tuple((f"{'a very long name of a group of people ' * 3}{i}",) for i in range(2))
-    table = CountTable(("s",), ("u",), (("yes",), ("no",)), labels, np.array([[40, 50], [60, 80]]))
+@pytest.mark.parametrize("n", [40, 2000])
+def test_long_labels_are_shown_in_full_and_lines_keep_to_80_columns(n):
+    long = "a very long name of a group of people " * 3
+    labels = tuple((f"{long}{i}{long}",) for i in range(3))
+    table = CountTable(("s",), ("u",), (("yes",), ("no",)), labels, np.array([[40, 50, 30], [60, 80, 50]]))
     private = channel_of(table, "grr")
-    counts = drawn(private, 2000)
-    said = estimate_text(estimate_distribution(private, counts), estimate_rates(private, counts))
-    assert max(map(len, said.split("\n2,000 reports")[0].splitlines())) <= 100
-    table_lines = [line for line in said.splitlines() if "..." in line]
-    assert len(table_lines) >= 8
-    assert max(map(len, table_lines)) <= 80
+    counts = drawn(private, n)
+    rates = estimate_rates(private, counts)
+    said = estimate_text(estimate_distribution(private, counts), rates)
+    assert max(map(len, said.splitlines())) <= 80
+    plain = " ".join(said.split())
+    for row in rates.rows[: 2 * 3]:  # once among rates, and all but those compared with among differences
+        times = 1 if row.given == rates.compared_with else 2
+        assert plain.count(f"{row.value[0]} given {' '.join(row.given[0].split())} ") == times
+
+
+def test_labels_that_read_alike_have_the_numbers_of_their_rows():
+    rows, columns = (("yes",), ("no",)), (("a, b", "c"), ("a", "b, c"), ("a", "d"))
+    table = CountTable(("s",), ("u", "v"), rows, columns, np.array([[40, 50, 30], [60, 80, 50]]))
+    private = channel_of(table, "grr")
+    found = estimate_distribution(private, drawn(private, 2000))
+    useful = estimate_text(found).split("\n\n")[3].splitlines()
+    assert [line.split("  ")[0] for line in useful] == ["u, v", "a, b, c [1]", "a, b, c [2]", "a, d"]
 
 
 def test_decimals_are_two_digits_of_the_narrowest_interval(subset):
