@@ -152,7 +152,7 @@ SMALL = {
     "two levels, joint": over(BALL, envelope="exact", conditional_epsilon=0.5, max_nodes=50),
     "two levels, public": over(WIDE, {"max_joint_cells": 5}, conditional_epsilon=0.0, max_nodes=50),
     "two levels, search": over(
-        BALL, {"max_joint_cells": 5}, envelope="exact", conditional_epsilon=0.5, max_rounds=4, max_nodes=9
+        BALL, {"max_joint_cells": 5}, envelope="exact", conditional_epsilon=0.5, max_rounds=2, max_nodes=9
     ),
     "a cone, rays": inside(SIX, mechanism(SIX, np.full(6, 1 / 6))),
     "a cone, cuts": Case(

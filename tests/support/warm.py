@@ -24,21 +24,37 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 LIBRARIES = (
+    "docutils.core",
+    "dpath",
+    "fastjsonschema",
     "highspy",
     "jinja2",
     "jsonschema",
+    "latex2mathml.converter",
     "matplotlib.backends.backend_agg",
     "matplotlib.backends.backend_pdf",
     "matplotlib.backends.backend_svg",
     "matplotlib.figure",
+    "matplotlib.style",
+    "nbformat",
     "numba",
     "numpy",
     "pandas",
+    "pandas.core.reshape.reshape",
+    "pandas.io.formats.csvs",
+    "pyarrow.pandas_compat",
     "pyarrow.parquet",
+    "requests",
     "scipy.optimize",
     "scipy.special",
+    "smart_open",
+    "snakemake.benchmark",
     "snakemake.cli",
+    "snakemake.profiles",
+    "snakemake.report.html_reporter",
     "snakemake.script",
+    "snakemake.storage",
+    "yte",
 )
 
 CLIENT = """#!{python} -IS

@@ -160,7 +160,7 @@ def column_level(column: FloatArray, odds: OddsRatios) -> float:
     return association_epsilon(others, odds)
 
 
-def test_the_search_and_the_bound_around_the_certified_optimum() -> None:
+def test_the_search_and_the_bound_around_the_certified_optimum(long: bool) -> None:
     """On small tables, where both run: they are for large ones."""
     for counts, epsilon in ((COUNTS, 0.5), (COUNTS, 1.5), ([[9, 4, 0, 7], [2, 8, 6, 5], [7, 7, 3, 1]], 1.0)):
         for odds in (OddsRatios.known(np.divide(counts, np.sum(counts))), OddsRatios.confidence(counts)):
@@ -168,7 +168,9 @@ def test_the_search_and_the_bound_around_the_certified_optimum() -> None:
             best = optimal_association(odds, epsilon, tolerance=1e-2, max_nodes=2_000)
             program = AssociationProgram(AssociationCone(odds, epsilon), odds.prior)
             start = [secret_randomized_response(*odds.shape, epsilon)]
-            channel, _ = searched_columns(program, epsilon, utility, start, Effort(25, every=True), 1e-3)
+            channel, _ = searched_columns(
+                program, epsilon, utility, start, Effort(25 if long else 4, every=True), 1e-3
+            )
             assert association_epsilon(channel, odds) <= epsilon
             assert 0.95 * best.value <= utility(channel) <= best.upper_bound
             assert best.value <= association_bound(odds, epsilon, 500)

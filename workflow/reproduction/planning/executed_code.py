@@ -14,11 +14,14 @@ This module needs the standard library alone.
 
 from __future__ import annotations
 
+import base64
 import importlib.util
 import json
 import os
 import sys
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from hashlib import sha256
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
@@ -75,10 +78,9 @@ def note(
     """
     content = {
         "folders": [f"{Path(folder).resolve()}{os.sep}" for folder in folders],
-        "files": {
-            str(file): [sha256(text).hexdigest(), _code(text) if file.suffix == ".py" else ""]
-            for file, text in sorted(files.items())
-        },
+        "files": {str(file): sha256(text).hexdigest() for file, text in sorted(files.items())},
+        # A module that was edited is rare, and the code of one takes long to compare: a job does that.
+        "sources": _packed({str(file): text for file, text in sorted(files.items()) if file.suffix == ".py"}),
         "jobs": None if jobs is None else {name: _parameters_hash(jobs[name]) for name in sorted(jobs)},
     }
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -87,9 +89,14 @@ def note(
     os.replace(partial, path)
 
 
-def _code(source: bytes) -> str:
-    """Hash the code of a module, without comments, docstrings and layout."""
-    return sha256(normalized(source).encode()).hexdigest()
+def _packed(sources: Mapping[str, bytes]) -> str:
+    text = json.dumps({file: source.decode("latin-1") for file, source in sources.items()})
+    return base64.b64encode(zlib.compress(text.encode(), level=1)).decode()
+
+
+def _unpacked(packed: str) -> dict[str, bytes]:
+    sources: dict[str, str] = json.loads(zlib.decompress(base64.b64decode(packed)))
+    return {file: source.encode("latin-1") for file, source in sources.items()}
 
 
 def _parameters_hash(parameters: Mapping[str, Any]) -> str:
@@ -177,13 +184,16 @@ class Watch:
         )
 
     def _is_planned(self, path: str, content: bytes) -> bool:
-        digest, code = self.planned["files"].get(path, ("", ""))
-        if sha256(content).hexdigest() == digest:
+        if sha256(content).hexdigest() == self.planned["files"].get(path):
             return True
         try:
-            return bool(code) and _code(content) == code
+            return path in self._sources and normalized(content) == normalized(self._sources[path])
         except SyntaxError:
             return False
+
+    @cached_property
+    def _sources(self) -> dict[str, bytes]:
+        return _unpacked(self.planned["sources"])
 
 
 _watch: Watch | None = None

@@ -112,7 +112,7 @@ def test_the_bound_by_the_chain_rule_holds(seed):
 @pytest.mark.parametrize("envelope", ["simplex", "projections", "exact"])
 def test_the_search_comes_near_the_certified_optimum(envelope, long):
     """On small tables, where both run: the search is for large ones."""
-    for seed, shape in ((1, (2, 4)), (2, (3, 3))) if long else ((1, (2, 4)),):
+    for seed, shape in ((2, (3, 2)), (1, (2, 4)), (2, (3, 3))) if long else ((2, (3, 2)),):
         ball, epsilon = random_ball(shape, seed)
         for level in (0.3, epsilon):
             best = joint_optimum(
