@@ -14,7 +14,7 @@ from ldpfrontier.optimal.conditional.bound import conditional_bound
 from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound
 from ldpfrontier.optimal.projections.frontier import frontier_bound
 from ldpfrontier.optimal.settings import SETTINGS
-from ldpfrontier.optimum import checked_epsilon
+from ldpfrontier.optimum import LEAST_OPTIMAL_EPSILON, checked_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 
@@ -24,7 +24,7 @@ def robust_bound(
     """Bound I(S, U; Y) of every mechanism that is private over an uncertainty set, under its centre.
 
     A mechanism that is private at one level is private at every higher one, so that a bound at one level
-    holds at all lower ones.
+    holds at all lower ones: below 1e-10 it is that of 1e-10.
 
     Parameters
     ----------
@@ -59,6 +59,8 @@ def robust_bound(
     bound = nonrobust_bound(ball.centre, epsilon)
     if not nodes or epsilon == 0.0:
         return bound
+    epsilon = max(epsilon, LEAST_OPTIMAL_EPSILON)
+    level = level if level == 0.0 else max(level, LEAST_OPTIMAL_EPSILON)
     if level < math.inf:
         return min(bound, conditional_bound(ball, epsilon, level, nodes))
     return min(bound, frontier_bound(ball, epsilon, nodes))

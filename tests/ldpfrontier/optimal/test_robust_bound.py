@@ -21,3 +21,11 @@ def test_no_robust_mechanism_is_above_the_bound(level):
 def test_without_nodes_the_bound_is_that_of_nr():
     assert robust_bound(BALL, 0.7, max_nodes=0) == nonrobust_bound(BALL.centre, 0.7)
     assert robust_bound(BALL, 0.7, conditional_epsilon=0.3, max_nodes=0) == nonrobust_bound(BALL.centre, 0.7)
+
+
+@pytest.mark.parametrize("epsilon", [5e-324, 1e-9])
+def test_it_holds_at_levels_at_which_next_to_nothing_can_be_told(epsilon):
+    ball = RenyiBall.confidence([[15, 5], [10, 35]])
+    best = optimal_robust(ball, epsilon, envelope="exact", max_nodes=0)
+    bound = robust_bound(ball, epsilon, max_nodes=100)
+    assert best.value <= bound <= nonrobust_bound(ball.centre, 1e-9)

@@ -201,8 +201,9 @@ class Decomposition:
         return Columns.join(columns), np.concatenate(weights)
 
     def coupling_loss(self) -> float:
-        """Return the share of the value of the last LP that is lost in coupling its weights."""
-        return sum(loss for loss, _ in self._losses()) / abs(self._value())
+        """Return the share of the value of the last LP that is lost in coupling its weights; 0 of nothing."""
+        lost, value = sum(loss for loss, _ in self._losses()), abs(self._value())
+        return lost / value if value > 0.0 else 0.0
 
     def _losses(self) -> list[tuple[float, ProductClass]]:
         """Return what the couplings of the classes lose, in nats, least first."""
