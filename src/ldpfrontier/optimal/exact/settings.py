@@ -53,8 +53,7 @@ class ExactSettings:
     # Tuning: the cut pool, and branch and bound. Tuned on small tables.
     #: Accuracy of the angle for cuts that need not be the worst, where the ratio is smooth.
     fast_angle_accuracy: float = 1e-3
-    #: Cuts kept before unused ones are forgotten. With 2,000 optima against acquaintances take 60% of the time at
-    #: the same bounds, but least errors over F at low levels end at gaps of 3% for 1%.
+    #: Cuts kept before unused ones are forgotten: fewer are faster, and lose certificates over F (docs/notes.md).
     max_cuts: int = 5_000
     #: Cuts at work in a linear program before unused ones are left out: every step looks at all of them.
     working_cuts: int = 192
