@@ -136,6 +136,7 @@ def power_excess(t: FloatArray, order: float) -> FloatArray:
 
 
 def _large_excess(t: FloatArray, order: float) -> FloatArray:
+    """Return `power_excess` by its formula, for t that are far enough from 0 for nothing to cancel."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         if order == 1.0:
             return np.asarray(xlog1py(1.0 + t, t) - t)

@@ -244,9 +244,10 @@ def _patterns(mass: FloatArray, epsilons: FloatArray) -> tuple[FloatArray, Float
         rise, fall, floor = math.expm1(epsilon), math.expm1(-epsilon), math.exp(-epsilon)
         change = np.where(likely, fall, rise) * p
         excess = relative_excess(np.concatenate([[rise, fall], change]))
+        risen, fallen = excess[:2]
         factor = np.where(likely, 1.0, floor)
         z[n] = factor * (1.0 + change)
-        values[n] = factor * np.maximum(p * np.where(likely, excess[1], excess[0]) - excess[2:], 0.0) / z[n]
+        values[n] = factor * np.maximum(p * np.where(likely, fallen, risen) - excess[2:], 0.0) / z[n]
     return z, values
 
 

@@ -348,7 +348,7 @@ def private_weights(
     mean = matrix.mean(axis=0)
     for share in (0.0, *(2.0**-power for power in range(50, 19, -3))):
         weights = whole_weights((1.0 - share) * matrix + share * mean)
-        # Levels for outsiders and acquaintances take long on large channels: these come first.
+        # Levels for outsiders and acquaintances take long: a lower bound that takes little comes first.
         least = whole_levels(weights, table.counts.shape, None, None)
         level = 0.0 if against == "outsider" else least.anyone if against == "anyone" else least.insider
         if level <= epsilon:

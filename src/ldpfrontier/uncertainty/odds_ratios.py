@@ -360,14 +360,14 @@ def _least_odds_ratio(tu: float, tw: float, su: float, sw: float, log_tail: floa
         """Return the logarithm of the chance of a count so large, less that of the tail, and its slope."""
         terms = weights + (k - tu) * log_rho
         chances = np.exp(terms - terms.max())
-        all_of_them, tail = float(chances.sum()), float(chances[beyond:].sum())
-        mean = float(k @ chances) / all_of_them
-        if tail > 1e-280 * all_of_them:
-            return math.log(tail / all_of_them) - log_tail, float(k[beyond:] @ chances[beyond:]) / tail - mean
-        # So far off next to all of the tail is its first count.
+        total, tail = float(chances.sum()), float(chances[beyond:].sum())
+        mean = float(k @ chances) / total
+        if tail > 1e-280 * total:  # no term of the tail that counts has underflowed
+            return math.log(tail / total) - log_tail, float(k[beyond:] @ chances[beyond:]) / tail - mean
+        # So far from the mean, nearly all of the tail is at its first count.
         return _log_sum(terms[beyond:]) - _log_sum(terms) - log_tail, tu - mean
 
-    # Weights are log-concave in k, so the excess is concave in log rho: Newton's method ends from below.
+    # Weights are log-concave in k, so the excess is concave in log rho: Newton's method converges from below.
     log_rho = math.log((tu + 0.5) * (sw + 0.5) / ((tw + 0.5) * (su + 0.5)))
     log_rho += float(ndtri_exp(log_tail)) * math.sqrt(sum(1.0 / (n + 0.5) for n in (tu, tw, su, sw)))
     for _ in range(SETTINGS.root_steps):
