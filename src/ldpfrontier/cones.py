@@ -73,6 +73,9 @@ class Cone(Protocol):
         takes more programs, and the bound holds in any case.
         """
 
+    def violation(self, columns: FloatArray) -> float:
+        """Return the largest a . v of inequalities and cuts a over columns v, (m, inputs), in their sizes."""
+
     def raised(self, columns: FloatArray) -> FloatArray:
         """Return columns, (m, inputs), moved closer to the cone where that is easily done."""
 
@@ -97,24 +100,6 @@ def check_cone(value: Any) -> None:
         )
 
 
-def largest_violation(cone: Cone, columns: FloatArray) -> float:
-    """Return the largest a . v of inequalities and cuts a of a cone, over columns v, (m, inputs).
-
-    It is divided by the size of a and v: by max |a| max v, and for a polyhedral cone by |a| . v.
-    """
-    if isinstance(cone, PolyhedralCone):
-        return cone.violation(columns)
-    most = columns.max(axis=1, keepdims=True)
-    known, cuts = cone.inequalities, cone.separate(columns, exact=True)
-    worst = 0.0
-    for values, coefficients in (
-        (columns @ known.T, np.abs(known).max(axis=1)),
-        (np.einsum("mkx,mx->mk", cuts, columns), np.abs(cuts).max(axis=2)),
-    ):
-        worst = max(worst, float((values / np.maximum(coefficients * most, 1e-300)).max(initial=0.0)))
-    return worst
-
-
 def check_inside(cone: Cone, channel: Channel) -> None:
     """Check that the columns of a channel that was found for a cone are in it, by what the cone says itself.
 
@@ -123,7 +108,7 @@ def check_inside(cone: Cone, channel: Channel) -> None:
     ArithmeticError
         If a column violates an inequality or a cut.
     """
-    if (outside := largest_violation(cone, channel.matrix.T)) > _OUTSIDE:
+    if (outside := cone.violation(channel.matrix.T)) > _OUTSIDE:
         raise ArithmeticError(
             f"A column of the mechanism that was found violates a cut of the cone by {outside:.3g} of its"
             " size; the methods of the cone contradict each other."
@@ -139,6 +124,22 @@ class BaseCone:
     def constant_slack(self, cuts: FloatArray) -> FloatArray | float:
         """Return the slack -a . 1 of cuts (..., inputs) at the constant column, shape (...)."""
         return np.asarray(-cuts.sum(axis=-1))
+
+    def violation(self, columns: FloatArray) -> float:
+        """Return the largest a . v of inequalities and cuts a over columns v, (m, inputs), or 0.
+
+        It is divided by max |a| max v.
+        """
+        assert isinstance(self, Cone)
+        most = columns.max(axis=1, keepdims=True)
+        known, cuts = self.inequalities, self.separate(columns, exact=True)
+        worst = 0.0
+        for values, coefficients in (
+            (columns @ known.T, np.abs(known).max(axis=1)),
+            (np.einsum("mkx,mx->mk", cuts, columns), np.abs(cuts).max(axis=2)),
+        ):
+            worst = max(worst, float((values / np.maximum(coefficients * most, 1e-300)).max(initial=0.0)))
+        return worst
 
     def raised(self, columns: FloatArray) -> FloatArray:
         """Return the columns as they are."""

@@ -58,14 +58,12 @@ def weights_csv(private: PrivateChannel, *, spreadsheet: bool = False) -> str:
         As in `PrivateChannel.write`.
     """
     linear = inversion(private.channel.matrix, private.table)
-    rows = [
-        [key(asked.attributes), key(asked.value), report, repr(weight)]
-        for asked, shown, weights in zip(
-            quantities(private.table)[0], linear.shown, linear.weights, strict=True
-        )
-        if shown
-        for report, weight in zip(private.outputs, weights.tolist(), strict=True)
-    ]
+    rows = list[list[str]]()
+    for asked, shown, weights in zip(quantities(private.table)[0], linear.shown, linear.weights, strict=True):
+        if shown:
+            names = [key(asked.attributes), key(asked.value)]
+            known = zip(private.outputs, weights.tolist(), strict=True)
+            rows += [[*names, report, repr(weight)] for report, weight in known]
     return csv_text(["columns", "value", "report", "weight"], rows, spreadsheet=spreadsheet)
 
 

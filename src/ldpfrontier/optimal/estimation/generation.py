@@ -98,14 +98,15 @@ def generate(
         weighted = best_weights(problem, vectors, frame, gap, SETTINGS.max_rounds)
         best = weighted if best is None or weighted.phi < best.phi else best
         prices = weighted.prices
-        if rounds == max_rounds and not pricing.exact:  # columns would come too late, and bound nothing
+        work += weighted.rounds * float(len(vectors)) ** 3
+        last = rounds == max_rounds or work > most_work
+        if last and not pricing.exact:  # columns would come too late, and bound nothing
             break
         found = pricing.search(prices, vectors[np.argsort(-weighted.theta, kind="stable")])
         above = prices.excess(found)
         largest = max(float(above.max(initial=0.0)), 0.0) / max(float(prices.lam.sum()), 1e-300)
         end = (SETTINGS.inner_gap if pricing.exact else SETTINGS.inner_share) * tolerance
-        work += weighted.rounds * float(len(vectors)) ** 3
-        last = rounds == max_rounds or (gap <= inner and largest <= end) or work > most_work
+        last = last or (gap <= inner and largest <= end)
         near = SETTINGS.inner_share if pricing.exact else 1.0
         if last or rounds == 1 or largest <= max(near * tolerance, gap):
             excess = pricing.excess(prices)

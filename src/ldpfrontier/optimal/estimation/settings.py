@@ -116,7 +116,7 @@ class EstimationSettings:
     #: Level of closed forms that are mixed into a polyhedral cone, nats.
     usual_level: float = 1.0
     #: Random extreme columns to start from, for each input.
-    random_costs: int = 6
+    random_costs: int = 3
     #: The finest gap over a cone that is not polyhedral, where all gaps cost more rays.
     outer_tolerance: float = 1e-2
     #: Nodes of branch and bound after the last column found, where it is too good for a bound.

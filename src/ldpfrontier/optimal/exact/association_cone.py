@@ -134,6 +134,17 @@ class AssociationCone(BaseCone):
         chosen = np.broadcast_to(self._rho > 0.0, (len(columns), len(self._rho)))
         return self._cuts(self.worst_shares(columns), chosen).reshape(len(columns), -1, columns.shape[1])
 
+    def violation(self, columns: FloatArray) -> float:
+        """Return what `BaseCone` does, from means instead of cuts, which are many."""
+        most, ratio = columns.max(axis=1, keepdims=True), math.exp(self.epsilon)
+        given_useful = (columns @ self.inequalities.T) / np.maximum(most, 1e-300)
+        shares = self.worst_shares(columns)
+        means = self.means(columns, shares)
+        sizes = np.maximum(shares.of_s, 1.0 - shares.of_s)
+        np.maximum(sizes, ratio * np.maximum(shares.of_t, 1.0 - shares.of_t), out=sizes)
+        of_means = (means[..., 0] - ratio * means[..., 1]) / np.maximum(sizes * most, 1e-300)
+        return max(float(given_useful.max(initial=0.0)), float(of_means.max(initial=0.0)))
+
     def _cuts(self, shares: Shares, chosen: NDArray[np.bool_]) -> FloatArray:
         """Return the cuts of the comparisons that a mask, (m, k), chooses at some shares, (any, a1 a2)."""
         k = np.nonzero(chosen)[1]

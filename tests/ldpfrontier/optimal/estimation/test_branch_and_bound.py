@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from ldpfrontier import RenyiBall, local_cone, optimal_estimation, polyopt_cone, robust_cone
-from ldpfrontier.cones import largest_violation
 from ldpfrontier.optimal.estimation.branch_and_bound import ExcessBound, least_weights, separable
 from ldpfrontier.optimal.estimation.quadratic_utility import QuadraticUtility
 from ldpfrontier.optimal.estimation.weights import Prices
@@ -64,7 +63,7 @@ def test_columns_found_are_inside_by_the_most_exact_cuts(seed: int) -> None:
     tree.bound(200)
     found = np.vstack(tree.found)
     assert len(found) > 10
-    assert largest_violation(cone, found) <= 1e-12
+    assert cone.violation(found) <= 1e-12
 
 
 @pytest.mark.parametrize("kind", ["local", "simplices", "simplices by cuts"])
