@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.cones import Cone, conditional_cone, unconditional_cone
+from ldpfrontier.cones import BaseCone, Cone, conditional_cone, unconditional_cone
 from ldpfrontier.information import entropy
 from ldpfrontier.mechanisms import secret_randomized_response
 from ldpfrontier.optimal import association_bound as bounds
@@ -328,3 +328,18 @@ def test_large_tables_of_adult(pair: tuple[str, str], epsilon: float, least: flo
     h = entropy(odds.prior)
     assert least <= optimum.value / h <= optimum.bound / h <= most
     assert association_epsilon(optimum.channel, odds) <= epsilon * (1 + 1e-12)
+
+
+def test_tiny_odds_ratios_make_no_cut_that_excludes_a_column_inside() -> None:
+    low = np.full((3, 3, 3, 3), 1e-10)
+    for i in range(3):
+        low[i, i] = low[:, :, i, i] = 1.0
+    cone = AssociationCone(OddsRatios(np.full((3, 3), 1 / 9), low), 0.5)
+    # Staircase columns are private for everybody, and many have the largest ratio that is allowed.
+    inside = np.where(np.random.default_rng(0).random((200, 9)) < 0.5, math.exp(0.5), 1.0)
+    shares = cone.worst_shares(inside)
+    assert (shares.of_t <= 1.0).all()
+    assert cone.violation(inside) <= 1e-15
+    assert BaseCone.violation(cone, inside) <= 1e-15
+    outside = np.random.default_rng(1).uniform(1.0, 2.0, (200, 9))
+    assert cone.violation(outside) == pytest.approx(BaseCone.violation(cone, outside), rel=1e-12)

@@ -148,9 +148,8 @@ class AssociationProgram:
         if not chosen.size:
             return largest
         chosen = chosen[np.argsort(-excess[chosen], kind="stable")[:most]]
-        of_s, of_t = shares.of_s[0, chosen], ratio * shares.of_t[0, chosen]
+        of_s, of_t, rest = shares.of_s[0, chosen], *(ratio * share[0, chosen] for share in shares[1:])
         su, sw, tu, tw = (cells[chosen] for cells in cone.places)
-        rest = ratio - of_t
         entries = [of_s - of_t, 1.0 - of_s - rest, of_s, 1.0 - of_s, -of_t, -rest]
         places = [su % a2, sw % a2, a2 + su, a2 + sw, a2 + tu, a2 + tw]
         count, width = len(chosen), len(places)

@@ -44,10 +44,11 @@ class FourCells(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """The shares of u among u and w, a given s and a' given t, shape (m, k) each."""
+    """The shares of u among u and w, a given s and a' given t, and 1 - a' in all digits; (m, k) each."""
 
     of_s: FloatArray
     of_t: FloatArray
+    rest_of_t: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,15 +119,17 @@ class AssociationCone(BaseCone):
         # At rho = 0 the worst one is 1, as a limit: then nobody with t has u.
         share[:, never] = 1.0
         smaller = rho * share
-        total = smaller + 1.0 - share
+        total = smaller + (1.0 - share)  # in this order a' is at most 1, however small rho is
         total[:, never] = 1.0
-        return Shares(share, smaller / total)
+        rest = (1.0 - share) / total
+        rest[:, never] = 1.0
+        return Shares(share, smaller / total, rest)
 
     def means(self, columns: FloatArray, shares: Shares) -> FloatArray:
         """Return the two means of all comparisons at some shares, shape (m, k, 2)."""
         su, sw, tu, tw = self.places
         larger = shares.of_s * columns[:, su] + (1.0 - shares.of_s) * columns[:, sw]
-        smaller = shares.of_t * columns[:, tu] + (1.0 - shares.of_t) * columns[:, tw]
+        smaller = shares.of_t * columns[:, tu] + shares.rest_of_t * columns[:, tw]
         return np.stack([larger, smaller], axis=2)
 
     def separate(self, columns: FloatArray, *, exact: bool = False) -> FloatArray:
@@ -141,7 +144,7 @@ class AssociationCone(BaseCone):
         shares = self.worst_shares(columns)
         means = self.means(columns, shares)
         sizes = np.maximum(shares.of_s, 1.0 - shares.of_s)
-        np.maximum(sizes, ratio * np.maximum(shares.of_t, 1.0 - shares.of_t), out=sizes)
+        np.maximum(sizes, ratio * np.maximum(shares.of_t, shares.rest_of_t), out=sizes)
         of_means = (means[..., 0] - ratio * means[..., 1]) / np.maximum(sizes * most, 1e-300)
         return max(float(given_useful.max(initial=0.0)), float(of_means.max(initial=0.0)))
 
@@ -151,10 +154,10 @@ class AssociationCone(BaseCone):
         cuts, rows = np.zeros((len(k), self._cells.size)), np.arange(len(k))
         # Any share is a cut; its coefficients are weakened by their rounding.
         larger, smaller = 1.0 - gamma(16), math.exp(self.epsilon) * (1.0 + gamma(32))
-        share, shifted = shares.of_s[chosen], shares.of_t[chosen]
+        share, shifted, rest = (shares_of[chosen] for shares_of in shares)
         su, sw, tu, tw = (cells[k] for cells in self.places)
         cuts[rows, su], cuts[rows, sw] = larger * share, larger * (1.0 - share)
-        cuts[rows, tu], cuts[rows, tw] = -smaller * shifted, -smaller * (1.0 - shifted)
+        cuts[rows, tu], cuts[rows, tw] = -smaller * shifted, -smaller * rest
         return cuts
 
     def constant_slack(self, cuts: FloatArray) -> float:
