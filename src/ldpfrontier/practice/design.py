@@ -174,7 +174,7 @@ class Design:
         ----------
         purpose : {"frequencies", "information"}
             Choose the smallest error of what has to be precise, or the largest information. Of errors that
-            are nearly equal, that of the sensitive value decides.
+            are nearly equal, that of the sensitive value decides, and then the level for the whole record.
 
         Raises
         ------
@@ -198,7 +198,12 @@ class Design:
         most = min(map(self.error_of, usable)) * (1.0 + 2.0 * ESTIMATION.outer_tolerance)
         near = [c for c in usable if self.error_of(c) <= most]
         place = 0 if self.precise == "S" or not self.table.useful else 1
-        return min(near, key=lambda c: math.inf if math.isnan(c.errors[place]) else c.errors[place])
+        sensitive = [math.inf if math.isnan(c.errors[place]) else c.errors[place] for c in near]
+        most = min(sensitive) * (1.0 + ESTIMATION.outer_tolerance)
+        equal = [c for c, error in zip(near, sensitive, strict=True) if error <= most]
+        return min(
+            equal, key=lambda c: (round(c.levels.record, 6) if c.levels else math.inf, self.error_of(c))
+        )
 
     def reports_for(self, candidate: Candidate, error: float) -> float:
         """Return how many reports give what has to be precise a root mean square error.

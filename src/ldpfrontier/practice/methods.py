@@ -151,16 +151,19 @@ class Problem:
         return self.against == "insider-only" and self.expected.shape[1] > 1
 
     def closed(self) -> Channel:
-        """Return the closed form of local differential privacy that has the least error.
+        """Return the closed form of local differential privacy that has nearly the least error.
 
-        For insiders only it is one of the sensitive value, with the useful value as it is.
+        Of those within 1% it is the one with the fewest outputs: block designs have up to thousands. For
+        insiders only it is one of the sensitive value, with the useful value as it is.
         """
         inputs, a2 = self.expected.shape if self._tells_useful else (self.prior.size, 1)
         forms = [randomized_response(inputs, self.epsilon)]
         forms += closed_forms(inputs, self.epsilon).values()
         forms = [with_useful([form] * a2) for form in forms]
         errors = [estimation_error(form, self.expected, self.target) for form in forms]
-        return forms[min(range(len(forms)), key=lambda i: (float(f"{errors[i]:.6g}"), forms[i].n_outputs))]
+        most = min(errors) * (1.0 + ESTIMATION.outer_tolerance)
+        near = [form for form, error in zip(forms, errors, strict=True) if error <= most]
+        return min(near, key=lambda form: form.n_outputs)
 
     def unconditional(self) -> Optimum:
         """Solve for the best mechanism that is private under every distribution."""

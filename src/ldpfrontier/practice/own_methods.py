@@ -189,7 +189,9 @@ def _called(name: str, function: OwnFunction, problem: Problem) -> Any:
     except Intractable:
         raise
     except Exception as reason:  # what the user's function does is not known
-        raise Refused(f"{name} failed: {_told(reason)}.") from reason
+        raise Refused(
+            f"{name} failed, given a {type(about).__name__} and the level: {_told(reason)}."
+        ) from reason
 
 
 def _shape(problem: Problem) -> tuple[int, int]:

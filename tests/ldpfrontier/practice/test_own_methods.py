@@ -149,7 +149,10 @@ def test_a_mechanism_without_useful_columns_gets_the_prior():
         ("short", "{}:short returned a matrix with 2 rows; it must have a row for each of the 6 values of a"),
         ("uneven", "{}:uneven returned no channel: "),
         ("text", "{}:text returned no channel: "),
-        ("failing", "{}:failing failed: ZeroDivisionError: division by zero."),
+        (
+            "failing",
+            "{}:failing failed, given a RenyiBall and the level: ZeroDivisionError: division by zero.",
+        ),
         ("nothing", "{} has no function nothing."),
         ("number", "{} has a value of type int, and no function, named number."),
         ("a-b", "does not name a function; it must be written as my_module:function."),
@@ -199,7 +202,7 @@ def test_a_wrong_cone_is_refused(module, capsys):
     for function, sentence in (
         ("small_cone", f"{module}:small_cone returned a cone of 3 inputs; it must have as many as there are"),
         ("text", f"{module}:text returned 'a channel'; it must return a PolyhedralCone or another Cone."),
-        ("failing", f"{module}:failing failed: ZeroDivisionError"),
+        ("failing", f"{module}:failing failed, given a RenyiBall and the level: ZeroDivisionError"),
     ):
         assert cli.main([*DESIGN.split(), "--cone", f"{module}:{function}"]) == 2
         assert sentence in capsys.readouterr().err

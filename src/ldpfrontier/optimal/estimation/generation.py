@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 from scipy.linalg import qr
+from scipy.optimize import nnls
 
 from ldpfrontier.numerics.deadline import check_time
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
@@ -129,7 +130,18 @@ def _kept(weighted: Weighted, rounds: int) -> IntArray:
     costs = weighted.theta * (weighted.vectors @ weighted.prices.lam)
     most = max(SETTINGS.kept_columns * n, SETTINGS.least_kept) * SETTINGS.kept_growth**rounds
     kept = np.argsort(-costs, kind="stable")[: int(most)]
+    if len(kept) == len(costs):
+        return np.arange(len(costs))
     # Columns for rare inputs cost little, and are needed all the same.
     deviations = (weighted.vectors - 1.0) @ weighted.frame
     spanning = qr(deviations.T, mode="r", pivoting=True)[1][: deviations.shape[1]]
-    return np.union1d(kept, spanning)
+    kept = np.union1d(kept, spanning)
+    # So are those without which rows would not sum to 1: some that can take the place of all that go, beside
+    # half the weights of those that stay.
+    sides = np.hstack([np.ones((len(costs), 1)), deviations])
+    theta = weighted.theta.copy()
+    theta[kept] /= 2.0
+    try:
+        return np.union1d(kept, np.flatnonzero(nnls(sides.T, sides.T @ theta)[0]))
+    except RuntimeError:  # SciPy gives up
+        return kept

@@ -364,6 +364,13 @@ def test_where_all_columns_are_priced_symmetry_is_a_bound_too() -> None:
     assert 0 < other.bound < other.value
 
 
+def test_with_rare_letters_rows_still_sum_to_one_when_columns_are_dropped() -> None:
+    p = np.random.default_rng(1).dirichlet(np.ones(16))
+    best = optimal_estimation(p, local_cone(16, 1.0), tolerance=1e-3)
+    assert best.status == "optimal"
+    assert best.value < 0.999 * estimation_error(subset_selection(16, 1.0), p)
+
+
 def test_a_large_alphabet_with_another_prior_is_no_worse_than_any_closed_form() -> None:
     p = np.random.default_rng(2).dirichlet(np.full(18, 1.0))
     best = optimal_estimation(p, local_cone(18, 1.0))
