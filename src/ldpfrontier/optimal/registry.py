@@ -35,8 +35,8 @@ class Limits:
     max_sensitive: int = 30
     #: Subsets of useful values up to which more than the published class is tried.
     max_subsets: int = 2**20
-    #: Inputs of a polyhedral cone up to which its extreme rays are listed. PolyOpt's cones have up to 4,000 on
-    #: 2 x 6 tables, in a second, and 12,000 to 18,000 on 2 x 7, in 8 to 16 s.
+    #: Inputs of a polyhedral cone up to which its extreme rays are listed. PolyOpt's cones have 4,000 on 2 x 6
+    #: tables, in a second, and 12,000 to 18,000 on 2 x 7, in 8 to 16 s.
     max_ray_inputs: int = 13
     #: Inputs up to which all 2^n - 2 extreme rays of local differential privacy are: least errors take 3 s
     #: with 14, and 10 s with 15.
