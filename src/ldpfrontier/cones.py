@@ -133,13 +133,10 @@ class BaseCone:
         assert isinstance(self, Cone)
         most = columns.max(axis=1, keepdims=True)
         known, cuts = self.inequalities, self.separate(columns, exact=True)
-        worst = 0.0
-        for values, coefficients in (
-            (columns @ known.T, np.abs(known).max(axis=1)),
-            (np.einsum("mkx,mx->mk", cuts, columns), np.abs(cuts).max(axis=2)),
-        ):
-            worst = max(worst, float((values / np.maximum(coefficients * most, 1e-300)).max(initial=0.0)))
-        return worst
+        of_known = (columns @ known.T) / np.maximum(np.abs(known).max(axis=1) * most, 1e-300)
+        sizes = np.maximum(np.abs(cuts).max(axis=2) * most, 1e-300)
+        of_cuts = np.einsum("mkx,mx->mk", cuts, columns) / sizes
+        return max(float(of_known.max(initial=0.0)), float(of_cuts.max(initial=0.0)))
 
     def raised(self, columns: FloatArray) -> FloatArray:
         """Return the columns as they are."""

@@ -20,26 +20,22 @@ class Limits:
     #: Inputs up to which all 2^k staircase columns are listed; pricing 2^20 of them takes about 20 ms. Of an
     #: f-divergence, all intervals of up to twice as many are in the linear program from the start.
     max_listed_inputs: int = 20
-    #: Inputs up to which columns are generated where a packing leaves a gap: 5e-9 on 256 random ones at
-    #: epsilon = 3, so that more are not worth the time.
+    #: Inputs up to which columns are generated where a packing leaves a gap: with more it is below 1e-8.
     max_generation_inputs: int = 256
-    #: Cells of a table, or entries of a column, up to which columns are found jointly. Over F at epsilon = 1,
-    #: gaps after the default nodes are 1e-4 on 3 x 4, 4e-3 on 4 x 4 and 2e-2 on 4 x 5 random tables.
+    #: Cells of a table, or entries of a column, up to which columns are found jointly: over F at epsilon = 1,
+    #: the default nodes leave gaps of 1e-4 on 3 x 4, 4e-3 on 4 x 4 and 2e-2 on 4 x 5 random tables.
     max_joint_cells: int = 16
     #: Cells up to which a mechanism over F is improved by joint ascent: seconds, and up to 6% of utility.
     max_ascent_cells: int = 30
     #: Cells up to which restricted masters are solved: their programs are dense.
     max_master_cells: int = 400
-    #: Sensitive values up to which products for each special value, and more than the published class, are
-    #: tried.
+    #: Sensitive values up to which products for each special value, and more than the published class, run.
     max_sensitive: int = 30
     #: Subsets of useful values up to which more than the published class is tried.
     max_subsets: int = 2**20
-    #: Inputs of a polyhedral cone up to which its extreme rays are listed. PolyOpt's cones have 4,000 on 2 x 6
-    #: tables, in a second, and 12,000 to 18,000 on 2 x 7, in 8 to 16 s.
+    #: Inputs of a polyhedral cone up to which its extreme rays are listed: PolyOpt's on 2 x 6 in a second.
     max_ray_inputs: int = 13
-    #: Inputs up to which all 2^n - 2 extreme rays of local differential privacy are: least errors take 3 s
-    #: with 14, and 10 s with 15.
+    #: Inputs up to which all 2^n - 2 extreme rays of local differential privacy are: 3 s, and 10 s with 15.
     max_staircase_inputs: int = 14
     #: Extreme rays of a polyhedral cone, also on the way to them, up to which they are: seconds.
     max_rays: int = 20_000
