@@ -74,7 +74,7 @@ class Cone(Protocol):
         """
 
     def violation(self, columns: FloatArray) -> float:
-        """Return the largest a . v of inequalities and cuts a over columns v, (m, inputs), in their sizes."""
+        """Return the largest a . v of cuts a and columns v, (m, inputs), relative to their sizes, or 0."""
 
     def raised(self, columns: FloatArray) -> FloatArray:
         """Return columns, (m, inputs), moved closer to the cone where that is easily done."""

@@ -29,13 +29,13 @@ class Limits:
     max_ascent_cells: int = 30
     #: Cells up to which restricted masters are solved: their programs are dense.
     max_master_cells: int = 400
-    #: Sensitive values up to which products for each special value, and more than the published class, run.
+    #: Sensitive values up to which products for special values, or more than the published class, are tried.
     max_sensitive: int = 30
     #: Subsets of useful values up to which more than the published class is tried.
     max_subsets: int = 2**20
     #: Inputs of a polyhedral cone up to which its extreme rays are listed: PolyOpt's on 2 x 6 in a second.
     max_ray_inputs: int = 13
-    #: Inputs up to which all 2^n - 2 extreme rays of local differential privacy are: 3 s, and 10 s with 15.
+    #: Inputs up to which all 2^n - 2 extreme rays of LDP are listed: 3 s for a least error; 10 s with 15.
     max_staircase_inputs: int = 14
     #: Extreme rays of a polyhedral cone, also on the way to them, up to which they are: seconds.
     max_rays: int = 20_000

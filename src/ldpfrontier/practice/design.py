@@ -37,6 +37,7 @@ from ldpfrontier.practice.methods import (
     Method,
     Problem,
     attacker_of,
+    nearly_least,
 )
 from ldpfrontier.practice.own_methods import OwnFunction, Refused, own_methods
 from ldpfrontier.practice.population import USUAL_RADIUS, Radius, ball_of, odds_of, usual_intervals
@@ -194,16 +195,20 @@ class Design:
             raise ValueError(f"No mechanism is left to choose from ({why}).")
         if purpose == "information":
             return max(usable, key=lambda c: c.nmi)
-        # Each of two errors is known to a gap.
-        most = min(map(self.error_of, usable)) * (1.0 + 2.0 * ESTIMATION.outer_tolerance)
-        near = [c for c in usable if self.error_of(c) <= most]
         place = 0 if self.precise == "S" or not self.table.useful else 1
-        sensitive = [math.inf if math.isnan(c.errors[place]) else c.errors[place] for c in near]
-        most = min(sensitive) * (1.0 + ESTIMATION.outer_tolerance)
-        equal = [c for c, error in zip(near, sensitive, strict=True) if error <= most]
-        return min(
-            equal, key=lambda c: (round(c.levels.record, 6) if c.levels else math.inf, self.error_of(c))
-        )
+
+        def of_sensitive(candidate: Candidate) -> float:
+            error = candidate.errors[place]
+            return math.inf if math.isnan(error) else error
+
+        def of_record(candidate: Candidate) -> float:
+            # Levels that differ by rounding are the same.
+            return round(candidate.levels.record, 6) if candidate.levels else math.inf
+
+        # Each of two errors is known to a gap.
+        gap = ESTIMATION.outer_tolerance
+        near = nearly_least(nearly_least(usable, self.error_of, 2.0 * gap), of_sensitive, gap)
+        return min(near, key=lambda c: (of_record(c), self.error_of(c)))
 
     def reports_for(self, candidate: Candidate, error: float) -> float:
         """Return how many reports give what has to be precise a root mean square error.

@@ -62,8 +62,8 @@ def weights_csv(private: PrivateChannel, *, spreadsheet: bool = False) -> str:
     for asked, shown, weights in zip(quantities(private.table)[0], linear.shown, linear.weights, strict=True):
         if shown:
             names = [key(asked.attributes), key(asked.value)]
-            known = zip(private.outputs, weights.tolist(), strict=True)
-            rows += [[*names, report, repr(weight)] for report, weight in known]
+            of_reports = zip(private.outputs, weights.tolist(), strict=True)
+            rows += [[*names, report, repr(weight)] for report, weight in of_reports]
     return csv_text(["columns", "value", "report", "weight"], rows, spreadsheet=spreadsheet)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from numpy.typing import ArrayLike
 
@@ -39,6 +40,8 @@ from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
+
+T = TypeVar("T")
 
 _TOLERANCE, _ROUNDS = SETTINGS.solver_tolerance, SETTINGS.solver_rounds
 
@@ -160,14 +163,23 @@ class Problem:
         forms = [randomized_response(inputs, self.epsilon)]
         forms += closed_forms(inputs, self.epsilon).values()
         forms = [with_useful([form] * a2) for form in forms]
-        errors = [estimation_error(form, self.expected, self.target) for form in forms]
-        most = min(errors) * (1.0 + ESTIMATION.outer_tolerance)
-        near = [form for form, error in zip(forms, errors, strict=True) if error <= most]
+        near = nearly_least(
+            forms,
+            lambda form: estimation_error(form, self.expected, self.target),
+            ESTIMATION.outer_tolerance,
+        )
         return min(near, key=lambda form: form.n_outputs)
 
     def unconditional(self) -> Optimum:
         """Solve for the best mechanism that is private under every distribution."""
         return optimal_unconditional(self.joint, self.epsilon, tolerance=_TOLERANCE, max_rounds=_ROUNDS)
+
+
+def nearly_least(found: Sequence[T], error: Callable[[T], float], margin: float) -> list[T]:
+    """Return those whose error exceeds the least one by no more than a share of it."""
+    errors = [error(one) for one in found]
+    most = min(errors) * (1.0 + margin)
+    return [one for one, own in zip(found, errors, strict=True) if own <= most]
 
 
 @dataclass(frozen=True)

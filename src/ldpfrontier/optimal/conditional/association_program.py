@@ -148,7 +148,8 @@ class AssociationProgram:
         if not chosen.size:
             return largest
         chosen = chosen[np.argsort(-excess[chosen], kind="stable")[:most]]
-        of_s, of_t, rest = shares.of_s[0, chosen], *(ratio * share[0, chosen] for share in shares[1:])
+        of_s = shares.of_s[0, chosen]
+        of_t, rest = ratio * shares.of_t[0, chosen], ratio * shares.rest_of_t[0, chosen]
         su, sw, tu, tw = (cells[chosen] for cells in cone.places)
         entries = [of_s - of_t, 1.0 - of_s - rest, of_s, 1.0 - of_s, -of_t, -rest]
         places = [su % a2, sw % a2, a2 + su, a2 + sw, a2 + tu, a2 + tw]

@@ -18,6 +18,7 @@ from ldpfrontier.numerics.deadline import check_time
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.optimal.estimation.weights import Prices, Problem, Weighted, best_weights
+from ldpfrontier.optimum import fell_back
 from ldpfrontier.types import FloatArray, IntArray
 
 
@@ -136,12 +137,13 @@ def _kept(weighted: Weighted, rounds: int) -> IntArray:
     deviations = (weighted.vectors - 1.0) @ weighted.frame
     spanning = qr(deviations.T, mode="r", pivoting=True)[1][: deviations.shape[1]]
     kept = np.union1d(kept, spanning)
-    # So are those without which rows would not sum to 1: some that can take the place of all that go, beside
-    # half the weights of those that stay.
+    # Without some others no weights may make rows sum to 1. If those kept have half their weight, a basic
+    # solution for the rest of the row sums has few more columns.
     sides = np.hstack([np.ones((len(costs), 1)), deviations])
     theta = weighted.theta.copy()
     theta[kept] /= 2.0
     try:
         return np.union1d(kept, np.flatnonzero(nnls(sides.T, sides.T @ theta)[0]))
-    except RuntimeError:  # SciPy gives up
+    except RuntimeError:
+        fell_back("columns dropped although rows may not sum to 1 without them, as SciPy's nnls gave up")
         return kept

@@ -12,7 +12,6 @@ from typing import NamedTuple, Protocol
 
 import highspy
 import numpy as np
-from scipy.sparse import csr_array
 
 from ldpfrontier.cones import ConditionalCone, Cone, Intersection, PolyhedralCone
 from ldpfrontier.numerics.highs import new_lp, solve
@@ -66,9 +65,7 @@ class PolyhedralProgram:
 
     def __init__(self, cone: PolyhedralCone, scale: FloatArray) -> None:
         self.cone, self.scale = cone, scale
-        self._rows = csr_array(cone.inequalities)
-        self._sizes = abs(self._rows)
-        self._known = np.zeros(0, dtype=np.intp)
+        self._known = np.zeros(len(cone.inequalities), dtype=np.bool_)
         self._places = np.arange(scale.size, dtype=np.int32)
         self._lp = lp = new_lp()
         lp.setOptionValue("simplex_strategy", 1)
@@ -91,21 +88,19 @@ class PolyhedralProgram:
         RuntimeError
             If HiGHS gives up.
         """
-        n = self.scale.size
+        rows, n = self.cone.inequalities, self.scale.size
         self._lp.changeColsCost(n, self._places, cost)
         for _ in range(SEARCH.cut_rounds):
             v = np.maximum(solve(self._lp)[1], 0.0)
-            excess = self._rows @ v - SETTINGS.equality * (self._sizes @ v)
-            excess[self._known] = 0.0
+            excess = np.where(self._known, 0.0, rows @ v - SETTINGS.equality * (np.abs(rows) @ v))
             worst = np.argsort(-excess, kind="stable")[:n]
             worst = worst[excess[worst] > 0.0]
             if not worst.size:
                 break
-            added = self._rows[worst]
-            count, ends = len(worst), (np.full(len(worst), -highspy.kHighsInf), np.zeros(len(worst)))
-            starts, places = added.indptr[:-1].astype(np.int32), added.indices.astype(np.int32)
-            self._lp.addRows(count, *ends, added.nnz, starts, places, added.data)
-            self._known = np.concatenate([self._known, worst])
+            for row in rows[worst]:
+                places = np.flatnonzero(row).astype(np.int32)
+                self._lp.addRow(-highspy.kHighsInf, 0.0, places.size, places, row[places])
+            self._known[worst] = True
         inside = self.cone.pull(v[None])[0][0]
         return np.stack([inside / (inside @ self.scale), v])
 

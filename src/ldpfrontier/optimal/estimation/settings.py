@@ -116,7 +116,8 @@ class EstimationSettings:
     association_programs: int = 2
     #: Level of closed forms that are mixed into a polyhedral cone, nats.
     usual_level: float = 1.0
-    #: Random extreme columns to start from, for each input.
+    #: Random extreme columns to start from, for each input: with twice as many, errors on four tables of 24
+    #: to 88 cells change by up to 2%, either way.
     random_costs: int = 3
     #: The finest gap over a cone that is not polyhedral, where all gaps cost more rays.
     outer_tolerance: float = 1e-2

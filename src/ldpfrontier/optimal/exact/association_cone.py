@@ -44,7 +44,7 @@ class FourCells(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """The shares of u among u and w, a given s and a' given t, and 1 - a' in all digits; (m, k) each."""
+    """The shares of u among u and w, a given s and a' given t, and 1 - a' to full precision, (m, k)."""
 
     of_s: FloatArray
     of_t: FloatArray
@@ -138,15 +138,15 @@ class AssociationCone(BaseCone):
         return self._cuts(self.worst_shares(columns), chosen).reshape(len(columns), -1, columns.shape[1])
 
     def violation(self, columns: FloatArray) -> float:
-        """Return what `BaseCone` does, from means instead of cuts, which are many."""
+        """Return `BaseCone.violation`, from the means of comparisons: their cuts are too many."""
         most, ratio = columns.max(axis=1, keepdims=True), math.exp(self.epsilon)
-        given_useful = (columns @ self.inequalities.T) / np.maximum(most, 1e-300)
+        of_known = (columns @ self.inequalities.T) / np.maximum(most, 1e-300)  # the largest coefficient is 1
         shares = self.worst_shares(columns)
         means = self.means(columns, shares)
         sizes = np.maximum(shares.of_s, 1.0 - shares.of_s)
         np.maximum(sizes, ratio * np.maximum(shares.of_t, shares.rest_of_t), out=sizes)
         of_means = (means[..., 0] - ratio * means[..., 1]) / np.maximum(sizes * most, 1e-300)
-        return max(float(given_useful.max(initial=0.0)), float(of_means.max(initial=0.0)))
+        return max(float(of_known.max(initial=0.0)), float(of_means.max(initial=0.0)))
 
     def _cuts(self, shares: Shares, chosen: NDArray[np.bool_]) -> FloatArray:
         """Return the cuts of the comparisons that a mask, (m, k), chooses at some shares, (any, a1 a2)."""
