@@ -22,18 +22,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ldpfrontier.channel import Channel
+from ldpfrontier.comparisons import ROUNDING, Comparisons
 from ldpfrontier.numerics.arguments import as_count, as_number, as_numbers, check_choice, excerpt
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimum import LEAST_OPTIMAL_EPSILON
 from ldpfrontier.types import FloatArray
 
-#: Rounding that inequalities may have at the constant column, as a share of their coefficients.
-_ROUNDING = 1e-12
 #: Most inputs of a cone that is made here: its inequalities are as many as pairs of these.
 _MOST_INPUTS = 1_000
 _SIZES = f"a whole number, 1 to {_MOST_INPUTS:,}"
-#: Rounding of an inequality at a column, as a share of its magnitudes, by which it counts as larger.
-_MARGIN = 4e-16
 #: By how much a column that was found may violate a cut of its cone, relative to the size of both.
 _OUTSIDE = 1e-9
 #: Share of a conditional level that is left to rounding.
@@ -210,8 +207,8 @@ class PolyhedralCone(BaseCone):
         if not np.isfinite(rows).all():
             raise ValueError("The inequalities have an entry that is not a finite number.")
         sizes, sums = np.abs(rows).sum(axis=1), rows.sum(axis=1)
-        if (sums > _ROUNDING * sizes).any():
-            row = int((sums - _ROUNDING * sizes).argmax())
+        if (sums > ROUNDING * sizes).any():
+            row = int((sums - ROUNDING * sizes).argmax())
             raise ValueError(
                 f"Row {row} of the inequalities is {sums[row]:.6g} at the constant column; it must be 0 or"
                 " less, as the mechanism that tells nothing has constant columns and keeps every promise."
@@ -230,9 +227,15 @@ class PolyhedralCone(BaseCone):
         """Numbers of sensitive and useful values, or (1, inputs)."""
         return self.table or (1, self.inequalities.shape[1])
 
+    @cached_property
+    def comparisons(self) -> Comparisons:
+        """The inequalities as sums that are compared in groups."""
+        return Comparisons.of(self.inequalities)
+
     def violation(self, columns: FloatArray) -> float:
         """Return the largest b . v of rows b of B, divided by its magnitudes, over columns (m, inputs)."""
-        values, sizes = columns @ self.inequalities.T, columns @ np.abs(self.inequalities).T
+        most, least = self.comparisons.sums(columns)
+        values, sizes = most - least, most + least
         return float(np.divide(values, sizes, out=np.zeros_like(values), where=sizes > 0).max(initial=0.0))
 
     def separate(self, columns: FloatArray, *, exact: bool = False) -> FloatArray:
@@ -247,28 +250,15 @@ class PolyhedralCone(BaseCone):
 
     def pull(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mix columns with the constant one, no more than needed; there are no cuts to return."""
-        share, mean = self._shares(columns)[:, None], columns.mean(axis=1, keepdims=True)
+        share = self.comparisons.shares_of_constant(columns)[:, None]
+        mean = columns.mean(axis=1, keepdims=True)
         return (1.0 - share) * columns + share * mean, np.zeros((0, columns.shape[1]))
 
     def mix_inside(self, channel: Channel) -> Channel:
         """Mix a channel with one that tells nothing, no more than needed for all its columns to be inside."""
         columns = channel.matrix.T
-        share = float(self._shares(columns).max(initial=0.0))
+        share = float(self.comparisons.shares_of_constant(columns).max(initial=0.0))
         return Channel(((1.0 - share) * columns + share * columns.mean(axis=1, keepdims=True)).T)
-
-    def _shares(self, columns: FloatArray) -> FloatArray:
-        """Return the weights of the constant column with which columns, (m, inputs), are inside, (m,).
-
-        Inequalities that hold with equality at the constant column are met to rounding as they are.
-        """
-        rows = self.inequalities
-        rise = -rows.sum(axis=1)
-        proper = rise > _ROUNDING * np.abs(rows).sum(axis=1)
-        rows, rise = rows[proper], rise[proper]
-        excess = np.maximum(columns @ rows.T + _MARGIN * (columns @ np.abs(rows).T), 0.0)
-        total = excess + columns.mean(axis=1, keepdims=True) * rise
-        shares = np.divide(excess, total, out=np.zeros_like(excess), where=total > 0)
-        return np.asarray(shares.max(axis=1, initial=0.0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.optimal.estimation.weights import Prices
 from ldpfrontier.optimal.exact.association_cone import AssociationCone
 from ldpfrontier.optimal.exact.separation import Oracle
-from ldpfrontier.types import FloatArray
+from ldpfrontier.types import FloatArray, IntArray
 
 
 class BothLevels(NamedTuple):
@@ -49,7 +49,10 @@ class Program(Protocol):
 
 
 class PolyhedralProgram:
-    """The programs of a polyhedral cone: inequalities are added once a solution violates them.
+    """The programs of a polyhedral cone: what it compares is added once a solution violates it.
+
+    A variable stands for the largest of several sums that are compared with the same others, and one for the
+    smallest.
 
     Parameters
     ----------
@@ -65,12 +68,35 @@ class PolyhedralProgram:
 
     def __init__(self, cone: PolyhedralCone, scale: FloatArray) -> None:
         self.cone, self.scale = cone, scale
-        self._known = np.zeros(len(cone.inequalities), dtype=np.bool_)
         self._places = np.arange(scale.size, dtype=np.int32)
         self._lp = lp = new_lp()
         lp.setOptionValue("simplex_strategy", 1)
         lp.addVars(scale.size, np.zeros(scale.size), largest_entries(cone, scale))
         lp.addRow(1.0, 1.0, scale.size, self._places, scale)
+        known = cone.comparisons
+        self._known = np.zeros(len(known.pairs), dtype=np.bool_)
+        self._larger = self._extremes(known.larger, known.larger_starts, 1.0)
+        self._smaller = self._extremes(known.smaller, known.smaller_starts, -1.0)
+
+    def _extremes(self, sums: FloatArray, starts: IntArray, sign: float) -> list[dict[int, float]]:
+        """Return sign times the largest or, at -1, the smallest sum of each group, by its coefficients."""
+        extremes = list[dict[int, float]]()
+        for group in np.split(sums, starts[1:]):
+            terms = [{int(x): sign * row[x] for x in np.flatnonzero(row)} for row in group]
+            if len(terms) > 1:
+                place = self._lp.getNumCol()
+                self._lp.addVar(0.0, highspy.kHighsInf)
+                for term in terms:
+                    self._require(term, {place: -sign})
+                terms = [{place: sign}]
+            extremes += terms
+        return extremes
+
+    def _require(self, one: dict[int, float], other: dict[int, float]) -> None:
+        """Require that two sums add up to 0 or less."""
+        terms = {x: one.get(x, 0.0) + other.get(x, 0.0) for x in one | other}
+        places, entries = np.array(list(terms), dtype=np.int32), np.array(list(terms.values()))
+        self._lp.addRow(-highspy.kHighsInf, 0.0, len(terms), places, entries)
 
     def step(self, cost: FloatArray) -> FloatArray:
         """Return a column of the cone with a large cost . v, and the solution that it comes from.
@@ -88,18 +114,18 @@ class PolyhedralProgram:
         RuntimeError
             If HiGHS gives up.
         """
-        rows, n = self.cone.inequalities, self.scale.size
+        known, n = self.cone.comparisons, self.scale.size
         self._lp.changeColsCost(n, self._places, cost)
         for _ in range(SEARCH.cut_rounds):
-            v = np.maximum(solve(self._lp)[1], 0.0)
-            excess = np.where(self._known, 0.0, rows @ v - SETTINGS.equality * (np.abs(rows) @ v))
+            v = np.maximum(solve(self._lp)[1][:n], 0.0)
+            most, least = (sums[0] for sums in known.sums(v[None]))
+            excess = np.where(self._known, 0.0, most - least - SETTINGS.equality * (most + least))
             worst = np.argsort(-excess, kind="stable")[:n]
             worst = worst[excess[worst] > 0.0]
             if not worst.size:
                 break
-            for row in rows[worst]:
-                places = np.flatnonzero(row).astype(np.int32)
-                self._lp.addRow(-highspy.kHighsInf, 0.0, places.size, places, row[places])
+            for more, less in known.pairs[worst]:
+                self._require(self._larger[more], self._smaller[less])
             self._known[worst] = True
         inside = self.cone.pull(v[None])[0][0]
         return np.stack([inside / (inside @ self.scale), v])

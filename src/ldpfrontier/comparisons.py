@@ -1,0 +1,98 @@
+"""Linear inequalities that compare weighted sums in groups: few numbers say what many inequalities do.
+
+A promise of privacy compares every value with every other, so that there are many more inequalities than
+sums which they compare. Of P_i . v <= N_j . v, for all i of one group and all j of another, the largest
+P_i . v and the smallest N_j . v are enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ldpfrontier.types import FloatArray, IntArray
+
+#: Rounding that inequalities may have at the constant column, as a share of their coefficients.
+ROUNDING = 1e-12
+#: Rounding of an inequality at a column, as a share of its magnitudes, by which it counts as larger.
+_MARGIN = 4e-16
+
+
+@dataclass(frozen=True, eq=False)
+class Comparisons:
+    """The inequalities P_i . v <= N_j . v of the compared groups of i and of j.
+
+    Parameters
+    ----------
+    larger, smaller : ndarray, shape (sums, inputs)
+        The P_i, and the N_j, not negative, those of a group one after another.
+    larger_starts, smaller_starts : ndarray of int
+        The first row of each group.
+    pairs : ndarray of int, shape (m, 2)
+        A group of the P_i and a group of the N_j.
+    """
+
+    larger: FloatArray
+    smaller: FloatArray
+    larger_starts: IntArray
+    smaller_starts: IntArray
+    pairs: IntArray
+
+    @classmethod
+    def of(cls, inequalities: FloatArray) -> Comparisons:
+        """Return what inequalities B v <= 0, (m, inputs), compare: their positive and negative parts."""
+        larger, i = _distinct(np.maximum(inequalities, 0.0))
+        smaller, j = _distinct(np.maximum(-inequalities, 0.0))
+        larger, larger_starts, group_of_i = _grouped(larger, i, j)
+        smaller, smaller_starts, group_of_j = _grouped(smaller, j, i)
+        pairs = np.unique(np.stack([group_of_i[i], group_of_j[j]], axis=1), axis=0)
+        return cls(larger, smaller, larger_starts, smaller_starts, pairs)
+
+    def sums(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the largest P . v and the smallest N . v of each compared pair, two arrays (columns, m)."""
+        if not len(self.pairs):
+            return np.zeros((len(columns), 0)), np.zeros((len(columns), 0))
+        most = np.maximum.reduceat(columns @ self.larger.T, self.larger_starts, axis=1)
+        least = np.minimum.reduceat(columns @ self.smaller.T, self.smaller_starts, axis=1)
+        return most[:, self.pairs[:, 0]], least[:, self.pairs[:, 1]]
+
+    def shares_of_constant(self, columns: FloatArray) -> FloatArray:
+        """Return the weights of the constant column with which columns, (m, inputs), keep all of it, (m,).
+
+        Inequalities that hold with equality at the constant column are met to rounding as they are.
+        """
+        ones = np.ones((1, columns.shape[1]))
+        (of_more, of_less), (most, least) = self.sums(ones), self.sums(columns)
+        rise = (of_less - of_more)[0]
+        proper = rise > ROUNDING * (of_less + of_more)[0]
+        excess = np.maximum(most - least + _MARGIN * (most + least), 0.0)[:, proper]
+        total = excess + columns.mean(axis=1, keepdims=True) * rise[proper]
+        shares = np.divide(excess, total, out=np.zeros_like(excess), where=total > 0)
+        return np.asarray(shares.max(axis=1, initial=0.0))
+
+
+def _distinct(rows: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return the distinct rows in their order, and the place of each row among them."""
+    places = dict[bytes, int]()
+    of_row = [places.setdefault(row.tobytes(), len(places)) for row in rows + 0.0]  # no -0.0
+    _, first = np.unique(of_row, return_index=True)
+    return rows[first], np.array(of_row, dtype=np.int64)
+
+
+def _grouped(sums: FloatArray, mine: IntArray, others: IntArray) -> tuple[FloatArray, IntArray, IntArray]:
+    """Return sums one group after another, the first of each, and the group of each sum as it was given.
+
+    Those of a group are compared with the same others, and equal at the constant column but for rounding.
+    """
+    compared: list[set[int]] = [set() for _ in sums]
+    for own, other in zip(mine.tolist(), others.tolist(), strict=True):
+        compared[own].add(other)
+    groups = dict[Hashable, int]()
+    totals = [f"{total:.12g}" for total in sums.sum(axis=1)]
+    keys = [(frozenset(them), total) for them, total in zip(compared, totals, strict=True)]
+    group = np.array([groups.setdefault(key, len(groups)) for key in keys], dtype=np.int64)
+    order = np.argsort(group, kind="stable")
+    starts = np.searchsorted(group[order], np.arange(len(groups)))
+    return sums[order], starts.astype(np.int64), group

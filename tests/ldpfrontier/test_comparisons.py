@@ -1,0 +1,51 @@
+"""Inequalities that compare sums in groups are the inequalities one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ldpfrontier.comparisons import Comparisons
+from ldpfrontier.cones import conditional_cone, local_cone, polyopt_cone, unconditional_cone
+
+
+def largest(inequalities: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Return the largest b . v, for each column."""
+    return (columns @ inequalities.T).max(axis=1)
+
+
+@given(seed=st.integers(0, 10**6))
+def test_the_most_violated_inequality_is_that_of_a_group(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    # Few numbers, so that sums occur several times and have equal totals.
+    sums = rng.choice([0.0, 0.5, 1.0], size=(8, 4))
+    larger, smaller = rng.integers(0, 4, size=30), rng.integers(4, 8, size=30)
+    apart = np.where(sums[larger] > 0, 0.0, sums[smaller])  # a sum and one that shares none of its inputs
+    rows = np.vstack([sums[larger] - apart, -np.eye(4)[:1]])
+    columns = rng.random((5, 4))
+    most, least = Comparisons.of(rows).sums(columns)
+    np.testing.assert_allclose((most - least).max(axis=1), largest(rows, columns), rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("cone", "compared"),
+    [
+        (unconditional_cone((4, 3), 1.0), 4 * 3),
+        (polyopt_cone(np.full((4, 3), 0.2), 1.0, pairs="distinct"), 4 * 3),
+        (conditional_cone((4, 3), 1.0), 3 * 4 * 3),
+        (local_cone(6, 1.0), 6 * 5),
+    ],
+    ids=("unconditional", "polyopt", "conditional", "local"),
+)
+def test_every_sensitive_value_is_compared_once_with_every_other(cone, compared) -> None:
+    known, columns = cone.comparisons, np.random.default_rng(0).random((7, np.prod(cone.shape)))
+    assert len(known.pairs) == compared
+    most, least = known.sums(columns)
+    np.testing.assert_allclose((most - least).max(axis=1), largest(cone.inequalities, columns), rtol=1e-13)
+
+
+def test_no_inequalities_compare_nothing() -> None:
+    most, least = Comparisons.of(np.zeros((0, 3))).sums(np.ones((2, 3)))
+    assert most.shape == least.shape == (2, 0)
