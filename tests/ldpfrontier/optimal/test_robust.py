@@ -175,7 +175,8 @@ def test_other_errors() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "epsilon"), [((41, 10), 1.0), ((250, 4), 1.0), ((500, 2), 0.1), ((500, 2), 4.0)]
+    ("shape", "epsilon"),
+    [((41, 10), 1.0), pytest.param((250, 4), 1.0, marks=pytest.mark.long), ((250, 2), 0.1), ((250, 2), 4.0)],
 )
 def test_tall_tables_are_solved_without_a_restricted_master(shape: tuple[int, int], epsilon: float) -> None:
     ball = RenyiBall.confidence(np.random.default_rng(1).integers(1, 500, shape))
@@ -220,7 +221,7 @@ def test_tall_tables_end_with_the_work_that_their_programs_may_take(monkeypatch:
     monkeypatch.setattr(decomposition, "solve", counted)
     whole = optimal_robust(ball, epsilon)
     total, gaps = sum(works), [whole.gap]
-    for share in (0.9, 0.5, 0.1):
+    for share in (0.5, 0.1):
         works.clear()
         limits = replace(POLYOPT, max_simplex_work=share * total)
         with monkeypatch.context() as patched:

@@ -139,7 +139,7 @@ def test_no_locally_private_optimum_exceeds_its_level_or_the_true_optimum(long):
 
 
 def test_no_optimum_of_a_table_exceeds_its_level_or_the_true_optimum(long):
-    for n in numbers(long, few=5):
+    for n in numbers(long, few=3):
         rng, epsilon = instance(n)
         a1, a2 = int(rng.integers(2, 4)), int(rng.integers(1, 4))
         joint = rng.dirichlet(np.full(a1 * a2, rng.choice([0.5, 1.0, 10.0]))).reshape(a1, a2) + 1e-4
@@ -183,7 +183,7 @@ def test_no_optimum_of_a_table_exceeds_its_level_or_the_true_optimum(long):
 
 
 def test_no_optimum_of_a_cone_exceeds_its_level_or_the_true_optimum(long):
-    for n in range(300 if long else 4):
+    for n in range(300 if long else 2):
         rng = np.random.default_rng([52, n])
         epsilon = float(10.0 ** rng.uniform(-10, -6))
         p = rng.dirichlet(np.full(4, rng.choice([0.5, 1.0, 10.0]))) + 1e-4

@@ -85,7 +85,7 @@ def test_projections_theorem_1(order, counts):
 
 
 @given(seeds, orders)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_budget_condition(seed, order):
     """Conditionals belong to a member of F exactly if sum_s p_s k(D_s) <= k(B)."""
     rng = np.random.default_rng(seed)
@@ -160,12 +160,12 @@ def test_statistics_are_attained(order):
     ball = RenyiBall.confidence([[12, 30, 8], [25, 10, 15]], order=order)
     for s in range(2):
         r, B = ball.conditionals[s], ball.projected_radii[s]
-        starts = [0.9 * r + 0.1 * t for t in rng.dirichlet(np.ones(3), size=4)]
+        starts = [0.9 * r + 0.1 * t for t in rng.dirichlet(np.ones(3), size=2)]
         for u in range(3):
             low = -direct_optimum(r, B, order, lambda R, u=u: -R[u], starts)
             assert ball.lower_bounds[s, u] == pytest.approx(low, abs=1e-6)
         # The l1 norm is the largest of linear functions: one smooth problem per sign pattern.
-        signs = itertools.product([-1, 1], repeat=3)
+        signs = [e for e in itertools.product([-1, 1], repeat=3) if abs(sum(e)) < 3]
         widest = max(direct_optimum(r, B, order, lambda R, r=r, e=e: np.dot(e, R - r), starts) for e in signs)
         assert ball.radii[s] == pytest.approx(widest, abs=1e-6)
 

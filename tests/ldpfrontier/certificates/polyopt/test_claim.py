@@ -98,7 +98,7 @@ def changed(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
         (MARRIED, 0.3, 1e-8, 2.2e-8),
         (MARRIED, 1.0, 1e-6, 1e-6),
         pytest.param(MARRIED, 2.0, 1e-4, 1e-4, marks=long),
-        (MARRIED, 5.0, 1e-4, 1e-4),
+        pytest.param(MARRIED, 5.0, 1e-4, 1e-4, marks=long),
         (WORK, 0.3, 1e-6, 1e-6),
         pytest.param(WORK, 1.0, 1e-6, 1e-6, marks=long),
         pytest.param(WORK, 2.0, 1e-6, 1e-6, marks=long),

@@ -44,7 +44,7 @@ def test_the_fit_implies_the_least_kappa(seed, low, products):
 
     assert implied(lam, discount) == pytest.approx(kappa, abs=1e-9)
     grid = [
-        (x, y) for x in np.linspace(-1.0, 3.0, 161) for y in (-np.linspace(0.0, 3.0, 61) if low else [0.0])
+        (x, y) for x in np.linspace(-1.0, 3.0, 81) for y in (-np.linspace(0.0, 3.0, 31) if low else [0.0])
     ]
     least = min(implied(x, y) for x, y in grid)
     assert kappa <= least + 1e-6

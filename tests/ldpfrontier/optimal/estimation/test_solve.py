@@ -382,7 +382,9 @@ def test_a_large_alphabet_with_another_prior_is_no_worse_than_any_closed_form() 
 
 
 @pytest.mark.parametrize(
-    ("level", "alone", "both"), [(1.0, 2.210, 2.711), (2.0, 0.9294, 0.9818)], ids=["1", "2"]
+    ("level", "alone", "both"),
+    [pytest.param(1.0, 2.210, 2.711, marks=pytest.mark.long), (2.0, 0.9294, 0.9818)],
+    ids=["1", "2"],
 )
 def test_over_f_fewer_people_are_needed_than_in_the_class_of_polyopt(level, alone, both) -> None:
     counts = np.array(adult_table("sex", "race").counts)

@@ -39,7 +39,7 @@ def moved(duals, apart, seed):
 @pytest.mark.parametrize("apart", APART)
 @pytest.mark.parametrize("shape", [(2, 2), (3, 5), (4, 4), (6, 3), (6, 6)])
 def test_the_tangent(shape, apart, long):
-    for seed, epsilon in enumerate(EPSILONS if long or shape != (6, 6) else EPSILONS[:2]):
+    for seed, epsilon in enumerate(EPSILONS if long or shape != (6, 6) else EPSILONS[:1]):
         product = product_of(shape, epsilon, seed)
         duals = moved(Decomposition(product, epsilon).solve(product.explore).ravel(), apart, seed)
         kappa, lam = product.best_tangent(duals)

@@ -185,7 +185,7 @@ def random_ball(seed: int, order: float, shape: tuple[int, int]) -> RenyiBall:
 
 
 @pytest.mark.parametrize("order", [0.5, 1.0, 2.0, 4.0])
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(seed=seeds)
 def test_mechanisms_are_private_and_below_the_optimum(order, seed):
     ball, epsilon = random_ball(seed, order, (2, 3)), float(np.random.default_rng(seed).uniform(0.1, 2.5))
@@ -217,7 +217,7 @@ def test_several_multipliers_are_one_family():
     assert bound >= (columns.values / (columns.vectors @ products.scale)).max() * (1 - 1e-9)
 
 
-@pytest.mark.parametrize(("epsilon", "nmi"), [(0.3, 0.236), (2.0, 0.458)])
+@pytest.mark.parametrize(("epsilon", "nmi"), [(0.3, 0.236), pytest.param(2.0, 0.458, marks=pytest.mark.long)])
 def test_sharing_the_budget_is_worth_much_on_adult(epsilon, nmi):
     # The projections allow for 0.179 and 0.443, the bounds on all robust mechanisms are 0.250 and 0.472.
     adult = data_set("adult")
@@ -229,10 +229,10 @@ def test_sharing_the_budget_is_worth_much_on_adult(epsilon, nmi):
 
 
 def test_no_mechanism_is_above_the_frontier():
-    ball = random_ball(7, 2.0, (5, 4))
+    ball = random_ball(7, 2.0, (3, 6))
     optimum = optimal_robust(ball, 0.5, envelope="exact", tolerance=1e-3)
     projected = optimal_robust(ball, 0.5, envelope="projections", pairs="distinct", tolerance=1e-3)
-    assert projected.value <= optimum.value <= frontier_bound(ball, 0.5, 20_000)
+    assert projected.value <= optimum.value <= frontier_bound(ball, 0.5, 5_000)
 
 
 def test_without_a_finite_radius_there_is_nothing_to_share():

@@ -41,7 +41,7 @@ def test_robust_mechanisms_are_in_the_classes_of_all_shares(order):
     assert 0.99 * np.exp(epsilon) < tightest <= np.exp(epsilon) * (1.0 + 1e-9)
 
 
-@pytest.mark.parametrize("order", [0.7, 1.0, 2.0])
+@pytest.mark.parametrize("order", [0.7, pytest.param(1.0, marks=pytest.mark.long), 2.0])
 def test_no_optimum_of_a_small_table_is_above_the_frontier(order):
     ball = skewed_ball(order)
     exact = joint_optimum(ball, 0.5, tolerance=1e-2, max_nodes=100)
