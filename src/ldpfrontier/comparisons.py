@@ -7,6 +7,7 @@ P_i . v and the smallest N_j . v are enough.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 
@@ -57,6 +58,16 @@ class Comparisons:
         most = np.maximum.reduceat(columns @ self.larger.T, self.larger_starts, axis=1)
         least = np.minimum.reduceat(columns @ self.smaller.T, self.smaller_starts, axis=1)
         return most[:, self.pairs[:, 0]], least[:, self.pairs[:, 1]]
+
+    @property
+    def local_level(self) -> float:
+        """A level of local differential privacy, in nats, whose columns keep all inequalities; inf if all do.
+
+        Entries between 1 and e^level have P . v <= e^level P . 1 and N . v >= N . 1.
+        """
+        of_more, of_less = (sums[0] for sums in self.sums(np.ones((1, self.larger.shape[1]))))
+        compared = of_more > 0.0
+        return math.log(max(float((of_less[compared] / of_more[compared]).min(initial=math.inf)), 1.0))
 
     def shares_of_constant(self, columns: FloatArray) -> FloatArray:
         """Return the weights of the constant column with which columns, (m, inputs), keep all of it, (m,).

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -49,3 +51,15 @@ def test_every_sensitive_value_is_compared_once_with_every_other(cone, compared)
 def test_no_inequalities_compare_nothing() -> None:
     most, least = Comparisons.of(np.zeros((0, 3))).sums(np.ones((2, 3)))
     assert most.shape == least.shape == (2, 0)
+
+
+@given(seed=st.integers(0, 10**6), level=st.floats(0.1, 3.0))
+def test_columns_of_the_local_level_keep_all_inequalities(seed: int, level: float) -> None:
+    cone = unconditional_cone((2, 3), level)
+    assert cone.comparisons.local_level == pytest.approx(level, rel=1e-12)
+    rng = np.random.default_rng(seed)
+    rows = rng.random((6, 5)) * (rng.random((6, 5)) < 0.6) - rng.uniform(1.0, 3.0, (6, 5))
+    known = Comparisons.of(rows)
+    if math.isfinite(known.local_level):
+        columns = np.exp(known.local_level * rng.integers(0, 2, (40, 5)))
+        assert largest(rows, columns).max() <= 1e-12 * np.abs(rows).sum() * columns.max()

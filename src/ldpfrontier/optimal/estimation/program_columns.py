@@ -22,6 +22,7 @@ from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.optimal.estimation.weights import Prices
 from ldpfrontier.optimal.exact.association_cone import AssociationCone
 from ldpfrontier.optimal.exact.separation import Oracle
+from ldpfrontier.optimum import MAX_EPSILON
 from ldpfrontier.types import FloatArray, IntArray
 
 
@@ -158,10 +159,7 @@ def largest_entries(cone: PolyhedralCone, scale: FloatArray) -> FloatArray:
 
 
 class Programs(NamedTuple):
-    """Linear programs, a level of local differential privacy inside of their cone, and one given U of all.
-
-    Where none is known, mechanisms at the level have to be mixed with the one that tells nothing.
-    """
+    """Linear programs, a level of local differential privacy inside of their cone, and one given U of all."""
 
     program: Program
     level: float
@@ -178,7 +176,7 @@ def programs_of(cone: Cone, p: FloatArray) -> Programs | None:
         shaped, programs = p.reshape(cone.shape), SETTINGS.association_programs
         return Programs(AssociationProgram(cone, shaped, programs=programs), cone.epsilon, cone.epsilon)
     if isinstance(cone, PolyhedralCone) and cone.least_constant_slack > 0.0:
-        return Programs(PolyhedralProgram(cone, p), SETTINGS.usual_level)
+        return Programs(PolyhedralProgram(cone, p), min(cone.comparisons.local_level, MAX_EPSILON))
     return None
 
 

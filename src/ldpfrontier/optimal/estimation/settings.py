@@ -114,8 +114,6 @@ class EstimationSettings:
     more_starts: float = 0.3
     #: Programs of a step over the cone of acquaintances, each with more of its cuts.
     association_programs: int = 2
-    #: Level of closed forms that are mixed into a polyhedral cone, nats.
-    usual_level: float = 1.0
     #: Random extreme columns to start from, for each input: with twice as many, errors on four tables of 24
     #: to 88 cells change by up to 2%, either way.
     random_costs: int = 3

@@ -336,32 +336,36 @@ def _large_table(problem: Problem, cone: Cone, tolerance: float, max_rounds: int
             " (`robust_cone(...) & conditional_cone(...)`)."
         )
     pricing = ProgramColumns(known.program, cone.shape, problem.p)
-    start = np.vstack([_known_columns(problem, cone, known.level), pricing.random()])
+    forms = closed_forms(problem.p.size, known.level)
+    forms["randomized response"] = randomized_response(problem.p.size, known.level)
+    errors = {name: estimation_error(form, problem.p, problem.rows) for name, form in forms.items()}
+    start = np.vstack([_known_columns(problem, cone, known.level, forms, errors), pricing.random()])
     found = generate(problem, start, pricing, tolerance, max_rounds)
     check_time()  # weights need not be those of a channel yet
     channel = found.weighted.channel(SETTINGS.inner_gap * tolerance)
     if isinstance(cone, PolyhedralCone):
-        without = estimation_error(Channel(np.eye(problem.p.size)), problem.p, problem.rows)
-        return BoundedChannel(cone.mix_inside(channel), without * (1.0 - BROKEN), found.rounds)
-    return BoundedChannel(
-        channel, _bound_given_useful(problem, cone.shape, known.level_given_useful), found.rounds
-    )
+        channel = cone.mix_inside(channel)
+        bound = estimation_error(Channel(np.eye(problem.p.size)), problem.p, problem.rows) * (1.0 - BROKEN)
+    else:
+        bound = _bound_given_useful(problem, cone.shape, known.level_given_useful)
+    # Where few rounds are possible, a mechanism for anyone may have less error.
+    best = min(errors, key=errors.__getitem__)
+    if errors[best] < estimation_error(channel, problem.p, problem.rows):
+        return BoundedChannel(forms[best], bound, found.rounds, best)
+    return BoundedChannel(channel, bound, found.rounds)
 
 
-def _known_columns(problem: Problem, cone: Cone, level: float) -> FloatArray:
-    """Return columns of a closed form, and of secret randomized response, in a cone, shape (m, inputs).
-
-    Those of a cone for which no level is known are mixed with the one that tells nothing.
-    """
+def _known_columns(
+    problem: Problem, cone: Cone, level: float, forms: dict[str, Channel], errors: dict[str, float]
+) -> FloatArray:
+    """Return columns of a closed form with few outputs, and of secret randomized response, (m, inputs)."""
     n, p = problem.p.size, problem.p
     most = max(2 * SETTINGS.kept_columns * n, SETTINGS.least_kept)
-    forms = [form for form in closed_forms(n, level).values() if form.n_outputs <= most]
-    forms.append(randomized_response(n, level))
-    secret = secret_randomized_response(*cone.shape, level)
-    if isinstance(cone, PolyhedralCone):
-        forms, secret = [cone.mix_inside(form) for form in forms], cone.mix_inside(secret)
-    best = min(forms, key=lambda form: estimation_error(form, p, problem.rows))
+    few = [name for name, form in forms.items() if form.n_outputs <= most]
+    best, secret = forms[min(few, key=errors.__getitem__)], secret_randomized_response(*cone.shape, level)
     columns = np.vstack([best.matrix.T, secret.matrix.T])
+    if isinstance(cone, PolyhedralCone):  # secret randomized response tells u
+        columns = np.vstack([best.matrix.T, cone.mix_inside(secret).matrix.T])
     return np.unique(columns / (columns @ p)[:, None], axis=0)
 
 
