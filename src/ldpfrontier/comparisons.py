@@ -84,6 +84,23 @@ class Comparisons:
         return np.asarray(shares.max(axis=1, initial=0.0))
 
 
+def implied_levels(inequalities: FloatArray) -> FloatArray:
+    """Return bounds on log(v_x / v_y) of columns with B v <= 0, in nats, shape (inputs, inputs); inf if none.
+
+    They are those of inequalities with one negative coefficient, one after another.
+    """
+    n = inequalities.shape[1]
+    levels = np.full((n, n), math.inf)
+    np.fill_diagonal(levels, 0.0)
+    rows = inequalities[(inequalities < 0.0).sum(axis=1) == 1]
+    row, x = np.nonzero(rows > 0.0)
+    y = rows.argmin(axis=1)[row]
+    np.minimum.at(levels, (x, y), np.log(-rows[row, y] / rows[row, x]))
+    for z in range(n):  # Floyd and Warshall
+        levels = np.minimum(levels, levels[:, z, None] + levels[z])
+    return np.asarray(levels * (1.0 + ROUNDING) + ROUNDING)
+
+
 def _distinct(rows: FloatArray) -> tuple[FloatArray, IntArray]:
     """Return the distinct rows in their order, and the place of each row among them."""
     places = dict[bytes, int]()

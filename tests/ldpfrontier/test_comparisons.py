@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 
-from ldpfrontier.comparisons import Comparisons
+from ldpfrontier.comparisons import Comparisons, implied_levels
 from ldpfrontier.cones import conditional_cone, local_cone, polyopt_cone, unconditional_cone
 
 
@@ -63,3 +64,26 @@ def test_columns_of_the_local_level_keep_all_inequalities(seed: int, level: floa
     if math.isfinite(known.local_level):
         columns = np.exp(known.local_level * rng.integers(0, 2, (40, 5)))
         assert largest(rows, columns).max() <= 1e-12 * np.abs(rows).sum() * columns.max()
+
+
+@pytest.mark.parametrize(
+    ("cone", "level"),
+    [
+        (local_cone(5, 0.7), 0.7),
+        (unconditional_cone((2, 3), 0.7), 1.4),  # from one cell to another of the same s by one of the other
+        (conditional_cone((2, 3), 0.7), math.inf),
+        (polyopt_cone(np.full((2, 3), 0.2), 0.7), math.inf),
+    ],
+    ids=("local", "unconditional", "conditional", "polyopt"),
+)
+def test_what_inequalities_of_two_entries_imply(cone, level) -> None:
+    levels = implied_levels(cone.inequalities)
+    assert levels.max() == pytest.approx(level, rel=1e-9)
+    # Linear programs over the whole cone find no larger ratio.
+    n = levels.shape[0]
+    for x, y in ((0, 1), (1, 4), (4, 0)):
+        bounds = [(1.0, 1.0) if z == y else (0.0, 1e6) for z in range(n)]
+        most = -linprog(-np.eye(n)[x], cone.inequalities, np.zeros(len(cone.inequalities)), bounds=bounds).fun
+        assert math.log(most) <= levels[x, y]
+        if math.isfinite(levels[x, y]):
+            assert math.log(most) == pytest.approx(levels[x, y], rel=1e-6)

@@ -234,7 +234,7 @@ def good(tmp_path_factory):
             "family": lambda level: l.randomized_response(6, level),
             "ball": ball,
             "epsilon": 1.0,
-            "tol": 1e-6,
+            "tol": 1e-2,
         },
         "optimal_leakage": {"hypotheses": PAIR, "leakage": 0.1, "order": 1.0, "max_rounds": 9},
         "hamming_leakage": {

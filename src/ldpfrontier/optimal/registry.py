@@ -413,7 +413,7 @@ REGIMES = (
         "estimates",
         "programs",
         "F with a conditional level, acquaintances, or polyhedral, more inputs",
-        "column generation by linear programs, with a bound by LDP given the useful value, or no privacy",
+        "column generation by linear programs, with a bound by LDP where the promise implies it",
         "optimal/estimation/program_columns",
         "the least error of a larger class: `optimal/estimation/solve.py`",
     ),

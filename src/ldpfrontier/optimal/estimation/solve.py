@@ -39,6 +39,7 @@ from numpy.typing import ArrayLike
 
 from ldpfrontier.block_designs import LARGE_ALPHABETS
 from ldpfrontier.channel import Channel
+from ldpfrontier.comparisons import implied_levels
 from ldpfrontier.cones import Cone, PolyhedralCone, check_cone, check_inside, local_cone
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response, uniform_error
 from ldpfrontier.numerics.arguments import as_count, as_distribution
@@ -57,6 +58,7 @@ from ldpfrontier.optimal.general.staircase_rays import local_ratio
 from ldpfrontier.optimal.registry import LIMITS, Call, choose
 from ldpfrontier.optimum import (
     BROKEN,
+    MAX_EPSILON,
     Method,
     Optimum,
     checked_effort,
@@ -113,7 +115,8 @@ def optimal_estimation(
     -------
     Optimum
         The unit is "1" and the direction is "min". Beyond 16 inputs, but for local differential privacy,
-        the bound is that of mechanisms which tell the useful value, or all, and is far from the value.
+        the bound is that of a larger class, and is far from the value: of mechanisms which tell the useful
+        value, of a level of local differential privacy which the cone implies, or of the records themselves.
 
     Raises
     ------
@@ -345,7 +348,7 @@ def _large_table(problem: Problem, cone: Cone, tolerance: float, max_rounds: int
     channel = found.weighted.channel(SETTINGS.inner_gap * tolerance)
     if isinstance(cone, PolyhedralCone):
         channel = cone.mix_inside(channel)
-        bound = estimation_error(Channel(np.eye(problem.p.size)), problem.p, problem.rows) * (1.0 - BROKEN)
+        bound = _bound_by_ratios(problem, cone)
     else:
         bound = _bound_given_useful(problem, cone.shape, known.level_given_useful)
     # Where few rounds are possible, a mechanism for anyone may have less error.
@@ -367,6 +370,18 @@ def _known_columns(
     if isinstance(cone, PolyhedralCone):  # secret randomized response tells u
         columns = np.vstack([best.matrix.T, cone.mix_inside(secret).matrix.T])
     return np.unique(columns / (columns @ p)[:, None], axis=0)
+
+
+def _bound_by_ratios(problem: Problem, cone: PolyhedralCone) -> float:
+    """Return a bound of the larger class in which entries are compared two by two, as the cone implies."""
+    levels, (a1, a2) = implied_levels(cone.inequalities), cone.shape
+    bounds = [estimation_error(Channel(np.eye(problem.p.size)), problem.p, problem.rows) * (1.0 - BROKEN)]
+    if levels.max() <= MAX_EPSILON:
+        bounds.append(relaxed_bound(problem, math.exp(levels.max()), rounds=0))
+    given = levels.reshape(a1, a2, a1, a2).diagonal(axis1=1, axis2=3).max()
+    if a1 > 1 and given <= MAX_EPSILON:
+        bounds.append(_bound_given_useful(problem, cone.shape, float(given)))
+    return max(bounds)
 
 
 def _bound_given_useful(problem: Problem, shape: tuple[int, int], level: float) -> float:

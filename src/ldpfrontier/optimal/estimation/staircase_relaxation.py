@@ -32,7 +32,9 @@ from ldpfrontier.optimal.estimation.weights import Prices, Problem
 from ldpfrontier.types import FloatArray, IntArray
 
 
-def relaxed_bound(problem: Problem, ratio: float, enough: float) -> float:
+def relaxed_bound(
+    problem: Problem, ratio: float, enough: float = math.inf, *, rounds: int = SETTINGS.relaxation_rounds
+) -> float:
     """Return a lower bound of phi under local differential privacy; 0 where none is found.
 
     Parameters
@@ -42,14 +44,18 @@ def relaxed_bound(problem: Problem, ratio: float, enough: float) -> float:
         e^eps.
     enough : float
         The bound at which to stop.
+    rounds : int
+        Most semidefinite programs; without one, as for more inputs than these can have, the bound is that of
+        a point in closed form.
     """
     p, wanted, n = problem.p, problem.wanted, problem.p.size
     basis, sizes = orthonormal_span(wanted)
     pairs, best = np.zeros((0, 2), dtype=np.int64), 0.0
-    for _ in range(SETTINGS.relaxation_rounds):
+    if rounds == 0 or n > SETTINGS.max_relaxed_inputs:
         program = _Program(p, basis * sizes[:, None], ratio, pairs)
-        if n > SETTINGS.max_relaxed_inputs:
-            return _proved(problem, program, program.start(1e-6))
+        return _proved(problem, program, program.start(1e-6))
+    for _ in range(rounds):
+        program = _Program(p, basis * sizes[:, None], ratio, pairs)
         z = program.solve(program.extended(program.start(0.1)))
         if z is None:
             break

@@ -488,7 +488,9 @@ def test_large_tables_of_other_cones_need_fewer_people_than_local_differential_p
     }
     best = optimal_estimation(odds.prior, cones[promise], max_rounds=6)
     local = optimal_estimation(odds.prior, local_cone(20, 1.0), tolerance=1e-2)
-    assert 0 < best.bound < best.value < {"anyone": 1.01}.get(promise, 0.9) * local.value
+    assert best.bound < best.value <= {"anyone": 1.0}.get(promise, 0.9) * local.value
+    # More than the error of the records themselves, which is below 1.
+    assert best.bound > 5.0
     assert best.value == pytest.approx(estimation_error(best.channel, odds.prior), rel=1e-12)
     assert best.channel.row_sum_error < 1e-9
     assert levels[promise](best.channel) <= 1.0 + 1e-9
