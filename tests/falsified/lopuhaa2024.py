@@ -121,6 +121,7 @@ def ranges(*found: tuple[str, float, float], tables: int = 1500, **columns: Any)
     )
 
 
+@cache
 def differences(
     *methods: tuple[str, str], extreme: float = 0.02, positive: int = 50, epsilon: float = 1.5
 ) -> pd.DataFrame:
@@ -139,11 +140,16 @@ def differences(
 def levels(values: Mapping[tuple[str, str], tuple[float, float]], epsilon: float = 1.5) -> pd.DataFrame:
     """Build Table 2 from the NMI of every size and mechanism at beta = 0.5 and 0.005."""
     parts = [
-        rows("nmi", {name: (nmi,)}, sizes=[size], epsilons=(epsilon,), beta=beta)
+        _single(size, name, nmi, epsilon, beta)
         for (size, name), pair in values.items()
         for beta, nmi in zip((0.5, 0.005), pair, strict=True)
     ]
     return summaries.table2(pd.concat(parts), epsilon)
+
+
+@cache
+def _single(size: str, name: str, nmi: float, epsilon: float, beta: float) -> pd.DataFrame:
+    return rows("nmi", {name: (nmi,)}, sizes=[size], epsilons=(epsilon,), beta=beta)
 
 
 def falling(changes: Mapping[tuple[str, str], float]) -> pd.DataFrame:

@@ -200,7 +200,8 @@ def test_equal_figures_give_equal_bytes(table, points, levels, utility, tmp_path
     }
     for name, draw in drawn.items():
         one, two = draw(), draw()
-        for suffix in ("pdf", "svg", "png"):
+        # How they are written does not depend on which one it is.
+        for suffix in ("pdf", "svg", "png") if name == "mixed" else ("svg",):
             paths = [tmp_path / f"{name}_{i}.{suffix}" for i in (1, 2)]
             for figure, path in zip((one, two), paths, strict=True):
                 save(figure, path, dpi=60)
