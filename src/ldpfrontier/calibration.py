@@ -28,7 +28,8 @@ from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 ACCURACY, ROUNDING = 1e-10, 1e-14
 #: Largest nominal level tried if none is named, nats: randomized response then lies with probability 2e-9.
 MOST = 20.0
-#: Cells into which the bracket is cut to find the last stretch of feasible levels.
+#: Cells into which the bracket is cut to find the last stretch of feasible levels. A shorter one may be
+#: missed, which costs utility and never privacy; every cell is a call of the family.
 CELLS = 32
 
 

@@ -16,7 +16,7 @@ from ldpfrontier.utility import FDivergence, MutualInformation
 #: Largest alphabet of a square channel: 800 MB.
 MAX_LETTERS = 10_000
 
-#: Most subsets that subset selection lists.
+#: Most subsets that subset selection lists, and blocks of a design: each is a column of a dense matrix.
 MAX_SUBSETS = 10_000
 
 

@@ -38,7 +38,8 @@ class CertificateSettings:
     least_bound: float = 1e-9
     #: Share of that which rounding in the search of a tree may take.
     rounding_share: float = 0.1
-    #: Relative width of an interval of ratios below which it is not halved.
+    #: Relative width of an interval of ratios below which it is not halved: some thousand roundings, which
+    #: cannot be told from a point. The proof is then given up.
     least_interval: float = 1e-12
     #: Margin of a proof of a level over F in floating point, in units of the largest entry of a report.
     level_margin: float = 1e-14

@@ -21,6 +21,7 @@ from ldpfrontier.numerics.jit import inner, kernel
 from ldpfrontier.types import FloatArray
 
 #: Halvings, per dimension, after which branch and bound gives up on a simplex; it keeps the bound it has.
+#: Sides are then near the distance of floats between 0 and 1.
 HALVINGS = 48
 
 

@@ -117,7 +117,8 @@ class Regime:
         return Method(mechanisms, self.engine, self.size)
 
 
-_SECANTS = "statement 1, with secants on boxes: `optimal/exact/spatial_branch_and_bound.py`"
+_JOINT = "optimal/exact/spatial_branch_and_bound"
+_SECANTS = f"statement 1, with secants on boxes: `{_JOINT}.py`"
 
 
 def _is_small(call: Call) -> bool:
@@ -126,20 +127,18 @@ def _is_small(call: Call) -> bool:
 
 def _joint(cone: str, name: str, size: str, serves: Callable[[Call], bool] = _is_small) -> Regime:
     """Return the entry of the engine of small tables, for a class of mechanisms."""
-    return Regime(
-        cone,
-        name,
-        size,
-        "joint columns by spatial branch and bound",
-        "optimal/exact/spatial_branch_and_bound",
-        _SECANTS,
-        serves,
-    )
+    engine = "joint columns by spatial branch and bound"
+    return Regime(cone, name, size, engine, _JOINT, _SECANTS, serves)
 
 
 _TABLES = (
     f"radius from {LIMITS.least_radius:g}, level from {LIMITS.epsilons[0]:g} to {LIMITS.epsilons[1]:g}, order"
     f" from {LIMITS.orders[0]:g} to {LIMITS.orders[1]:g}"
+)
+
+_LISTED = (
+    f"polyhedral, up to {LIMITS.max_ray_inputs} inputs and {LIMITS.max_rays:,} extreme rays; LDP, up to"
+    f" {LIMITS.max_staircase_inputs} inputs"
 )
 
 #: In the order in which they are asked; the first entry that serves is the one that runs.
@@ -365,7 +364,7 @@ REGIMES = (
     Regime(
         "any cone",
         "rays",
-        f"polyhedral, up to {LIMITS.max_ray_inputs} inputs and {LIMITS.max_rays:,} extreme rays",
+        _LISTED,
         "column generation over all extreme rays, listed in exact arithmetic",
         "optimal/general/double_description",
         "statement 1, with all extreme rays priced",
@@ -375,8 +374,7 @@ REGIMES = (
     Regime(
         "estimates",
         "rays",
-        f"polyhedral, up to {LIMITS.max_ray_inputs} inputs and {LIMITS.max_rays:,} extreme rays; LDP, up to"
-        f" {LIMITS.max_staircase_inputs} inputs",
+        _LISTED,
         "interior-point method over all extreme rays",
         "optimal/estimation/interior_point",
         "statement 12, with all extreme rays priced",

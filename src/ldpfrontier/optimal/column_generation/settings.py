@@ -14,7 +14,8 @@ class ColumnGenerationSettings:
     finest_gap: float = 3e-5
 
     # Accuracy and safety.
-    #: Steps of the interior point method, after which the last one is used.
+    #: Steps of the interior point method, after which the last one is used: a limit against a stall. Bounds
+    #: hold at any prices.
     max_interior_steps: int = 60
     #: Weights of columns up to which there is nothing but rounding, as masses are cut in nearly one place.
     least_coupled_weight: float = 1e-13

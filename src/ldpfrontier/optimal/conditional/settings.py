@@ -31,7 +31,7 @@ class ConditionalSettings:
     starts: int = 24
     #: Rounds, where the caller allows as many.
     rounds: int = 60
-    #: Random starts of each of the first rounds.
+    #: Random starts of each of the first rounds; later ones start from known columns alone.
     random_starts: tuple[int, ...] = (30, 30, 30, 8, 8, 8)
     #: Log-scale of their values for each u.
     random_scale: float = 1.5

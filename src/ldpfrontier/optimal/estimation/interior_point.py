@@ -22,6 +22,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from ldpfrontier.numerics.deadline import time_is_up
 from ldpfrontier.optimal.estimation.settings import SETTINGS
+from ldpfrontier.optimum import fell_back
 from ldpfrontier.types import FloatArray, IntArray
 
 
@@ -113,6 +114,8 @@ def a_optimal(c: FloatArray, alpha: FloatArray, gap: float, max_rounds: int) -> 
         long = length > 0.8
         centering = SETTINGS.long_step_centering if long else SETTINGS.short_step_centering
     assert best is not None
+    if np.isinf(least) and not time_is_up():
+        fell_back("weights with which rows do not sum to 1 yet, as the interior-point method ended")
     return best
 
 

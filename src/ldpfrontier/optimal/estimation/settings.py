@@ -45,7 +45,7 @@ class EstimationSettings:
     finest_gap: float = 1e-10
     #: Share of the way to the boundary that a step may go; textbooks have 0.9 to 0.9995.
     boundary: float = 0.95
-    #: Gap of the weights of squares, whose secants bound the excess.
+    #: Gap of the weights of squares, whose secants bound the excess: with any weights they do, less closely.
     majorant_gap: float = 1e-3
     #: Error of a tangent, as a share of the excess that counts as none, above which there is one more.
     tangent_share: float = 1e-2

@@ -53,7 +53,7 @@ def relaxed_bound(
     pairs, best = np.zeros((0, 2), dtype=np.int64), 0.0
     if rounds == 0 or n > SETTINGS.max_relaxed_inputs:
         program = _Program(p, basis * sizes[:, None], ratio, pairs)
-        return _proved(problem, program, program.start(1e-6))
+        return _proved(problem, program, program.start(1e-6))  # near the border, where it is best
     for _ in range(rounds):
         program = _Program(p, basis * sizes[:, None], ratio, pairs)
         z = program.solve(program.extended(program.start(0.1)))

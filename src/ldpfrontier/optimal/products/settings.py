@@ -59,7 +59,8 @@ class ProductsSettings:
     polished: int = 12
     #: Rounds after which other deltas are looked at.
     scout_period: int = 3
-    #: Vertices kept of a body whose list is long.
+    #: Vertices kept of a body whose list is long, for the time and memory of pricing; those in use are kept
+    #: besides.
     max_vertices: int = 1_000
 
 
