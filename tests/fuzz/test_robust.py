@@ -365,13 +365,13 @@ def check_command(counts, options) -> None:
 
 
 TARGETS = [
-    Target("RenyiBall.confidence", draw_confidence, check_confidence, 60, ("order",)),
-    Target("RenyiBall.support", draw_support, check_support, 60, ("s",)),
-    Target("RenyiBall.worst_case_epsilon", draw_worst, check_worst, 40),
-    Target("optimal_robust, simplex", draw_robust, check_robust, 40, ("epsilon",)),
+    Target("RenyiBall.confidence", draw_confidence, check_confidence, 30, ("order",)),
+    Target("RenyiBall.support", draw_support, check_support, 30, ("s",)),
+    Target("RenyiBall.worst_case_epsilon", draw_worst, check_worst, 20),
+    Target("optimal_robust, simplex", draw_robust, check_robust, 20, ("epsilon",)),
     Target("optimal_robust, beyond", draw_beyond, check_robust, 3, ("epsilon",)),
     Target("optimal_unconditional", draw_unconditional, check_unconditional, 30, ("epsilon",)),
-    Target("budget_split", draw_split, check_split, 40, ("epsilon",)),
+    Target("budget_split", draw_split, check_split, 20, ("epsilon",)),
     Target("improved_reporting", draw_improved, check_improved, 8, ("epsilon",)),
     Target("calibrated", draw_calibrated, check_calibrated, 10, ("epsilon",)),
     Target("design_channel", draw_design, check_design, 20, ("epsilon",)),
