@@ -17,6 +17,9 @@ HYPOTHESES = Path(__file__).with_name("hypotheses.yaml")
 #: Numbers of letters that the certified optimum supports.
 _LETTERS = range(2, 6)
 
+#: Steps of the search that Figures 2 and 3 draw, as `paper.yaml` and their captions say.
+_DRAWN = 100
+
 Configuration = Mapping[str, Any]
 Arguments = dict[str, Any]
 
@@ -106,6 +109,8 @@ def contradictions(configuration: Configuration) -> Iterator[str]:
     yield from grid_contradictions("liao2017.shares", axis)
     if paper["w0"] is not None:
         yield from _sum("liao2017.w0", paper["w0"])
+    if _DRAWN not in paper["searches"]:
+        yield f"liao2017.searches is {paper['searches']}; it must have {_DRAWN}, which Figures 2 and 3 draw."
     allowed = list(map(str, _LETTERS))
     for letters in paper["tolerance"]:
         if str(letters) not in allowed:

@@ -372,6 +372,7 @@ def test_plan() -> None:
             {"start": 0.2, "stop": 0.1, "points": 3},
             "liao2017.shares.stop is 0.1; allowed is a number",
         ),
+        ("searches", [50], "liao2017.searches is [50]; it must have 100, which Figures 2 and 3 draw."),
         ("w0", [0.5, 0.6], "liao2017.w0 sums to 1.1; allowed is a distribution, which sums to 1."),
         (
             "tolerance",
