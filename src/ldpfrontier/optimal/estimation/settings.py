@@ -18,7 +18,8 @@ class EstimationSettings:
     max_rounds: int = 200
     #: Rounds of column generation.
     generation_rounds: int = 60
-    #: Inputs up to which all 2^n staircase columns are priced: a fifth of a second.
+    #: Inputs up to which all 2^n staircase columns are priced, a fifth of a second; and sensitive values
+    #: up to which the error given U bounds that of polyhedral promises.
     max_enumerated_inputs: int = 22
     #: Inputs up to which a semidefinite program bounds their excess: half a minute; beyond, it is a formula.
     max_relaxed_inputs: int = 100

@@ -379,7 +379,8 @@ def _bound_by_ratios(problem: Problem, cone: PolyhedralCone) -> float:
     if levels.max() <= MAX_EPSILON:
         bounds.append(relaxed_bound(problem, math.exp(levels.max()), rounds=0))
     given = levels.reshape(a1, a2, a1, a2).diagonal(axis1=1, axis2=3).max()
-    if a1 > 1 and given <= MAX_EPSILON:
+    # With more sensitive values than can be enumerated, those bounds take minutes.
+    if 1 < a1 <= SETTINGS.max_enumerated_inputs and given <= MAX_EPSILON:
         bounds.append(_bound_given_useful(problem, cone.shape, float(given)))
     return max(bounds)
 
