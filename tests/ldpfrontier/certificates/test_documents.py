@@ -89,7 +89,9 @@ def test_mutual_information(k: int, epsilon: float) -> None:
     assert proved_gap(ldp_certificate(optimum, utility, epsilon), optimum) < 1e-9
 
 
-@pytest.mark.parametrize(("k", "epsilon"), [(30, 1.0), (100, 5.0), (1000, 1.0)])
+@pytest.mark.parametrize(
+    ("k", "epsilon"), [(30, 1.0), (100, 5.0), (1000, 1.0), pytest.param(1000, 10.0, marks=pytest.mark.long)]
+)
 def test_where_the_packing_converse_is_the_bound(k: int, epsilon: float) -> None:
     utility = MutualInformation(prior(k))
     optimum = optimal_ldp(utility, epsilon)
@@ -655,9 +657,9 @@ def test_the_certificate_that_is_read_aloud() -> None:
 def test_what_is_proved_has_the_form_of_the_schema(name: str) -> None:
     document, rng = documents()[name], np.random.default_rng(10)
     SCHEMA.validate(document)
-    mutants = [mutated(document, rng) for _ in range(100)]
+    mutants = [mutated(document, rng) for _ in range(300)]
     other = [mutant for mutant in mutants if not SCHEMA.is_valid(mutant)]
-    assert 8 < len(other) < 100
+    assert 50 < len(other) < 300
     assert all(refused(mutant) for mutant in other)
 
 
