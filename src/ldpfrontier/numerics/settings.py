@@ -22,7 +22,8 @@ class NumericsSettings:
 
     #: Numbers of an array that is worked through in pieces: some ten to some hundred megabytes a piece.
     piece: int = 2**20
-    #: Inputs of a utility without bounds of its own: all corners of a box of columns are listed.
+    #: Inputs of a utility without bounds of its own: all corners of a box of columns are listed,
+    #: 4,096 at most.
     max_corner_inputs: int = 12
 
     # Accuracy and safety.
@@ -42,7 +43,7 @@ class NumericsSettings:
     compiling_seconds: float = 0.8
     #: Numbers in the arguments of a call above which a kernel is compiled; they are copied before the call.
     interpreted_numbers: int = 50_000
-    #: The same of kernels that call no other function, which cannot be interrupted.
+    #: The same of kernels that call no other function, which cannot be interrupted: chosen, not measured.
     interpreted_loop: int = 1_000
 
 

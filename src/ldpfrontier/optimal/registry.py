@@ -252,7 +252,7 @@ REGIMES = (
         f"more than {LIMITS.max_master_cells} cells and {LIMITS.max_sensitive} sensitive values",
         "the mechanism of all pairs, with a bound by tangents on distinct ones",
         "optimal/polyopt/solve",
-        "statement 6, with tangents: `optimal/polyopt/solve.py`",
+        "statements 6 and 7, with the tangents of `optimal/products/tangents.py`",
         lambda call: call.inputs > LIMITS.max_master_cells and call.sensitive > LIMITS.max_sensitive,
     ),
     Regime(
@@ -288,7 +288,7 @@ REGIMES = (
         f"larger tables; {_TABLES}",
         "decomposition of products of convex bodies, column generation, and branch and bound over blocks",
         "optimal/projections/solve",
-        "statements 6 and 7: `optimal/projections/schedule.py`",
+        "statements 6 and 7, with few nodes unless `max_nodes` says more: `optimal/projections/schedule.py`",
     ),
     _joint("F itself", "joint", f"up to {LIMITS.max_joint_cells} cells; {_TABLES}"),
     Regime(
@@ -333,7 +333,7 @@ REGIMES = (
         "larger tables",
         "search for columns by linear programs over the cone",
         "optimal/conditional/search",
-        "statement 10 (d): `optimal/conditional/bound.py`",
+        "statement 9 (a); with `max_nodes` the least of 9 (a), 9 (b), 10 (d): `optimal/conditional/bound.py`",
     ),
     Regime(
         "given U",
@@ -437,7 +437,7 @@ REGIMES = (
         "no limit below what the hypotheses tell, or nothing to tell",
         "closed form",
         "hypothesis_testing/leakage",
-        "`hypothesis_testing/leakage.py`",
+        "no channel does better than to reveal the letter (data processing)",
         lambda call: call.utility == "none",
     ),
     Regime(

@@ -114,7 +114,8 @@ def optimal_robust(
         The largest number of nodes of branch and bound, if the envelope is not the simplex. On tables of up
         to 16 cells the limit is per pricing; the default of 20,000 mostly certifies 1e-3 within seconds. On
         larger tables it is per pass over the blocks, and the default is none; 100,000 take 10 to 20 s, and
-        minutes with distinct pairs. With none, the bound is that of `optimal_nonrobust`. For the exact
+        minutes with distinct pairs. With none, the bound is that of `optimal_nonrobust`, or for projections
+        that of a few nodes if it is lower. For the exact
         envelope on larger tables, the groups of the mechanism share the budget of F at a few multipliers
         (`projections.budget_multiplier`), and joint ascent improves it on tables of up to 30 cells
         (`exact.joint_ascent`). With nodes, there is also a bound on every robust mechanism that is lower

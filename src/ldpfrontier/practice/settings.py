@@ -49,7 +49,8 @@ class PracticeSettings:
     level_rounding: float = 1e-14
     #: Singular values of a channel below this are none, relative to the largest one.
     rank_tolerance: float = 1e-9
-    #: What of a frequency may lie in directions that a channel does not show, relative.
+    #: What of a frequency may lie in directions that a channel does not show, relative: rounding leaves
+    #: far less.
     shown_tolerance: float = 1e-6
     #: How far the most likely distribution may be from the top, in units of the log-likelihood, of which an
     #: interval of 95% has 1.92.
@@ -59,7 +60,8 @@ class PracticeSettings:
     unlikely: float = 1e-6
     #: Steps that find a confidence limit, to a share of about 40 / 2^steps of the half width.
     limit_bisections: int = 26
-    #: How far the end of an interval of a rate, or of q / (1 + q) for a ratio q, may be outside.
+    #: How far the end of an interval of a rate, or of q / (1 + q) for a ratio q, may be outside:
+    #: far less than is printed.
     rate_tolerance: float = 1e-7
     #: Most steps that find it: 3 halve the distance, whatever the limits are.
     rate_steps: int = 80
@@ -88,7 +90,8 @@ class PracticeSettings:
     #: Share of the error of an interval of a difference or a ratio of rates that the interval of its nuisance
     #: has, the rate that it is compared with.
     nuisance_share: float = 0.1
-    #: Seconds after which advice for too few reports is what was found so far.
+    #: Seconds after which advice for too few reports is what was found so far: a guess at how long
+    #: somebody waits.
     advice_seconds: float = 8.0
     #: Values of a column, the rarest ones, of which advice joins pairs.
     advice_values: int = 8

@@ -55,9 +55,10 @@ class UncertaintySettings:
     # Tuning. Nothing here changes a worst case by more than the accuracy asked for.
     #: Non-sensitive values up to which l1 radii come from all subset sums, beyond from a concave relaxation.
     max_subset_values: int = 16
-    #: Into how many intervals the shares are divided, while a pair may still leak more than the worst known.
+    #: Into how many intervals the shares are divided, while a pair may still leak more than the
+    #: worst known; chosen, as any division bounds the level.
     share_intervals: tuple[int, ...] = (2, 4, 8, 16)
-    #: Comparisons at a time, at first and at most.
+    #: Comparisons at a time, at first and at most: memory and time alone depend on it.
     batch_sizes: tuple[int, int] = (64, 1024)
 
 

@@ -275,8 +275,9 @@ def beats_geometric(tables: Tables, claim: Claim) -> Finding:
 def better_of_two(tables: Tables, claim: Claim) -> Finding:
     """Figures 4 and 7: the better of binary and randomized response against the optimum.
 
-    ``arguments``: utility, the instances and the fresh populations needed, what is ``stated`` by size, and
-    half the step to which the paper rounds (``rounding``).
+    ``arguments``: utility, the instances and the fresh populations needed, what is ``stated`` by size, half
+    the step to which the paper rounds (``rounding``), and the share of populations below which those that
+    reach what is stated are ``few``.
     """
     stated = claim.arguments["stated"]
     least = {k: _ratios(tables, claim, k)[["rr", "binary"]].max(axis=1).min() for k in stated}
@@ -294,7 +295,7 @@ def better_of_two(tables: Tables, claim: Claim) -> Finding:
     rare = [
         f"{reached[k]:.0%} of them reach {share:.0%} at k = {k}"
         for k, share in stated.items()
-        if reached[k] < 0.5
+        if reached[k] < claim.arguments["few"]
     ]
     reading = (
         "Read as a minimum over the paper's own instances, and not over every such population: "

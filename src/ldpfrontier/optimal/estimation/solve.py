@@ -40,7 +40,14 @@ from numpy.typing import ArrayLike
 from ldpfrontier.block_designs import LARGE_ALPHABETS
 from ldpfrontier.channel import Channel
 from ldpfrontier.comparisons import implied_levels
-from ldpfrontier.cones import Cone, PolyhedralCone, check_cone, check_inside, local_cone
+from ldpfrontier.cones import (
+    Cone,
+    PolyhedralCone,
+    check_cone,
+    check_inside,
+    local_cone,
+    unconditional_cone,
+)
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response, uniform_error
 from ldpfrontier.numerics.arguments import as_count, as_distribution
 from ldpfrontier.numerics.deadline import TimeIsUp, check_time, time_is_up
@@ -48,7 +55,7 @@ from ldpfrontier.optimal.estimation.cut_columns import CutColumns
 from ldpfrontier.optimal.estimation.error import estimation_error, target_rows
 from ldpfrontier.optimal.estimation.generation import generate
 from ldpfrontier.optimal.estimation.outer_rays import outer_bound
-from ldpfrontier.optimal.estimation.program_columns import ProgramColumns, programs_of
+from ldpfrontier.optimal.estimation.program_columns import PolyhedralProgram, ProgramColumns, programs_of
 from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.optimal.estimation.staircase_relaxation import relaxed_bound
 from ldpfrontier.optimal.estimation.staircases import Staircases
@@ -343,6 +350,16 @@ def _large_table(problem: Problem, cone: Cone, tolerance: float, max_rounds: int
     forms["randomized response"] = randomized_response(problem.p.size, known.level)
     errors = {name: estimation_error(form, problem.p, problem.rows) for name, form in forms.items()}
     start = np.vstack([_known_columns(problem, cone, known.level, forms, errors), pricing.random()])
+    if not isinstance(cone, PolyhedralCone):
+        # What protects from anyone is in the cone, and takes a fraction of the time to find. Columns that are
+        # no better than closed forms would crowd out other starts.
+        inner = unconditional_cone(cone.shape, known.level)
+        quick = ProgramColumns(PolyhedralProgram(inner, problem.p), cone.shape, problem.p)
+        first = np.vstack([_known_columns(problem, inner, known.level, forms, errors), quick.random()])
+        rounds = min(max_rounds, SETTINGS.inner_rounds)
+        found = generate(problem, first, quick, tolerance, rounds)
+        if found.weighted.phi < (1.0 - tolerance) * min(errors.values()):
+            start = np.vstack([start, found.weighted.vectors])
     found = generate(problem, start, pricing, tolerance, max_rounds)
     check_time()  # weights need not be those of a channel yet
     channel = found.weighted.channel(SETTINGS.inner_gap * tolerance)

@@ -52,7 +52,7 @@ class ProjectionsSettings:
     search_passes: int = 2
 
     # Tuning: the multiplier of the budget, relative to e^eps - 1. Tuned on Adult 16 x 7.
-    #: The largest one up to `flat_epsilon`.
+    #: The largest one up to `flat_epsilon`: the best to leading order (docs/beyond.md, statement 8).
     max_multiplier: float = 0.5
     #: Level in nats up to which the largest multiplier is constant.
     flat_epsilon: float = 2.0

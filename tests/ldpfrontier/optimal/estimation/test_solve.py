@@ -496,6 +496,17 @@ def test_large_tables_of_other_cones_need_fewer_people_than_local_differential_p
     assert levels[promise](best.channel) <= 1.0 + 1e-9
 
 
+def test_acquaintances_need_no_more_people_than_anyone_on_a_large_table() -> None:
+    counts = np.random.default_rng(3).multinomial(4000, np.random.default_rng(2).dirichlet(np.full(24, 1.0)))
+    odds = OddsRatios.confidence(counts.reshape(6, 4) + 1)
+    cones = [AssociationCone(odds, 1.0), unconditional_cone((6, 4), 1.0)]
+    some, anyone = (
+        optimal_estimation(odds.prior, cone, "sensitive", tolerance=1e-2, max_rounds=3).value
+        for cone in cones
+    )
+    assert some <= anyone * 1.001
+
+
 @pytest.mark.parametrize("promise", ["simplices", "anyone"])
 def test_a_large_table_with_cells_that_do_not_occur(promise) -> None:
     counts = np.random.default_rng(0).multinomial(4000, np.random.default_rng(1).dirichlet(np.full(20, 2.0)))
