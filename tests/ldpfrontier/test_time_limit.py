@@ -93,7 +93,7 @@ def distorted(solve: Callable[..., Any], sources: l.SourceSet) -> Case:
 def association(counts: Any, sizes: dict[str, int] | None = None) -> Case:
     odds = l.OddsRatios.confidence(counts)
     return Case(
-        lambda **k: l.optimal_association(odds, 1.0, max_rounds=4, **k),
+        lambda **k: l.optimal_association(odds, 1.0, max_rounds=2, **k),
         lambda channel: l.association_epsilon(channel, odds),
         1.0,
         sizes or {},
@@ -152,7 +152,7 @@ SMALL = {
     "two levels, joint": over(BALL, envelope="exact", conditional_epsilon=0.5, max_nodes=50),
     "two levels, public": over(WIDE, {"max_joint_cells": 5}, conditional_epsilon=0.0, max_nodes=50),
     "two levels, search": over(
-        BALL, {"max_joint_cells": 5}, envelope="exact", conditional_epsilon=0.5, max_rounds=2, max_nodes=9
+        BALL, {"max_joint_cells": 5}, envelope="exact", conditional_epsilon=0.5, max_rounds=1, max_nodes=9
     ),
     "a cone, rays": inside(SIX, mechanism(SIX, np.full(6, 1 / 6))),
     "a cone, cuts": Case(
@@ -180,7 +180,7 @@ TALL = {
     ),
     "unconditional": unconditional(drawn(16, 7)),
     "PolyOpt": over(ball_of(14, 12)),
-    "projections": over(ball_of(16, 7), envelope="projections", pairs="distinct", max_nodes=100_000),
+    "projections": over(ball_of(9, 7), envelope="projections", pairs="distinct", max_nodes=100_000),
     "F": over(ball_of(16, 7), envelope="exact", max_nodes=100_000),
     "two levels": over(ball_of(16, 7), envelope="exact", conditional_epsilon=1.0, max_nodes=100_000),
     "association, a search": association(np.random.default_rng(0).integers(5, 50, (4, 6))),
