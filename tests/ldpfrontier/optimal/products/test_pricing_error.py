@@ -16,7 +16,6 @@ from ldpfrontier.utility import MutualInformation
 from oracles.high_precision import largest_reduced_cost, vertex_rows
 from support.grids import few
 
-#: Duals are also moved by so much, by what cancels in their sum: what the error has to grow with.
 EPSILONS = (0.01, 0.3, 1.0, 3.0, 10.0)
 
 
@@ -36,6 +35,7 @@ def moved(duals, apart, seed):
     return duals + apart * (noise - noise.mean())
 
 
+# Duals are also moved by `apart`, by what cancels in their sum: what the error has to grow with.
 @pytest.mark.parametrize("apart", few([0.0, 1e3], more=[1.0, 1e6]))
 @pytest.mark.parametrize("shape", [(2, 2), (3, 5), (4, 4), (6, 3), (6, 6)])
 def test_the_tangent(shape, apart, long):
