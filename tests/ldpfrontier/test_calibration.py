@@ -20,12 +20,15 @@ from ldpfrontier.privacy import conditional_epsilon, rldp_epsilon
 from ldpfrontier.two_reports import independent_reporting
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from reproduction.data.catalogue import data_set
+from support.grids import few
 
 TABLE = RenyiBall.confidence([[15, 5, 10], [10, 35, 25]])
 #: The best split of the budget jumps: this table leaks 0.4 at the nominal level 0.4, and 0.28 at 0.45.
 FALLING = RenyiBall.confidence([[86, 48, 5, 8], [46, 7, 145, 155]])
 #: This one leaks 0.82 just below the nominal level 2.37, and all of it above.
 JUMPING = RenyiBall.confidence([[159, 118], [41, 34], [52, 96]])
+#: With an empty cell and an empty group.
+SPARSE = RenyiBall.confidence([[9, 0, 4], [8, 30, 2], [0, 0, 0]], order=1.0)
 
 FAMILIES = {
     "GRR": lambda ball: lambda level: randomized_response(ball.centre.size, level),
@@ -94,8 +97,17 @@ def test_a_tight_guarantee_is_kept(adult, name: str) -> None:
 # The level ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1.0, 5.0, 12.0])
-@pytest.mark.parametrize("ball", [TABLE, FALLING, JUMPING])
+@pytest.mark.parametrize(
+    ("ball", "epsilon"),
+    few(
+        [(TABLE, 1e-6), (FALLING, 1.0), (JUMPING, 12.0)],
+        more=[
+            *((TABLE, epsilon) for epsilon in (0.1, 1.0, 5.0, 12.0)),
+            *((FALLING, epsilon) for epsilon in (1e-6, 0.1, 5.0, 12.0)),
+            *((JUMPING, epsilon) for epsilon in (1e-6, 0.1, 1.0, 5.0)),
+        ],
+    ),
+)
 def test_randomized_response_in_closed_form(ball: RenyiBall, epsilon: float) -> None:
     """A report (s, u) leaks log(1 + (e^nominal - 1) m), m the largest probability of u given s over F.
 
@@ -127,7 +139,7 @@ def test_the_last_crossing_of_a_level_that_falls_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ball", "epsilon"), [(FALLING, 0.3), (FALLING, 2.0), (JUMPING, 1.0), (JUMPING, 3.0)]
+    ("ball", "epsilon"), few([(FALLING, 0.3), (JUMPING, 1.0)], more=[(FALLING, 2.0), (JUMPING, 3.0)])
 )
 def test_independent_reporting_against_a_dense_scan(ball: RenyiBall, epsilon: float) -> None:
     family = FAMILIES["IR"](ball)
@@ -147,8 +159,13 @@ def test_infeasible_levels_and_jumps_on_the_way() -> None:
     assert JUMPING.worst_case_epsilon(independent_reporting(JUMPING, found.nominal + 1e-5)) > 2.3
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-@pytest.mark.parametrize("ball", [TABLE, RenyiBall.confidence([[9, 0, 4], [8, 30, 2], [0, 0, 0]], order=1.0)])
+@pytest.mark.parametrize(
+    ("ball", "name"),
+    few(
+        [(TABLE, "GRR"), (TABLE, "IR*"), (SPARSE, "SRR"), (SPARSE, "IR")],
+        more=[(TABLE, "SRR"), (TABLE, "IR"), (SPARSE, "GRR"), (SPARSE, "IR*")],
+    ),
+)
 def test_no_member_of_the_set_leaks_more_and_the_next_level_does(ball: RenyiBall, name: str) -> None:
     family = FAMILIES[name](ball)
     found = calibrated(family, ball, 0.8, tol=1e-4)
@@ -186,7 +203,7 @@ def test_a_family_that_leaks_more_than_it_says_is_held_back() -> None:
 # Ends -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", few(["SRR", "IR*"], more=["GRR", "IR"]))
 def test_nothing_may_be_told_at_level_zero(name: str) -> None:
     found = calibrated(FAMILIES[name](TABLE), TABLE, 0.0)
     # Below the least level of an optimum, optimal parts of two reports tell nothing.
@@ -229,21 +246,26 @@ def test_the_tolerance_is_that_of_the_nominal_level(tol: float) -> None:
 # The level given U ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("conditional", [0.25, 1.0, 4.0])
+@pytest.mark.parametrize("conditional", few([0.25, 4.0], more=[1.0]))
 def test_the_smaller_of_two_levels_binds(conditional: float) -> None:
     """Randomized response at level l, like the report of S in independent reporting, has it given U."""
     family = FAMILIES["GRR"](TABLE)
-    free = calibrated(family, TABLE, 1.0)
-    found = calibrated(family, TABLE, 1.0, conditional_epsilon=conditional)
+    free = calibrated(family, TABLE, 1.0, tol=1e-4)
+    found = calibrated(family, TABLE, 1.0, tol=1e-4, conditional_epsilon=conditional)
     assert free.conditional == pytest.approx(free.nominal, rel=1e-9)
-    assert found.nominal == pytest.approx(min(conditional, free.nominal), rel=1.1e-6, abs=1.1e-6)
+    assert found.nominal == pytest.approx(min(conditional, free.nominal), rel=1.1e-4, abs=1.1e-4)
     assert found.conditional == pytest.approx(found.nominal, rel=1e-9)
     assert found.conditional <= conditional
     assert found.realized <= 1.0
 
 
-@pytest.mark.parametrize("name", ["SRR", "IR"])
-@pytest.mark.parametrize("ball", [TABLE, FALLING, JUMPING])
+@pytest.mark.parametrize(
+    ("ball", "name"),
+    few(
+        [(TABLE, "SRR"), (FALLING, "SRR"), (JUMPING, "IR")],
+        more=[(TABLE, "IR"), (FALLING, "IR"), (JUMPING, "SRR")],
+    ),
+)
 def test_both_levels_are_kept_and_hardly_more(ball: RenyiBall, name: str) -> None:
     family = FAMILIES[name](ball)
     free = calibrated(family, ball, 1.0, tol=1e-4)
@@ -263,7 +285,7 @@ def test_both_levels_are_kept_and_hardly_more(ball: RenyiBall, name: str) -> Non
     )
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", few(["GRR", "IR"], more=["SRR", "IR*"]))
 def test_no_demand_is_an_infinite_level(name: str) -> None:
     family = FAMILIES[name](TABLE)
     free, found = (calibrated(family, TABLE, 0.7, tol=1e-3, conditional_epsilon=k) for k in (None, math.inf))

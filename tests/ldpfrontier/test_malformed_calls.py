@@ -83,6 +83,7 @@ def good(tmp_path_factory):
     private.write(folder / "channel.json")
     l.privatize_file(private, folder / "people.csv", folder / "both.csv", keep=people.attributes)
     ball, utility = l.RenyiBall.confidence(COUNTS), l.MutualInformation(PRIOR)
+    small = l.RenyiBall.confidence(COUNTS[:, :2])
     channel, square = l.randomized_response(3, 1.0), l.randomized_response(6, 1.0)
     own = {
         "path": folder / "people.csv", "sensitive": ("illness",), "useful": ("region", "age"),
@@ -158,7 +159,7 @@ def good(tmp_path_factory):
         "binary_threshold": {"utility": l.FDivergence(*PAIR)},
         "binary_domination_threshold": {"pair": l.FDivergence(*PAIR)},
         "randomized_response_threshold": {"utility": utility},
-        "robust_bound": {"ball": ball, "epsilon": 1.0, "conditional_epsilon": 0.5, "max_nodes": 1},
+        "robust_bound": {"ball": small, "epsilon": 1.0, "conditional_epsilon": 0.5, "max_nodes": 1},
         "optimal_mechanism": {
             "utility": utility,
             "cone": l.local_cone(3, 1.0),
@@ -191,7 +192,7 @@ def good(tmp_path_factory):
         "OddsRatios.confidence": {"counts": [[15, 5, 10], [10, 35, 25]], "beta": 0.05, "method": "exact"},
         "association_epsilon": {"channel": square, "odds": l.OddsRatios.known(ball.centre)},
         "optimal_association": {
-            "odds": l.OddsRatios.known(ball.centre),
+            "odds": l.OddsRatios.known(small.centre),
             "epsilon": 1.0,
             "tolerance": 1e-3,
             "max_nodes": 10,
@@ -232,7 +233,7 @@ def good(tmp_path_factory):
         "budget_split": {"ball": ball, "epsilon": 1.0, "distance": "published"},
         "calibrated": {
             "family": lambda level: l.randomized_response(6, level),
-            "ball": ball,
+            "ball": l.RenyiBall(ball.centre, 0.0),  # whose levels are found at once
             "epsilon": 1.0,
             "tol": 1e-2,
         },

@@ -46,11 +46,19 @@ def test_every_constant_is_in_one_section_and_has_a_comment(path: Path) -> None:
     assert list(sections(path)) == [field.name for field in fields(settings)]
 
 
+@cache
+def attributes() -> dict[Path, set[str]]:
+    """Return the attributes of constants that are read, by file."""
+    return {
+        path: set(re.findall(r"\b[A-Z_]+\.(\w+)", path.read_text(encoding="utf-8")))
+        for path in PACKAGE.rglob("*.py")
+    }
+
+
 @each_file
 def test_every_constant_is_used(path: Path) -> None:
-    texts = [other.read_text(encoding="utf-8") for other in PACKAGE.rglob("*.py") if other != path]
-    for name in sections(path):
-        assert any(re.search(rf"\b[A-Z_]+\.{name}\b", text) for text in texts), name
+    used = set().union(*(names for other, names in attributes().items() if other != path))
+    assert not sections(path).keys() - used
 
 
 def test_few_constants_tune() -> None:

@@ -17,6 +17,7 @@ from ldpfrontier.mechanisms import randomized_response, secret_randomized_respon
 from ldpfrontier.privacy import rldp_epsilon
 from ldpfrontier.two_reports import budget_split, independent_reporting
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from support.grids import few
 
 TRUE = np.array([[0.1, 0.1], [0.2, 0.6]])
 COUNTS = np.array([[7, 10], [26, 57]])
@@ -81,12 +82,12 @@ def test_independent_reporting_grows_with_epsilon_and_with_a_tighter_distance(se
         assert narrow.information >= wide.information * (1 - 1e-12)
 
 
-@pytest.mark.parametrize("order", [0.5, 1.0, 2.0, 3.0])
+@pytest.mark.parametrize("order", few([0.5, 1.0, 2.0], more=[3.0]))
 @pytest.mark.parametrize("distance", ["published", "tight"])
-def test_reports_are_private_over_the_whole_ball(order, distance):
+def test_reports_are_private_over_the_whole_ball(order, distance, long):
     """lopuhaa2024, Theorem 5, Lemma 2 and plain LDP, maximized over F itself."""
     rng = np.random.default_rng(5)
-    for dependence, epsilon in [(0.05, 0.3), (0.3, 1.0), (0.8, 2.0)]:
+    for dependence, epsilon in [(0.05, 0.3), (0.3, 1.0), (0.8, 2.0)] if long else [(0.3, 1.0)]:
         ball = RenyiBall.confidence(table(rng, dependence=dependence), order=order)
         P = ball.sample(rng, 1000)
         conditionals = P / P.sum(axis=2, keepdims=True)

@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import json
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,7 @@ def flat(table: CountTable) -> CountTable:
     return CountTable(table.attributes, (), table.labels, ((),), counts, table.source)
 
 
+@cache  # of a table itself
 def channel_of(
     table: CountTable, mechanism: str, epsilon: float = 1.0, against: Attacker = "outsider"
 ) -> PrivateChannel:

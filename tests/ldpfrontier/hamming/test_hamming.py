@@ -334,7 +334,7 @@ def test_zero_mi_leakage_is_lemma_6() -> None:
 
 # Properties -----------------------------------------------------------------------------------------------
 
-PROPERTY = settings(max_examples=40, deadline=None, derandomize=True)
+PROPERTY = settings(max_examples=15, deadline=None, derandomize=True)
 
 
 @PROPERTY

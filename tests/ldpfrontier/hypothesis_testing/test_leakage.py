@@ -16,6 +16,7 @@ from ldpfrontier.hypothesis_testing.hypotheses import Hypotheses
 from ldpfrontier.hypothesis_testing.leakage import optimal_leakage
 from ldpfrontier.information import entropy, kl_divergence, mutual_information, renyi_divergence
 from ldpfrontier.types import Intractable
+from support.grids import few
 
 PAIRS = [
     [[0.55, 0.45], [0.95, 0.05]],
@@ -128,7 +129,7 @@ def test_four_letters_and_unequal_limits() -> None:
     assert optimum.gap <= 1e-3
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", few(range(3), more=range(3, 6)))
 def test_no_random_2x2_channel_is_better(seed: int) -> None:
     rng = np.random.default_rng(seed)
     p = rng.dirichlet(np.ones(2), int(rng.integers(2, 4)))
@@ -163,7 +164,7 @@ def test_renyi_is_continuous_at_order_one() -> None:
     assert near == pytest.approx(at, rel=1e-4)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_invariants(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -163,7 +163,7 @@ def column_level(column: FloatArray, odds: OddsRatios) -> float:
 def test_the_search_and_the_bound_around_the_certified_optimum(long: bool) -> None:
     """On small tables, where both run: they are for large ones."""
     larger = [[9, 4, 0, 7], [2, 8, 6, 5], [7, 7, 3, 1]]
-    for counts, epsilon in ((COUNTS, 0.5), (COUNTS, 1.5), (larger, 1.0)) if long else ((larger, 1.0),):
+    for counts, epsilon in ((COUNTS, 0.5), (COUNTS, 1.5), (larger, 1.0)) if long else ((COUNTS, 1.5),):
         for odds in (OddsRatios.known(np.divide(counts, np.sum(counts))), OddsRatios.confidence(counts)):
             utility = MutualInformation(odds.prior)
             best = optimal_association(odds, epsilon, tolerance=1e-2, max_nodes=2_000)
@@ -229,12 +229,12 @@ def test_ratios_without_a_bound() -> None:
 def test_larger_tables() -> None:
     counts = np.random.default_rng(5).integers(20, 400, (3, 6))
     odds = OddsRatios.confidence(counts)
-    found = optimal_association(odds, 1.0, max_rounds=6)
+    found = optimal_association(odds, 1.0, max_rounds=3)
     assert association_epsilon(found.channel, odds) <= 1.0
     assert found.value > 1.2 * optimal_unconditional(odds.prior, 1.0).value
     assert found.value <= found.bound < nonrobust_bound(odds.prior, 1.0)
     assert "search" in found.method.engine
-    assert 1 < found.iterations <= 6
+    assert 1 < found.iterations <= 3
 
 
 def test_larger_tables_at_small_levels_and_with_other_odds_ratios() -> None:

@@ -24,6 +24,7 @@ from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.divergence import least_mean, renyi_divergences, widening
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from oracles import high_precision as precise
+from support.grids import few
 
 COUNTS = [[30, 20, 10], [10, 25, 40]]
 BALL = RenyiBall.confidence(COUNTS)
@@ -37,7 +38,7 @@ def near(rng, k):
     return r / r.sum(), rng.random(k)
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("order", few(ORDERS[::3], more=[order for i, order in enumerate(ORDERS) if i % 3]))
 def test_extremes_against_sixty_digits(order):
     rng = np.random.default_rng(5)
     for k in (2, 3, 4):
@@ -124,10 +125,10 @@ def test_huge_radii_and_infinite_ones_agree():
 
 
 @pytest.mark.parametrize("pairs", ["all", "distinct"])
-def test_certificates_at_tiny_levels(pairs):
+def test_certificates_at_tiny_levels(pairs, long):
     """What a small level allows is proportional to its square, and the bound says so."""
     at = optimal_robust(BALL, 1e-3, pairs=pairs)
-    for epsilon in (9e-5, 1e-6, 1e-8, 1e-10):
+    for epsilon in (9e-5, 1e-6, 1e-8, 1e-10) if long else (9e-5, 1e-10):
         found = optimal_robust(BALL, epsilon, pairs=pairs)
         assert found.value <= found.bound <= found.value * 1.005
         assert found.status == "bounded"
@@ -236,10 +237,10 @@ def test_too_many_cells_are_refused_at_once():
         ball.worst_case_epsilon(Channel(np.eye(1200)))
 
 
-@pytest.mark.parametrize(("shape", "envelope"), [((41, 2), "simplex"), ((41, 2), "exact")])
-def test_beyond_the_size_of_distinct_pairs_the_bound_is_honest(shape, envelope):
+@pytest.mark.parametrize("envelope", few(["simplex"], more=["exact"]))
+def test_beyond_the_size_of_distinct_pairs_the_bound_is_honest(envelope):
     rng = np.random.default_rng(0)
-    ball = RenyiBall.confidence(rng.integers(1, 200, size=shape))
+    ball = RenyiBall.confidence(rng.integers(1, 200, size=(41, 2)))
     published = optimal_robust(ball, 1.0)
     found = optimal_robust(ball, 1.0, envelope=envelope, pairs="distinct")
     assert found.status == "bounded"
@@ -258,12 +259,12 @@ def test_beyond_the_subsets_of_distinct_pairs_the_bound_is_honest(monkeypatch):
 
 
 def test_calibration_at_tiny_levels():
-    found = calibrated(lambda e: randomized_response(6, e), BALL, 1e-9)
+    found = calibrated(lambda e: randomized_response(6, e), BALL, 1e-9, tol=1e-3)
     assert found.realized <= 1e-9
-    assert BALL.worst_case_epsilon(found.channel) == pytest.approx(1e-9, rel=1e-4)
+    assert BALL.worst_case_epsilon(found.channel) == pytest.approx(1e-9, rel=2e-3)
 
 
-@pytest.mark.parametrize("epsilon", [1e-155, 1e-160, 1e-200, 1e-300, 5e-324])
+@pytest.mark.parametrize("epsilon", few([1e-160, 5e-324], more=[1e-155, 1e-200, 1e-300]))
 def test_bounds_of_levels_whose_square_underflows(epsilon):
     for pairs in ("all", "distinct"):
         optimum = optimal_robust(BALL, epsilon, pairs=pairs)

@@ -123,13 +123,20 @@ CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str
     ),
     ("estimates", "rays"): (lambda: optimal_estimation(UNIFORM[4].prior, local_cone(4, 1.0)), {}),
     ("estimates", "staircases"): (lambda: optimal_estimation(UNIFORM[22].prior, local_cone(22, 3.0)), {}),
-    ("estimates", "branches"): (lambda: optimal_estimation(BALL.centre, robust_cone(BALL, 1.0)), {}),
+    ("estimates", "branches"): (
+        lambda: optimal_estimation(BALL.centre, robust_cone(BALL, 1.0), tolerance=0.3),
+        {},
+    ),
     ("estimates", "cuts"): (
-        lambda: optimal_estimation(BALL.centre, robust_cone(BALL, 1.0) & conditional_cone((2, 3), 1.0)),
+        lambda: optimal_estimation(
+            BALL.centre, robust_cone(BALL, 1.0) & conditional_cone((2, 3), 1.0), tolerance=0.3
+        ),
         {},
     ),
     ("estimates", "programs"): (
-        lambda: optimal_estimation(BALL.centre, robust_cone(BALL, 1.0) & conditional_cone((2, 3), 1.0)),
+        lambda: optimal_estimation(
+            BALL.centre, robust_cone(BALL, 1.0) & conditional_cone((2, 3), 1.0), tolerance=0.3, max_rounds=3
+        ),
         {"max_joint_cells": 5},
     ),
     ("any cone", "rays"): (lambda: optimal_mechanism(UNIFORM[4], local_cone(4, 1.0)), {}),

@@ -8,6 +8,7 @@ import pytest
 from ldpfrontier import verify
 from ldpfrontier.practice.cli import main
 from ldpfrontier.practice.layout import columns, wrapped
+from support.grids import few
 
 #: What a terminal obeys, what begins a line, what turns the direction of a text, and what shows nothing.
 HOSTILE = {
@@ -20,7 +21,9 @@ HOSTILE = {
     "override": "\u202egnorw\u202c",
     "isolate": "\u2066x\u2069",
     "nothing": "a\u200bb\xad",
+    "one of each": "\x1b[2J\x85\u2028\u202e\u200b",
 }
+USUAL = ("line", "return", "one of each")
 
 
 def printed(capsys: pytest.CaptureFixture[str]) -> str:
@@ -31,7 +34,7 @@ def printed(capsys: pytest.CaptureFixture[str]) -> str:
     return said
 
 
-@pytest.mark.parametrize("which", HOSTILE)
+@pytest.mark.parametrize("which", few(USUAL, more=[which for which in HOSTILE if which not in USUAL]))
 def test_hostile_names_and_values_are_made_visible(tmp_path, monkeypatch, capsys, which):
     monkeypatch.chdir(tmp_path)
     text = HOSTILE[which]

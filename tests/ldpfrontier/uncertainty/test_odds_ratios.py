@@ -61,7 +61,7 @@ def between(low: float, high: float) -> OddsRatios:
 def test_the_closed_form_is_the_worst_weight(long: bool) -> None:
     rng = np.random.default_rng(0)
     interior = 0
-    for _ in range(10_000 if long else 1_000):
+    for _ in range(10_000 if long else 300):
         rho = math.exp(-rng.exponential() * rng.choice([0.01, 1.0, 8.0]))
         v = np.exp(-rng.exponential(size=(2, 2)) * rng.choice([0.3, 2.0, 8.0]))
         if rng.random() < 0.1:
@@ -77,7 +77,7 @@ def test_the_closed_form_is_the_worst_weight(long: bool) -> None:
         )
         assert found == pytest.approx(worst, rel=1e-9, abs=1e-12)
         interior += found > conditional_epsilon(channel, (2, 2)) * (1 + 1e-9)
-    assert interior > 100
+    assert interior > 30
 
 
 def test_two_values_of_u_are_enough() -> None:
@@ -214,12 +214,12 @@ def level_in_population(channel: Channel, joint: FloatArray, weights: FloatArray
     return rldp_epsilon(Channel(channel.matrix[rows]), conditionals) if left.sum() > 1 else 0.0
 
 
-def test_what_impossible_cells_leave_of_the_condition() -> None:
+def test_what_impossible_cells_leave_of_the_condition(long: bool) -> None:
     """The level is the largest over populations without them; mechanisms may do anything there."""
     rng = np.random.default_rng(5)
     impossible = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 1, 0, 0]], dtype=bool)
     close = []
-    for _ in range(30):
+    for _ in range(30 if long else 10):
         joint = np.where(impossible, 0.0, rng.dirichlet(np.ones(12)).reshape(3, 4))
         joint /= joint.sum()
         channel = random_channel(rng, 12)

@@ -21,8 +21,9 @@ from oracles.conic import (
     questions,
     random_case,
 )
+from support.grids import few
 
-ORDERS = [0.5, 0.8, 1.0, 1.5, 2.0, 3.0, 5.0]
+some_orders = pytest.mark.parametrize("order", few([0.5, 1.0, 2.0], more=[0.8, 1.5, 3.0, 5.0]))
 
 #: Tables for each order and shape with --long, 7 x 6 x 24 = 1008 in all, and without.
 TABLES, FEW = 24, 4
@@ -68,7 +69,7 @@ def test_the_last_worst_case_is_kept(monkeypatch):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("order", ORDERS)
+@some_orders
 def test_levels_of_many_tables(order, shape, long):
     balls, channels = zip(*cases(order, shape)[: TABLES if long else FEW], strict=True)
     stated = np.array(
@@ -90,7 +91,7 @@ def test_levels_of_many_tables(order, shape, long):
     "shape",
     [shape if math.prod(shape) <= 6 else pytest.param(shape, marks=pytest.mark.long) for shape in SHAPES],
 )
-@pytest.mark.parametrize("order", ORDERS)
+@some_orders
 def test_levels_by_conic_programs(order, shape, long):
     tables = cases(order, shape)[: TABLES if long else 1]
     stated = np.array([ball.worst_case_epsilon(channel) for ball, channel in tables])
@@ -106,7 +107,7 @@ def test_levels_by_conic_programs(order, shape, long):
     assert near.mean() >= (0.5 if len(tables) > 1 else 0)
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@some_orders
 def test_the_optimizers_agree(order):
     """The barrier method reaches the optima of the conic programs, question by question."""
     rng, balls = some_tables(order, size=2)
@@ -122,7 +123,7 @@ def test_the_optimizers_agree(order):
         assert found == pytest.approx(conic, abs=1e-7)
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@some_orders
 def test_extremes_of_columns_over_nine_powers_of_ten(order):
     """`support` and `projected_epsilon`, to a relative accuracy: against a group whose column is all 1."""
     rng, balls = some_tables(order)
@@ -150,7 +151,7 @@ def test_extremes_of_columns_over_nine_powers_of_ten(order):
         assert ball.projected_epsilon(complemented(column)) == pytest.approx(level, abs=1e-9)
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@some_orders
 def test_levels_of_tiny_radii(order):
     """Against the first order in sqrt(B): sqrt(2 B V / order), V = sum P-hat h^2, and the barrier method.
 
@@ -181,7 +182,7 @@ def test_levels_of_tiny_radii(order):
             assert stated == pytest.approx(found, abs=2e-10)
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@some_orders
 def test_levels_where_one_group_hardly_matters(order):
     """All but a trace of the budget belongs to the other group: the trace must not be overrated."""
     rng = np.random.default_rng(round(10 * order))

@@ -13,7 +13,7 @@ from ldpfrontier.optimal.certificate.affine_pieces import FitProblem, KnotPoints
 from ldpfrontier.optimal.certificate.settings import SETTINGS
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 10**6), low=st.sampled_from([0.0, 0.4, 0.8]), products=st.integers(1, 3))
 @example(seed=66026, low=0.0, products=1)  # z just above an end counts as at it
 def test_the_fit_implies_the_least_kappa(seed, low, products):

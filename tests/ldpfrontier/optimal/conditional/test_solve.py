@@ -18,6 +18,7 @@ from ldpfrontier.utility import MutualInformation
 from oracles.column_lp import full_lp
 from oracles.conic import conic_epsilon
 from oracles.enumeration import robust_rays
+from support.grids import few
 from support.tables import random_ball
 
 #: Counts of UCI Adult, sex by race and income by relationship.
@@ -59,8 +60,20 @@ def test_adult_at_equal_levels(counts, epsilon, nmi):
     assert level <= epsilon + 1e-6
 
 
-@pytest.mark.parametrize("envelope", ["simplex", "projections", "exact"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("envelope", "seed"),
+    few(
+        [("simplex", 0), ("projections", 1), ("exact", 2)],
+        more=[
+            ("simplex", 1),
+            ("simplex", 2),
+            ("projections", 0),
+            ("projections", 2),
+            ("exact", 0),
+            ("exact", 1),
+        ],
+    ),
+)
 def test_the_optimum_grows_with_the_level_between_the_classes_around_it(envelope, seed):
     ball, epsilon = random_ball([(2, 3), (3, 2), (2, 4)][seed], seed)
     levels = (0.0, 0.1, epsilon, 3.0, 30.0, math.inf)
@@ -101,7 +114,7 @@ def test_mechanisms_that_see_u_alone():
         assert ball.worst_case_epsilon(public.channel) <= epsilon + 1e-9
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", few([0, 1, 2], more=range(3, 8)))
 def test_the_bound_by_the_chain_rule_holds(seed):
     ball, epsilon = random_ball([(2, 3), (3, 3), (3, 2), (4, 4)][seed % 4], seed, order=[2.0, 1.0][seed % 2])
     for level in (0.05, 0.5):
@@ -114,7 +127,7 @@ def test_the_search_comes_near_the_certified_optimum(envelope, long):
     """On small tables, where both run: the search is for large ones."""
     for seed, shape in ((2, (3, 2)), (1, (2, 4)), (2, (3, 3))) if long else ((2, (3, 2)),):
         ball, epsilon = random_ball(shape, seed)
-        for level in (0.3, epsilon):
+        for level in (0.3, epsilon) if long else (0.3,):
             best = joint_optimum(
                 ball, epsilon, envelope=envelope, pairs="all", tolerance=1e-3, conditional_epsilon=level
             )
@@ -130,7 +143,7 @@ def test_the_search_comes_near_the_certified_optimum(envelope, long):
 def test_a_table_too_large_for_joint_search():
     counts = np.random.default_rng(3).integers(20, 400, (3, 6))
     ball = RenyiBall.confidence(counts)
-    found = optimal_robust(ball, 1.0, envelope="exact", conditional_epsilon=0.4, max_nodes=500, max_rounds=8)
+    found = optimal_robust(ball, 1.0, envelope="exact", conditional_epsilon=0.4, max_nodes=500, max_rounds=4)
     assert conditional_epsilon(found.channel, (3, 6)) <= 0.4 * (1 + 1e-12)
     assert ball.worst_case_epsilon(found.channel) <= 1.0 + 1e-9
     without = optimal_robust(ball, 1.0, envelope="exact", max_nodes=500)

@@ -35,6 +35,7 @@ from ldpfrontier.optimal.general.double_description import extreme_rays
 from ldpfrontier.optimal.general.solve import listed_rays
 from ldpfrontier.optimal.general.staircase_rays import local_ratio
 from oracles.conic import solved
+from support.grids import few
 from support.owndata import adult_table
 
 #: tr(A M^-1 A') at the uniform prior, at epsilon = 0.5, 1 and 2, as another program found it to five digits.
@@ -83,7 +84,9 @@ def test_tables_of_adult(pair, long) -> None:
     counts = np.array(adult_table(*pair).counts)
     ball = RenyiBall.confidence(counts, beta=0.05)
     for level, alone, both in zip((0.3, 1.0, 2.0), *ADULT[pair], strict=True):
-        if level < 1.0 and pair[0] == "income" and not long:  # 6,600 and 13,300 rays
+        if (
+            level != (1.0 if pair[0] == "sex" else 2.0) and not long
+        ):  # of income at 0.3, 6,600 and 13,300 rays
             continue
         cone = polyopt_cone(ball.lower_bounds, level, pairs="distinct")
         for promise, value in ((cone, alone), (cone & conditional_cone(counts.shape, level), both)):
@@ -158,7 +161,7 @@ def test_random_tables_have_the_optimum_of_another_program(long) -> None:
     assert compared >= (100 if long else 6)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", few(range(8), more=range(8, 20)))
 def test_no_mechanism_in_the_cone_is_below_the_bound(seed: int) -> None:
     """Mixtures of the optimum with random mechanisms of the cone, however few rounds there were."""
     rng = np.random.default_rng(seed)

@@ -121,6 +121,7 @@ def test_an_ascent_is_repeated_exactly(ball: RenyiBall, epsilon: float, gain: fl
     np.testing.assert_array_equal(after.matrix, again.matrix)
 
 
+@pytest.mark.long
 def test_an_ascent_gains() -> None:
     """A mechanism of one multiplier for all pairs is improved."""
     ball, epsilon = instance(6)

@@ -33,6 +33,7 @@ from ldpfrontier.uncertainty.divergence import divergence_cost, least_mean, two_
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from oracles.conic import conic_epsilon
 from reproduction.data.catalogue import data_set
+from support.grids import few
 
 BUNDLED = Path(__file__).parents[4] / "resources" / "adult_pair_counts.csv"
 ORDERS = (0.5, 1.0, 1.05, 2.0, 4.0)
@@ -58,7 +59,7 @@ def scanned(
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(seed=seeds)
 def test_extremes_with_a_multiplier_are_the_best_of_all_divergences(order, seed):
     rng = np.random.default_rng(seed)
@@ -154,7 +155,7 @@ def test_vertices_lie_in_a_body_with_multipliers(order, seed):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(seed=seeds)
 def test_no_point_of_a_body_with_multipliers_is_above_the_vertices_found(order, long, seed):
     # Two letters: the boundary is scanned along rays from a constant inside.
@@ -184,7 +185,7 @@ def random_ball(seed: int, order: float, shape: tuple[int, int]) -> RenyiBall:
     return RenyiBall.confidence(counts, order=order)
 
 
-@pytest.mark.parametrize("order", [0.5, 1.0, 2.0, 4.0])
+@pytest.mark.parametrize("order", few([0.5, 2.0], more=[1.0, 4.0]))
 @settings(max_examples=2, deadline=None)
 @given(seed=seeds)
 def test_mechanisms_are_private_and_below_the_optimum(order, seed):
@@ -195,7 +196,7 @@ def test_mechanisms_are_private_and_below_the_optimum(order, seed):
     assert level <= epsilon * (1 + 1e-9)
     found, _ = conic_epsilon(ball, channel)
     assert math.isnan(found) or found <= epsilon * (1 + 1e-6)
-    optimum = joint_optimum(ball, epsilon, tolerance=1e-2, max_nodes=100)
+    optimum = joint_optimum(ball, epsilon, tolerance=1e-2, max_nodes=30)
     assert mutual_information(ball.centre, channel) <= optimum.upper_bound + 1e-12
 
 
@@ -230,9 +231,10 @@ def test_sharing_the_budget_is_worth_much_on_adult(epsilon, nmi):
 
 def test_no_mechanism_is_above_the_frontier():
     ball = random_ball(7, 2.0, (3, 6))
-    optimum = optimal_robust(ball, 0.5, envelope="exact", tolerance=1e-3)
-    projected = optimal_robust(ball, 0.5, envelope="projections", pairs="distinct", tolerance=1e-3)
-    assert projected.value <= optimum.value <= frontier_bound(ball, 0.5, 5_000)
+    asked = {"pairs": "distinct", "tolerance": 1e-3, "max_nodes": 1_000}
+    optimum = optimal_robust(ball, 0.5, envelope="exact", **asked)
+    projected = optimal_robust(ball, 0.5, envelope="projections", **asked)
+    assert projected.value <= optimum.value <= frontier_bound(ball, 0.5, 1_000)
 
 
 def test_without_a_finite_radius_there_is_nothing_to_share():

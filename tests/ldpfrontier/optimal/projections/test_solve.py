@@ -174,11 +174,11 @@ def test_certificates_of_distinct_pairs_hold():
     # Joint columns know nothing of blocks, deltas or shares of the budget.
     shares = np.random.default_rng(4).dirichlet(np.full(6, 2.0))
     ball = RenyiBall.confidence(np.random.default_rng(5).multinomial(2_000, shares).reshape(2, 3))
-    joint = joint_optimum(ball, 0.7, envelope="projections", tolerance=1e-2, max_nodes=50)
+    joint = joint_optimum(ball, 0.7, envelope="projections", tolerance=1e-2, max_nodes=20)
     products = BallFamily(ball, 0.7, distinct=True)
     bound = projected_mechanism(products, tolerance=1e-3, max_rounds=3, max_nodes=4_000)[1]
     assert joint.value <= bound < 1.3 * joint.value
-    exact = joint_optimum(ball, 0.7, tolerance=1e-2, max_nodes=50)
+    exact = joint_optimum(ball, 0.7, tolerance=1e-2, max_nodes=20)
     assert exact.value <= frontier_bound(ball, 0.7, 1_500) < 1.3 * exact.value
 
 
