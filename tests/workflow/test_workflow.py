@@ -101,7 +101,7 @@ TINY = {
         "named": [0.001, 0.002],
         "grid": 10,
         "searches": [100],
-        "tolerance": {"2": 0.3, "3": 0.3, "4": 0.3},
+        "tolerance": {"2": 0.1, "3": 0.1, "4": 0.1},
         "theorems": 1,
     },
     "kalantari2018": {"distortion": {"start": 0.1, "stop": 0.8, "points": 8}, "random": 2},
