@@ -192,10 +192,18 @@ TESTED_THROUGH = {
 }
 
 
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the statements in a node: of a module, a tenth of all nodes."""
+    for block in ("body", "handlers", "orelse", "finalbody", "cases"):
+        for inner in getattr(node, block, ()):
+            yield inner
+            yield from statements(inner)
+
+
 def imported_by_tests(path: Path) -> set[str]:
     """Return the modules of the library that a test file imports; of public names, those that define them."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in statements(ast.parse(path.read_text(encoding="utf-8"))):
         if (
             isinstance(node, ast.ImportFrom)
             and (home := node.module or "").partition(".")[0] == "ldpfrontier"
@@ -273,11 +281,22 @@ def test_what_is_hashed_reads_no_file(paper: Paper) -> None:
     for module, path in imported_modules(
         *{name for call in calls(paper) for name in modules_of(call, paper)}
     )[0].items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and 0 < len(node.value) < 80:
-                beside = path.parent / node.value
-                known = beside.is_file() and beside.suffix not in ("", ".py")
-                assert not known, f"{module} reads {node.value}; what calls it would not be run again"
+        named = files_named(path)
+        assert not named, f"{module} reads {', '.join(named)}; what calls it would not be run again"
+
+
+@cache
+def files_named(path: Path) -> list[str]:
+    """Return the texts in a module that are paths from its folder, of files other than modules."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    values = {node.value for node in nodes if isinstance(node, ast.Constant)}
+    texts = sorted(value for value in values if isinstance(value, str) and 0 < len(value) < 80)
+    files = [text for text in texts if (path.parent / text).is_file()]
+    return [file for file in files if Path(file).suffix not in ("", ".py")]
+
+
+def test_a_text_that_names_a_file_is_found() -> None:
+    assert "hypotheses.yaml" in files_named(FILES["papers.liao2017.plan"])
 
 
 PLAIN = """
@@ -311,6 +330,7 @@ for name in sys.argv[2:]:
 
 from reproduction.data import catalogue as data
 from reproduction.planning import configuration, provenance, run_times
+from reproduction.planning.executed_code import project_files
 from reproduction.planning.paper import papers
 from reproduction.planning.plan import Plan
 
@@ -319,6 +339,7 @@ def merged(base, override):
         return override
     return {**base, **{key: merged(base.get(key), value) for key, value in override.items()}}
 
+provenance.freeze(project_files(root / folder for folder in provenance.FOLDERS.values()))
 found = papers()
 common = json.loads((root / "workflow/schemas/common.schema.json").read_text(encoding="utf-8"))
 default = yaml.safe_load((root / "config/config.yaml").read_text(encoding="utf-8"))

@@ -2,13 +2,16 @@
 
 A run of the pipeline is a hundred short processes, and most of their time goes into imports. Here a server
 imports the libraries, of the project nothing, and forks for every command. The file that `serving` gives is
-called as Python is, with ``-m module`` or a script, and has the arguments, the environment, the directory and
-the terminal of its caller; but not its process id and limits, and all have one seed of hashes.
+called as Python is, with ``-m module``, ``-c text`` or a script, and has the arguments, the environment, the
+directory and the terminal of its caller; but not its process id and limits, and all have one seed of hashes.
+Of the modules that a plan hashes, the text of each is made once (`remember_texts`).
 """
 
 from __future__ import annotations
 
+import ast
 import gc
+import hashlib
 import importlib
 import json
 import os
@@ -22,6 +25,9 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 LIBRARIES = (
     "docutils.core",
@@ -54,6 +60,7 @@ LIBRARIES = (
     "snakemake.report.html_reporter",
     "snakemake.script",
     "snakemake.storage",
+    "ucimlrepo.fetch",
     "yte",
 )
 
@@ -90,6 +97,9 @@ def serve(directory: Path) -> int:
     """Fork for every command; the processes that run one return, with its status."""
     for name in LIBRARIES:
         importlib.import_module(name)
+    remember_texts(directory)
+    # Snakemake reads files of configuration with this one, a tenth as fast.
+    yaml.FullLoader = getattr(yaml, "CFullLoader", yaml.FullLoader)
     gc.freeze()
     python, address = directory / "python", str(directory / "socket")
     python.write_text(CLIENT.format(python=sys.executable, address=address))
@@ -107,6 +117,32 @@ def serve(directory: Path) -> int:
             caller.close()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     return answer(caller)
+
+
+def remember_texts(directory: Path) -> None:
+    """Let `ast.unparse` read from a file what it has made of the same bytes in another process.
+
+    What the project changes in between, and how, is the same for equal sources.
+    """
+    parse, unparse = ast.parse, ast.unparse
+
+    def parse_and_note(source: Any, *arguments: Any, **options: Any) -> Any:
+        tree = parse(source, *arguments, **options)
+        if isinstance(source, bytes) and not (arguments or options):
+            tree.made_of = hashlib.sha256(source).hexdigest()
+        return tree
+
+    def unparse_once(tree: Any) -> str:
+        if not hasattr(tree, "made_of"):
+            return unparse(tree)
+        file = directory / tree.made_of
+        if not file.is_file():
+            partial = directory / f"{tree.made_of}.{os.getpid()}"
+            partial.write_text(unparse(tree), encoding="utf-8")
+            partial.replace(file)
+        return file.read_text(encoding="utf-8")
+
+    ast.parse, ast.unparse = parse_and_note, unparse_once
 
 
 def reap(*_: object) -> None:
@@ -139,6 +175,9 @@ def answer(caller: socket.socket) -> int:
             del sys.argv[0]
             sys.path[0] = folder
             runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+        elif sys.argv[0] == "-c":
+            sys.path[0] = folder
+            exec(sys.argv.pop(1), {"__name__": "__main__"})
         else:
             sys.path[0] = str(Path(sys.argv[0]).parent)
             runpy.run_path(sys.argv[0], run_name="__main__")

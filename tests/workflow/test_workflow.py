@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
 import psutil
@@ -22,7 +22,7 @@ import yaml
 from reproduction.planning.paper import papers
 from reproduction.results.files import read_metadata, read_table
 from reproduction.results.tables import CHECKS, PRINTED
-from support import conda
+from support import conda, warm
 
 pytestmark = pytest.mark.workflow
 
@@ -101,7 +101,7 @@ TINY = {
         "named": [0.001, 0.002],
         "grid": 10,
         "searches": [100],
-        "tolerance": {"2": 0.05, "3": 0.05, "4": 0.05},
+        "tolerance": {"2": 0.1, "3": 0.1, "4": 0.1},
         "theorems": 1,
     },
     "kalantari2018": {"distortion": {"start": 0.1, "stop": 0.8, "points": 8}, "random": 2},
@@ -480,21 +480,23 @@ def test_comments_run_nothing_again(finished, house, run):
         assert "Nothing to be done" in run(finished, "-n")
 
 
-def test_one_core_and_other_chunks_give_the_same_bytes(finished, run, tmp_path):
-    """Tables, and a figure, of parts that were cut otherwise; every process with a hash seed of its own."""
+def test_one_core_and_other_chunks_give_the_same_bytes(finished, run, long, tmp_path):
+    """Tables, and a figure, of parts that were cut otherwise, by processes with another hash seed."""
     other = changed(chunks=1)
     other["kairouz2016"]["chunk"] = 1
     other["lopuhaa2024"]["synthetic"]["per_job"] = 2
-    own = {"python": sys.executable, "OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
-    run(tmp_path / "one", "--cores", "1", *SOME, RATIOS, configuration=other, **own)
+    with nullcontext(sys.executable) if long else warm.serving() as python:
+        run(tmp_path / "one", "--cores", "1", *SOME, RATIOS, configuration=other, python=python)
     assert_same_bytes(tmp_path / "one", finished, [*SOME, RATIOS], "tables", "figures")
 
 
 def test_a_killed_run_resumes_with_the_same_command(finished, house, run, tmp_path):
+    """Also one that was asked for more threads: every job has one."""
     directory = tmp_path / "killed"
     process = subprocess.Popen(
         command(house, directory, "--cores", "2", TABLE),
         cwd=directory,
+        env={**os.environ, "OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,

@@ -33,8 +33,9 @@ import importlib.util
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -367,8 +368,14 @@ def claim_entries(key: str, ids: Sequence[str]) -> list[dict[str, Any]]:
     """Return the entries of some claims of a paper, as plain values that can be arguments of a table."""
     folders = (Path(folder) / key for folder in importlib.import_module("papers").__path__)
     path = next(folder / "paper.yaml" for folder in folders if (folder / "paper.yaml").is_file())
-    found = {entry["id"]: dict(entry) for entry in read(path).claims}
-    return [found[name] for name in ids]
+    found = {entry["id"]: entry for entry in _claims(path, path.read_bytes())}
+    return [deepcopy(dict(found[name])) for name in ids]
+
+
+@cache
+def _claims(path: Path, content: bytes) -> Sequence[Mapping[str, Any]]:
+    """Return the claims of a ``paper.yaml``, read once as long as its content stays: several jobs ask."""
+    return read(path).claims
 
 
 def load(paper: str, name: str) -> Any:

@@ -93,8 +93,11 @@ class Schema:
         TableError
             With a sentence that names the column or the row.
         """
-        typed = self.cast(frame).sort_values(list(self.key), kind="stable", ignore_index=True)
-        twice = typed.duplicated(list(self.key)).to_numpy()
+        typed = self.cast(frame)
+        # What is the same in all rows orders none of them, but sorting by it takes time.
+        key = [name for name in self.key if _varies(typed[name])] or list(self.key[:1])
+        typed = typed.sort_values(key, kind="stable", ignore_index=True)
+        twice = typed.duplicated(key).to_numpy()
         for broken, sentence in [(twice, "is there more than once"), *self.rules(typed)]:
             rows = np.flatnonzero(np.asarray(broken, dtype=bool))
             if rows.size:
@@ -133,6 +136,8 @@ class Schema:
         return self.conform(pd.DataFrame(plain, columns=list(self.columns)))
 
     def _cast(self, column: pd.Series[Any], kind: str) -> pd.Series[Any]:
+        if column.dtype == _TYPES[kind] and not (kind == "str" and column.hasnans):
+            return column
         # astype would silently print numbers and missing values, read numbers from texts, and call both true.
         found = pd.api.types.infer_dtype(column, skipna=False)
         asked, word = {"str": ("string", "text"), "bool": ("boolean", "true or false")}.get(kind, ("", ""))
@@ -152,43 +157,53 @@ class Schema:
         return ", ".join(f"{name}={row[name]}" for name in shown)
 
 
+def _varies(column: pd.Series[Any]) -> bool:
+    """Whether two rows differ in a column, where a number that is missing equals another one."""
+    if column.empty:
+        return False
+    first = column.iloc[0]
+    return not bool((column.isna() if pd.isna(first) else column == first).all())
+
+
+#: What pandas makes of the kinds of columns.
+_TYPES = {kind: pd.Series(dtype=kind).dtype for kind in ("str", "float64", "Int64", "bool")}
+
+
 # Results --------------------------------------------------------------------------------------------------
 
 
 def _result_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
-    skipped, certified = table["status"] == SKIPPED, table["certified"]
-    bounded = table["direction"] != "-"
-    above = table["direction"] == "max"
-    worse = np.where(above, table["value"] > table["bound"], table["value"] < table["bound"])
-    yield ~table["status"].isin(STATUSES), "has the unknown status {status}"
+    status, direction = table["status"], table["direction"]
+    skipped, bounded = (status == SKIPPED).to_numpy(bool), (direction != "-").to_numpy(bool)
+    certified = table["certified"].to_numpy()
+    value, bound = table["value"].to_numpy(), table["bound"].to_numpy()
+    worse = np.where((direction == "max").to_numpy(bool), value > bound, value < bound)
+    yield ~status.isin(STATUSES), "has the unknown status {status}"
     yield ~table["unit"].isin(UNITS), "has the unknown unit {unit}"
     yield ~table["epsilon_unit"].isin(UNITS), "has the unknown unit {epsilon_unit} of epsilon"
-    yield ~table["direction"].isin(DIRECTIONS), "has the unknown direction {direction}"
-    yield skipped & table["value"].notna(), "is skipped but has the value {value}"
-    yield skipped & (table["note"] == ""), "is skipped without a reason in its note"
-    yield ~skipped & table["value"].isna(), "has no value; only skipped rows may lack one"
-    yield certified != table["status"].isin([OPTIMAL, BOUNDED]), "is {status}, which certified contradicts"
+    yield ~direction.isin(DIRECTIONS), "has the unknown direction {direction}"
+    yield skipped & ~np.isnan(value), "is skipped but has the value {value}"
+    yield skipped & (table["note"] == "").to_numpy(bool), "is skipped without a reason in its note"
+    yield ~skipped & np.isnan(value), "has no value; only skipped rows may lack one"
+    yield certified != status.isin([OPTIMAL, BOUNDED]), "is {status}, which certified contradicts"
     yield certified & ~bounded, "is certified without a direction"
-    yield ~bounded & table["bound"].notna(), "has the bound {bound} and no direction"
-    yield ~skipped & bounded & ~np.isfinite(table["bound"]), "has no bound; its certificate needs one"
+    yield ~bounded & ~np.isnan(bound), "has the bound {bound} and no direction"
+    yield ~skipped & bounded & ~np.isfinite(bound), "has no bound; its certificate needs one"
     yield bounded & worse, "has value {value} beyond its bound {bound}"
-    yield ~skipped & bounded & ~(table["gap"] >= 0), "has the gap {gap}; a gap is 0 or more"
+    yield ~skipped & bounded & ~(table["gap"].to_numpy() >= 0), "has the gap {gap}; a gap is 0 or more"
+    limit = table["privacy_limit"].to_numpy() + PRIVACY_TOLERANCE
     yield (
-        ~skipped & ~(table["privacy"] <= table["privacy_limit"] + PRIVACY_TOLERANCE),
+        ~skipped & ~(table["privacy"].to_numpy() <= limit),
         "has the privacy level {privacy}; its limit is {privacy_limit}",
     )
-    demanded = np.isfinite(table["conditional_epsilon"])
-    limit = table["conditional_epsilon"] + PRIVACY_TOLERANCE
+    demanded, given = table["conditional_epsilon"].to_numpy(), table["conditional_privacy"].to_numpy()
+    yield given < 0, "has the level {conditional_privacy} given U; a level is 0 or more"
     yield (
-        table["conditional_privacy"] < 0,
-        "has the level {conditional_privacy} given U; a level is 0 or more",
-    )
-    yield (
-        ~skipped & demanded & ~(table["conditional_privacy"] <= limit),
+        ~skipped & np.isfinite(demanded) & ~(given <= demanded + PRIVACY_TOLERANCE),
         "has the level {conditional_privacy} given U; its limit is {conditional_epsilon}",
     )
     yield (
-        ~skipped & ~(table["row_sum_error"] <= ROW_SUM_TOLERANCE),
+        ~skipped & ~(table["row_sum_error"].to_numpy() <= ROW_SUM_TOLERANCE),
         "has row sums that are off by {row_sum_error}; allowed is 1e-9",
     )
     yield (
@@ -200,8 +215,10 @@ def _result_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
 def _falls(table: pd.DataFrame) -> pd.Series[bool]:
     """Return which optima are worse than one of a smaller level, whose mechanism they could have taken."""
     optima = table[table["status"].isin([OPTIMAL, BOUNDED]) & (table["direction"] == "max")]
+    if not _varies(optima["epsilon"]):
+        return pd.Series(False, index=table.index)
     optima = optima.sort_values("epsilon")
-    others = [name for name in RESULTS.key if name != "epsilon"]
+    others = [name for name in RESULTS.key if name != "epsilon" and _varies(optima[name])] or ["paper"]
     best = optima.groupby(others, dropna=False, sort=False)["value"].cummax()
     return (optima["value"] < best - OPTIMUM_TOLERANCE * best.abs()).reindex(table.index, fill_value=False)
 

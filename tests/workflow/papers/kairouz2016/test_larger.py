@@ -52,8 +52,8 @@ def table():
 
 
 @pytest.mark.parametrize("utility", ["kl", "chi2", "hellinger", "mutual_information"])
-def test_response_is_optimal_exactly_where_no_listed_column_says_otherwise(utility, monkeypatch):
-    for size, instance in ((3, 0), (7, 1), (11, 2)):
+def test_response_is_optimal_exactly_where_no_listed_column_says_otherwise(utility, monkeypatch, long):
+    for size, instance in ((3, 0), (7, 1), (11, 2))[: 3 if long else 2]:
         measure = sample(utility, size, instance, seed=SEED)
         listed = thresholds.randomized_response_threshold(measure)
         with monkeypatch.context() as patch:

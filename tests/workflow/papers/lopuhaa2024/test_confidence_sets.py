@@ -86,13 +86,13 @@ def test_sets_for_any_number_of_records_contain_the_truth_and_others_may_not():
 
 def test_the_cost_of_a_set_for_any_number_of_records_is_that_of_its_optimum():
     counts = np.array([[300, 20, 5], [80, 90, 60]])
-    table = few_records(counts, [0.5], instance="a, b", orders=[1, 2], mechanisms=["polyopt", "exact"])
+    table = few_records(counts, [1.5], instance="a, b", orders=[1, 2], mechanisms=["polyopt", "exact"])
     FEW_RECORDS.conform(table)
     assert len(table) == 8
     for row in table.to_dict("records"):
         ball = RenyiBall.confidence(counts, order=row["order"], method=row["method"])
         envelope = "exact" if row["mechanism"] == "exact" else "simplex"
-        best = optimal_robust(ball, 0.5, envelope=envelope, tolerance=1e-3)
+        best = optimal_robust(ball, 1.5, envelope=envelope, tolerance=1e-3)
         h = -(ball.centre * np.log(ball.centre)).sum()
         assert row["nmi"] == pytest.approx(best.value / h, rel=2e-3)
         assert row["radius"] == ball.radius

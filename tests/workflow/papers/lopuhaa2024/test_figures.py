@@ -97,7 +97,7 @@ def test_legends_and_titles_fit_into_the_figure(table, monkeypatch, pairs, insta
     assert len(figure.legends[0].get_texts()) == 9
     assert outside(figure) <= 0
     assert figure.get_size_inches()[0] <= PAGE_WIDTH
-    if pairs == 2:
+    if pairs == 2 and len(instance) > 20:
         # A mechanism of the user's own may have a name that is wider than half a page, or than a page.
         for label in ("My own mechanism, which has a name that is as long as a sentence is", "m" * 100):
             monkeypatch.setitem(panels.LOOKS, "srr", replace(LOOKS["srr"], label=label))
@@ -142,8 +142,9 @@ def test_a_bound_at_one_level_holds_at_all_lower_ones(table):
 
 @pytest.mark.parametrize("suffix", ["pdf", "svg", "png"])
 def test_equal_figures_give_equal_bytes(table, tmp_path, suffix):
+    one_panel = select(table, instance="a, c")
     for name in ("one", "two"):
-        save(figures.fig2(table), tmp_path / f"{name}.{suffix}", dpi=60)
+        save(figures.fig2(one_panel), tmp_path / f"{name}.{suffix}", dpi=60)
     assert (tmp_path / f"one.{suffix}").read_bytes() == (tmp_path / f"two.{suffix}").read_bytes()
 
 

@@ -183,7 +183,11 @@ def test_an_output_that_is_impossible_for_one_group_leaks_without_limit():
 LONG = [pytest.param(order, MECHANISMS, marks=pytest.mark.long) for order in (0.5, 1.0, 2.0)]
 
 
-@pytest.mark.parametrize(("order", "mechanisms"), [(0.5, STUDIED), (5.0, MECHANISMS), *LONG])
+#: At order 1/2 the optimum over F takes a search of its own.
+QUICK = [name for name in STUDIED if name != "exact"]
+
+
+@pytest.mark.parametrize(("order", "mechanisms"), [(0.5, QUICK), (5.0, MECHANISMS), *LONG])
 def test_too_few_records_for_the_ball(order, mechanisms, long):
     """With one record F is nearly everything, at order 1/2 everything; what is left is private throughout."""
     settings = {"order": order, "mechanisms": list(mechanisms), "seed": SEED}

@@ -6,6 +6,7 @@ import os
 import random
 import re
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterator
 from itertools import combinations
@@ -32,6 +33,8 @@ needs_both = pytest.mark.skipif(
 Rows = list[list[str]]
 ONCE = {"timeout": 30.0, "retries": 0}
 ADULT = data_set("adult")
+#: What runs a child that is to be killed, which the quick one (`warm`) would leave running.
+PYTHON = sys.executable
 
 
 def uci_csv(train: Rows, test: Rows) -> bytes:
@@ -78,7 +81,9 @@ def made_up(records: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.fixture
-def uci(csv: bytes, monkeypatch: pytest.MonkeyPatch) -> Iterator[Uci]:
+def uci(csv: bytes, python: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Uci]:
+    """Serve the made-up records, to children that need not import anything."""
+    monkeypatch.setattr(sys, "executable", python)
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with serve(csv, adult.FIELDS) as server:
         yield server
@@ -401,7 +406,8 @@ def test_server_that_never_answers() -> None:
     message(error)
 
 
-def test_server_that_trickles(uci: Uci) -> None:
+def test_server_that_trickles(uci: Uci, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", PYTHON)
     uci.trickles = CSV
     start = time.monotonic()
     with pytest.raises(ConnectionError, match="no complete answer within 2 s"):
