@@ -356,10 +356,13 @@ def _large_table(problem: Problem, cone: Cone, tolerance: float, max_rounds: int
         inner = unconditional_cone(cone.shape, known.level)
         quick = ProgramColumns(PolyhedralProgram(inner, problem.p), cone.shape, problem.p)
         first = np.vstack([_known_columns(problem, inner, known.level, forms, errors), quick.random()])
-        rounds = min(max_rounds, SETTINGS.inner_rounds)
-        found = generate(problem, first, quick, tolerance, rounds)
-        if found.weighted.phi < (1.0 - tolerance) * min(errors.values()):
-            start = np.vstack([start, found.weighted.vectors])
+        for rounds in SETTINGS.inner_rounds:
+            weighted = generate(problem, first, quick, tolerance, min(max_rounds, rounds)).weighted
+            first = weighted.vectors
+            if weighted.phi > (1.0 - tolerance) * min(errors.values()):
+                break
+        else:
+            start = np.vstack([start, first])
     found = generate(problem, start, pricing, tolerance, max_rounds)
     check_time()  # weights need not be those of a channel yet
     channel = found.weighted.channel(SETTINGS.inner_gap * tolerance)
