@@ -115,8 +115,8 @@ class EstimationSettings:
     more_starts: float = 0.3
     #: Rounds of a search for what protects from anyone, from which one over a larger cone starts: on tables
     #: of 24 to 88 cells, S needs 9% to 47% fewer people, and all cells as many. With 7 rounds S needs up to
-    #: 5% fewer, in 1.4 times the time. The second number is of the rounds that follow, with the last columns, if
-    #: the first ones lead below closed forms.
+    #: 5% fewer, in 1.4 times the time. The second number is of the rounds that follow, with the last columns,
+    #: if the first ones lead below closed forms.
     inner_rounds: tuple[int, int] = (2, 3)
     #: Programs of a step over the cone of acquaintances, each with more of its cuts.
     association_programs: int = 2
