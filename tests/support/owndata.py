@@ -40,7 +40,7 @@ def flat(table: CountTable) -> CountTable:
     return CountTable(table.attributes, (), table.labels, ((),), counts, table.source)
 
 
-@cache  # of a table itself
+@cache  # a table is equal to itself alone
 def channel_of(
     table: CountTable, mechanism: str, epsilon: float = 1.0, against: Attacker = "outsider"
 ) -> PrivateChannel:

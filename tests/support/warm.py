@@ -98,7 +98,7 @@ def serve(directory: Path) -> int:
     for name in LIBRARIES:
         importlib.import_module(name)
     remember_texts(directory)
-    # Snakemake reads files of configuration with this one, a tenth as fast.
+    # Snakemake reads configuration with the loader that is written in Python, which takes ten times as long.
     yaml.FullLoader = getattr(yaml, "CFullLoader", yaml.FullLoader)
     gc.freeze()
     python, address = directory / "python", str(directory / "socket")
@@ -122,7 +122,7 @@ def serve(directory: Path) -> int:
 def remember_texts(directory: Path) -> None:
     """Let `ast.unparse` read from a file what it has made of the same bytes in another process.
 
-    What the project changes in between, and how, is the same for equal sources.
+    In between the project changes the tree, and it changes equal sources in the same way.
     """
     parse, unparse = ast.parse, ast.unparse
 

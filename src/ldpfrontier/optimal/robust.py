@@ -115,11 +115,10 @@ def optimal_robust(
         to 16 cells the limit is per pricing; the default of 20,000 mostly certifies 1e-3 within seconds. On
         larger tables it is per pass over the blocks, and the default is none; 100,000 take 10 to 20 s, and
         minutes with distinct pairs. With none, the bound is that of `optimal_nonrobust`, or for projections
-        that of a few nodes if it is lower. For the exact
-        envelope on larger tables, the groups of the mechanism share the budget of F at a few multipliers
-        (`projections.budget_multiplier`), and joint ascent improves it on tables of up to 30 cells
-        (`exact.joint_ascent`). With nodes, there is also a bound on every robust mechanism that is lower
-        than that of `optimal_nonrobust`.
+        that of a few nodes if it is lower. For the exact envelope on larger tables, the groups of the
+        mechanism share the budget of F at a few multipliers (`projections.budget_multiplier`), and joint
+        ascent improves it on tables of up to 30 cells (`exact.joint_ascent`). With nodes, there is also a
+        bound on every robust mechanism that is lower than that of `optimal_nonrobust`.
     start : Channel, optional
         A mechanism of the class at this epsilon, such as the published optimum if the pairs are distinct.
         Its columns are among the first ones that are considered, so that the result is at least as good. It

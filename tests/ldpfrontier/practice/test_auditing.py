@@ -16,7 +16,7 @@ from support.owndata import channel_of, flat, records_of, seeded, small_table, w
 
 
 @pytest.fixture(autouse=True)
-def drawn_alike(monkeypatch):
+def same_distributions(monkeypatch):
     """Which distributions an audit draws decides how much it finds: here they are always the same."""
     drawing = np.random.default_rng
     monkeypatch.setattr(np.random, "default_rng", lambda seed=7: drawing(seed))
@@ -90,7 +90,7 @@ def test_a_good_channel_is_not_accused(table, mechanism):
         ("exact", "insider", 0.8),
         ("srr", "insider", 0.8),
         # Its reports that tell most are rare: with other distributions 0.19 to 0.42.
-        ("association", "acquaintance", 0.15),
+        ("association", "acquaintance", 0.25),
         ("srr", "anyone", 0.8),
         ("ldp", "anyone", 0.8),
     ],

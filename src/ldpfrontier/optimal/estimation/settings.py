@@ -113,10 +113,10 @@ class EstimationSettings:
     program_starts: int = 300
     #: Excess, as a share of the sum of prices, below which there are twice as many starts in the next round.
     more_starts: float = 0.3
-    #: Rounds of a search for what protects from anyone, from which one over a larger cone starts: on tables
-    #: of 24 to 88 cells, S needs 9% to 47% fewer people, and all cells as many. With 7 rounds S needs up to
-    #: 5% fewer, in 1.4 times the time. The second number is of the rounds that follow, with the last columns,
-    #: if the first ones lead below closed forms.
+    #: Rounds of the search for a mechanism for anyone, with which a search over a larger cone starts: at
+    #: first, and once more if these find less error than closed forms have. On tables of 24 to 88 cells,
+    #: estimates of S then need 9% to 47% fewer people, and those of all cells as many. With 7 rounds at once,
+    #: S needs up to 5% fewer, in 1.4 times the time.
     inner_rounds: tuple[int, int] = (2, 3)
     #: Programs of a step over the cone of acquaintances, each with more of its cuts.
     association_programs: int = 2

@@ -351,18 +351,10 @@ def _large_table(problem: Problem, cone: Cone, tolerance: float, max_rounds: int
     errors = {name: estimation_error(form, problem.p, problem.rows) for name, form in forms.items()}
     start = np.vstack([_known_columns(problem, cone, known.level, forms, errors), pricing.random()])
     if not isinstance(cone, PolyhedralCone):
-        # What protects from anyone is in the cone, and takes a fraction of the time to find. Columns that are
-        # no better than closed forms would crowd out other starts.
+        # What protects from anyone is in the cone, and takes a fraction of the time to find.
         inner = unconditional_cone(cone.shape, known.level)
-        quick = ProgramColumns(PolyhedralProgram(inner, problem.p), cone.shape, problem.p)
-        first = np.vstack([_known_columns(problem, inner, known.level, forms, errors), quick.random()])
-        for rounds in SETTINGS.inner_rounds:
-            weighted = generate(problem, first, quick, tolerance, min(max_rounds, rounds)).weighted
-            first = weighted.vectors
-            if weighted.phi > (1.0 - tolerance) * min(errors.values()):
-                break
-        else:
-            start = np.vstack([start, first])
+        first = _known_columns(problem, inner, known.level, forms, errors)
+        start = np.vstack([start, _inner_columns(problem, inner, first, errors, tolerance, max_rounds)])
     found = generate(problem, start, pricing, tolerance, max_rounds)
     check_time()  # weights need not be those of a channel yet
     channel = found.weighted.channel(SETTINGS.inner_gap * tolerance)
@@ -376,6 +368,28 @@ def _large_table(problem: Problem, cone: Cone, tolerance: float, max_rounds: int
     if errors[best] < estimation_error(channel, problem.p, problem.rows):
         return BoundedChannel(forms[best], bound, found.rounds, best)
     return BoundedChannel(channel, bound, found.rounds)
+
+
+def _inner_columns(
+    problem: Problem,
+    inner: PolyhedralCone,
+    first: FloatArray,
+    errors: dict[str, float],
+    tolerance: float,
+    max_rounds: int,
+) -> FloatArray:
+    """Return columns of a good mechanism of a smaller cone, (m, inputs); none if closed forms are as good.
+
+    Columns that are no better than closed forms would take the place of other starts.
+    """
+    pricing = ProgramColumns(PolyhedralProgram(inner, problem.p), inner.shape, problem.p)
+    columns = np.vstack([first, pricing.random()])
+    for rounds in SETTINGS.inner_rounds:
+        weighted = generate(problem, columns, pricing, tolerance, min(max_rounds, rounds)).weighted
+        if weighted.phi > (1.0 - tolerance) * min(errors.values()):
+            return np.empty((0, problem.p.size))
+        columns = weighted.vectors
+    return columns
 
 
 def _known_columns(
