@@ -70,6 +70,10 @@ class Cone(Protocol):
         takes more programs, and the bound holds in any case.
         """
 
+    @property
+    def cuts_kept(self) -> int:
+        """Cuts that programs keep before unused ones are forgotten, or 0: as many as the engine keeps."""
+
     def violation(self, columns: FloatArray) -> float:
         """Return the largest a . v of cuts a and columns v, (m, inputs), relative to their sizes, or 0."""
 
@@ -117,6 +121,11 @@ class BaseCone:
 
     A cone of one's own adds `shape`, `inequalities`, `separate`, `pull` and `least_constant_slack`.
     """
+
+    @property
+    def cuts_kept(self) -> int:
+        """Return 0: linear programs keep as many cuts as the engine does."""
+        return 0
 
     def constant_slack(self, cuts: FloatArray) -> FloatArray | float:
         """Return the slack -a . 1 of cuts (..., inputs) at the constant column, shape (...)."""
@@ -323,6 +332,12 @@ class Intersection(BaseCone):
         cones = (self.first, self.second)
         slacks = [cone.least_constant_slack for cone in cones if not isinstance(cone, ConditionalCone)]
         return min(slacks, default=0.0)
+
+    @property
+    def cuts_kept(self) -> int:
+        """Those of both cones, or the number of the engine if one of them says none."""
+        kept = (self.first.cuts_kept, self.second.cuts_kept)
+        return sum(kept) if min(kept) > 0 else 0
 
     def raised(self, columns: FloatArray) -> FloatArray:
         """Return columns moved closer to the first cone, then to the second."""

@@ -119,10 +119,18 @@ def _knapsack_basis(scale: FloatArray, cost: FloatArray, lo: FloatArray, hi: Flo
 @inner
 def _violations(rows: FloatArray, count: int, end: int, v: FloatArray, violation: FloatArray) -> None:
     """Write a . v of the last `count` inequalities before `end`."""
+    n, first = v.size, end - count
     for i in range(count):
         violation[i] = 0.0
-    for j in range(v.size):
-        x, row = v[j], rows[j, end - count : end]
+    # Four variables at a time: the sums are read and written less often.
+    for j in range(0, n - n % 4, 4):
+        x0, x1, x2, x3 = v[j], v[j + 1], v[j + 2], v[j + 3]
+        a0, a1 = rows[j, first:end], rows[j + 1, first:end]
+        a2, a3 = rows[j + 2, first:end], rows[j + 3, first:end]
+        for i in range(count):
+            violation[i] += x0 * a0[i] + x1 * a1[i] + x2 * a2[i] + x3 * a3[i]
+    for j in range(n - n % 4, n):
+        x, row = v[j], rows[j, first:end]
         if x != 0.0:
             for i in range(count):
                 violation[i] += x * row[i]

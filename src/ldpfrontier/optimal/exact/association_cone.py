@@ -30,6 +30,7 @@ from ldpfrontier.cones import BaseCone, raised_to_level
 from ldpfrontier.numerics.arguments import as_instance, as_number
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.exact.separation import pulled
+from ldpfrontier.optimal.exact.settings import SETTINGS
 from ldpfrontier.types import FloatArray, IntArray
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios
 
@@ -171,6 +172,11 @@ class AssociationCone(BaseCone):
         It is (e^eps - 1) / e^eps, as no coefficient exceeds e^eps.
         """
         return -math.expm1(-self.epsilon)
+
+    @property
+    def cuts_kept(self) -> int:
+        """Fewer than of other cones: cuts of a comparison differ by one share, and few bound it closely."""
+        return SETTINGS.max_cuts[1]
 
     def raised(self, columns: FloatArray) -> FloatArray:
         """Return columns, (m, a1 a2), with entries raised until they meet the level given U."""

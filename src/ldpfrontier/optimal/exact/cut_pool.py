@@ -34,12 +34,15 @@ class CutPool:
         Cuts that every step of a program looks at, more than n.
     permanent : int
         First cuts of the pool that are never forgotten.
+    kept : int
+        Cuts in the pool from which on unused ones are forgotten.
     """
 
     scale: FloatArray
     slack: float = 0.0
     working: int = SETTINGS.working_cuts
     permanent: int = 0
+    kept: int = SETTINGS.max_cuts[0]
     _pool: Pool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -67,10 +70,10 @@ class CutPool:
     def add(self, cuts: FloatArray) -> None:
         """Add cuts a . v <= 0, shape (cuts, n), and forget those not needed for long if there are many."""
         pool, count = self._pool, self._pool.counts[0]
-        if count > SETTINGS.max_cuts:
+        if count > self.kept:
             needed = pool.needed[:count].copy()
             needed[: self.permanent] = np.iinfo(np.int64).max
-            kept = np.argsort(-needed, kind="stable")[: max(SETTINGS.max_cuts // 2, self.permanent)]
+            kept = np.argsort(-needed, kind="stable")[: max(self.kept // 2, self.permanent)]
             count = pool.counts[0] = len(kept)
             pool.rows[:, :count], pool.needed[:count] = pool.rows[:, kept], pool.needed[kept]
             pool.counts[1] = working = min(count, self.working // 2)

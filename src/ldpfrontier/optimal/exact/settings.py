@@ -53,8 +53,9 @@ class ExactSettings:
     # Tuning: the cut pool, and branch and bound. Tuned on small tables.
     #: Accuracy of the angle for cuts that need not be the worst, where the ratio is smooth.
     fast_angle_accuracy: float = 1e-3
-    #: Cuts kept before unused ones are forgotten: fewer are faster, but bounds over F suffer (docs/notes.md).
-    max_cuts: int = 5_000
+    #: Cuts kept before unused ones are forgotten, of any cone and of the one against acquaintances: fewer are
+    #: faster, but bounds over F suffer (docs/notes.md).
+    max_cuts: tuple[int, int] = (5_000, 2_000)
     #: Cuts at work in a linear program before unused ones are left out: every step looks at all of them.
     working_cuts: int = 192
     #: Share of the resolution that a column may lose when it is pulled into the cone.

@@ -81,7 +81,9 @@ class JointColumns:
         # After which searches end, and branch and bound.
         most = max(SETTINGS.max_programs, 2 * self.max_nodes)
         self.max_programs = most if self.max_nodes > 0 else SETTINGS.max_search_programs
-        self.pool = CutPool(self.scale, permanent=len(known))
+        self.pool = CutPool(
+            self.scale, permanent=len(known), kept=self.cone.cuts_kept or SETTINGS.max_cuts[0]
+        )
         self.pool.add(known)
         self.rng = np.random.default_rng(0)
         self.found = self.utility.columns(np.ones((1, self.scale.size)))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from ldpfrontier.optimal.exact import cut_pool
 from ldpfrontier.optimal.exact.cut_pool import CutPool
 
 
@@ -86,9 +84,8 @@ def test_a_program_ends_when_it_is_known_to_be_worth_little() -> None:
         assert (found[0] <= enough) == (best[0] <= enough)
 
 
-def test_a_pool_of_inequalities_forgets_those_that_are_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cut_pool, "SETTINGS", replace(cut_pool.SETTINGS, max_cuts=10))
-    pool = CutPool(np.array([0.5, 0.5]))
+def test_a_pool_of_inequalities_forgets_those_that_are_not_needed() -> None:
+    pool = CutPool(np.array([0.5, 0.5]), kept=10)
     needed = np.array([[1.0, -2.0]])
     pool.add(needed)
     ends = np.array([0.0, 0.0]), np.array([5.0, 5.0])
