@@ -20,7 +20,7 @@ COUNTS = np.array([[7, 10], [26, 57]])
 SIZES = {"2 x 2": ((2, 2), 60), "3 x 2": ((3, 2), 900)}
 
 
-@pytest.mark.parametrize("size", ["2 x 2", pytest.param("3 x 2", marks=pytest.mark.long)])
+@pytest.mark.parametrize("size", SIZES)
 def test_every_statement_holds(size):
     table = theorems.check_theorems(theorem_tables([SIZES[size]], seed=5), [2.0], [0.7])
     assert table["holds"].all(), table[~table["holds"]].to_string()
