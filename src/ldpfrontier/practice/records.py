@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 
-from ldpfrontier.numerics.arguments import check_callable
 from ldpfrontier.practice.numerals import as_finite, as_whole, is_ambiguous_whole
 from ldpfrontier.practice.reading import Digest, like_counts, read_columns, shown
 from ldpfrontier.practice.settings import SETTINGS
@@ -106,8 +105,6 @@ def count_values(
         as_text(count, "count")
     columns = (*sensitive, *useful)
     check_columns(sensitive, useful, count)
-    if remark is not None:
-        check_callable(remark, "remark")
     found = Counter[Label]()
     done = 0
     asked = columns if count is None else (*columns, count)
