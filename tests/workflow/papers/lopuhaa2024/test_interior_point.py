@@ -49,11 +49,17 @@ def by_quadratic_programs(function: LogSums, ball: RenyiBall) -> float:
     def room(x: FloatArray) -> float:
         return 1.0 - math.sqrt(float(ball.divergence(chances(x).reshape(ball.centre.shape))) / ball.radius)
 
+    def loss(x: FloatArray) -> tuple[float, FloatArray]:
+        P = chances(x)
+        slope = function.derivatives(P[None])[0][0]
+        return -float(function.value(P[None])[0]), -2.0 * x / (x @ x) * (slope - slope @ P)
+
     best = -math.inf
     for start in (np.ones(CELLS), *np.random.default_rng(4).dirichlet(np.ones(CELLS), 2)):
         found = minimize(
-            lambda x: -function.value(chances(x)[None])[0],
+            loss,
             np.sqrt(0.95 * centre + 0.05 * start / start.sum()),
+            jac=True,
             method="SLSQP",
             constraints=[{"type": "eq", "fun": lambda x: x @ x - 1.0}, {"type": "ineq", "fun": room}],
             options={"maxiter": 300, "ftol": 1e-13},
