@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from ldpfrontier.numerics.arguments import are_counts, as_flag, as_instance, as_numbers
+from ldpfrontier.numerics.arguments import are_counts, as_flag, as_instance, as_numbers, check_callable
 from ldpfrontier.practice.binning import Bins, in_order, missing_name, translations_of
 from ldpfrontier.practice.reading import close_name, is_standard_input, shown
 from ldpfrontier.practice.records import (
@@ -206,6 +206,8 @@ def _counted(
     count = None if count is None else as_text(count, "count")
     check_columns(sensitive, useful, count)
     missing = missing_name(missing)
+    if remark is not None:
+        check_callable(remark, "remark")
     made = translations_of(
         path, (*sensitive, *useful), bins=bins, count=count, progress=progress, remark=remark
     )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from ldpfrontier.information import entropy
-from ldpfrontier.numerics.arguments import as_instance, as_number
+from ldpfrontier.numerics.arguments import as_instance, as_number, check_callable
 from ldpfrontier.numerics.deadline import TimeIsUp, check_time
 from ldpfrontier.optimum import keeps_time_limit
 from ldpfrontier.practice.attackers import Attacker
@@ -75,11 +75,13 @@ def least_epsilon(
     TimeIsUp
         If the time is up before the aim is reached at any level.
     ValueError
-        If the aim is out of range, is not reached at any level up to 16, or is not one of the two.
+        If an argument is out of range, the aim is not reached at any level up to 16, or not one of the two.
     """
     as_instance(table, CountTable, "The table")
     if mechanism is not None:
         as_text(mechanism, "mechanism")
+    if remark is not None:
+        check_callable(remark, "remark")
     if (utility is None) == (error is None):
         raise ValueError("A utility or an error is needed; exactly one of the two must be given.")
     name, given = ("utility", utility) if error is None else ("error", error)

@@ -114,7 +114,11 @@ def _search_by_tangents(comparisons: _Comparisons, best: float, tol: float) -> t
         new = np.where((low <= new) & (new <= high), new, 0.5 * (low + high))
         left = bounds > best + tol
         comparisons = comparisons.take(left)
+        # Where next to nothing is told, rounding is more than the tolerance: nothing moves any more.
+        moves = ((change != 0) & (low < high))[left]
         before, change_before, angle, low, high = (x[left] for x in (angle, change, new, low, high))
+        if not moves.any():
+            break
     return comparisons, best
 
 

@@ -78,11 +78,12 @@ def worked_example() -> tuple[pd.DataFrame, pd.DataFrame]:
     """
     ball = example.example_ball()
     place = place_of("example", "Example 3", 0.05, ball)
+    optima = example.example_optima(ball)
     solutions = [
         Solution(name, example.EPSILON, found.channel, found.status, found.value, found.bound, optimum=found)
-        for name, found in example.example_optima(ball).items()
+        for name, found in optima.items()
     ]
-    return example.worked_example(), DOCUMENTS.table(_documents(ball, place, solutions))
+    return example.worked_example(optima), DOCUMENTS.table(_documents(ball, place, solutions))
 
 
 def _documents(ball: RenyiBall, place: Place, solutions: Sequence[Solution]) -> Iterator[Row]:

@@ -1,8 +1,8 @@
 """The theorems of lopuhaa2024, checked by direct optimization over the uncertainty set.
 
 The reference of a check is found by a solver that knows nothing but the definition of F = {P : D(P-hat || P)
-<= B}: it moves P itself, with the probabilities of F as variables and one constraint. Nothing of Theorem 1,
-of Proposition 1 or of `RenyiBall` enters. For Theorem 3 it is a bound on mechanisms with any number of
+<= B}: it moves P itself, inside of F (`interior_point`). Nothing of Theorem 1, of Proposition 1 or of the
+methods of `RenyiBall` enters. For Theorem 3 it is a bound on mechanisms with any number of
 outputs, over the extreme rays of the inequalities of Definition 3.
 """
 
@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
 from itertools import permutations
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import minimize
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.cones import polyopt_cone
@@ -31,6 +29,7 @@ from ldpfrontier.two_reports import independent_reporting
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
+from papers.lopuhaa2024.interior_point import LogSums, divergence, largest_over_ball
 from papers.lopuhaa2024.random_tables import tables_of
 from reproduction.results.tables import CHECKS, Check, Relation
 
@@ -109,19 +108,18 @@ def _projections(ball: RenyiBall) -> Iterator[Check]:
     for s in dict.fromkeys((int(filled[ball.sensitive[filled].argmin()]), int(ball.sensitive.argmax()))):
         r = ball.conditionals[s]
         if np.isfinite(ball.projected_radii[s]):
-            found = extreme(ball, partial(_group_divergence, s=s, r=r, order=ball.order))
+            found = float(largest_over_ball(_group_divergence(ball, s), ball)[0])
             yield _check_to_accuracy(
                 "L-T1", f"radius B_{s + 1} of the projection", ball.projected_radii[s], "=", found, "nats"
             )
-        for u, cell in enumerate(np.eye(r.size)):
-            found = -extreme(ball, partial(_share, s=s, q=-cell))
+        for u, least in enumerate(_shares(ball, s, np.eye(r.size), largest=False).tolist()):
             yield _check_to_accuracy(
-                "L-P1", f"lower bound L({u + 1}|{s + 1})", ball.lower_bounds[s, u], "=", found
+                "L-P1", f"lower bound L({u + 1}|{s + 1})", ball.lower_bounds[s, u], "=", least
             )
         subsets = np.array(np.meshgrid(*[(0.0, 1.0)] * r.size)).reshape(r.size, -1).T[1:-1]
-        excess = [extreme(ball, partial(_share, s=s, q=q)) - float(q @ r) for q in subsets]
+        excess = _shares(ball, s, subsets, largest=True) - subsets @ r
         # ||R - r||_1 is twice the largest excess of a subset.
-        farthest = 2.0 * max(excess, default=0.0)
+        farthest = 2.0 * float(excess.max(initial=0.0))
         yield _check_to_accuracy("L-P1", f"l1 radius rad_{s + 1}", ball.radii[s], "=", farthest)
         yield _check_to_accuracy(
             "L-P2", f"bound d_{s + 1} on the l1 radius", ball.radius_bounds[s], ">=", farthest
@@ -138,6 +136,7 @@ def _projections(ball: RenyiBall) -> Iterator[Check]:
 
 def _mechanisms(ball: RenyiBall, epsilons: Sequence[float]) -> Iterator[Check]:
     """Theorems 2, 3 and 5: the worst realized level over F of the mechanisms, and their outputs."""
+    made = []
     for epsilon in epsilons:
         optima = {name: optimal_robust(ball, epsilon, pairs=pairs) for name, pairs in _CLASSES.items()}
         mechanisms = {
@@ -145,8 +144,12 @@ def _mechanisms(ball: RenyiBall, epsilons: Sequence[float]) -> Iterator[Check]:
             "ir": ("L-T5", independent_reporting(ball, epsilon)),
             "ir_tight": ("L-T5", independent_reporting(ball, epsilon, distance="tight")),
         }
+        made.append((epsilon, optima, mechanisms))
+    # All at once: arrays of this size take little longer for more mechanisms.
+    levels = iter(worst_epsilons(ball, [channel for *_, m in made for _, channel in m.values()]))
+    for epsilon, optima, mechanisms in made:
         for name, (claim, channel) in mechanisms.items():
-            worst, exact = worst_epsilon(ball, channel), ball.worst_case_epsilon(channel)
+            worst, exact = next(levels), ball.worst_case_epsilon(channel)
             at = f"{name} at epsilon = {epsilon:g}"
             yield _check_to_accuracy(claim, f"largest eps* over F, {at}", worst, "<=", epsilon, "nats")
             note = "by one-dimensional search, against direct optimization"
@@ -184,128 +187,66 @@ def _theorem_4(prior: FloatArray) -> Iterator[Check]:
 
 # Direct optimization over F -------------------------------------------------------------------------------
 
-_Objective = Callable[[FloatArray], tuple[float, FloatArray]]
-
 
 def worst_epsilon(ball: RenyiBall, channel: Channel) -> float:
     """Find the largest realized epsilon of a channel over F by moving P, in nats (lopuhaa2024, section 3).
 
-    The maximum over outputs and pairs of groups of what `extreme` finds: a lower bound on the supremum, and
-    equal to it unless every start led to a local maximum.
+    The largest log P(y|s) / P(y|t) that `largest_over_ball` finds for an output y and groups s and t: a lower
+    bound on the supremum, and equal to it unless every start led to a local maximum.
     """
-    Q = channel.merged().matrix.reshape(*ball.centre.shape, -1)
-    worst = 0.0
+    return worst_epsilons(ball, [channel])[0]
+
+
+def worst_epsilons(ball: RenyiBall, channels: Sequence[Channel]) -> list[float]:
+    """Find the largest realized epsilons of several channels over F, as `worst_epsilon`."""
+    leaks = [_leaks(channel.merged().matrix.reshape(*ball.centre.shape, -1)) for channel in channels]
+    weights = np.concatenate(leaks)
+    worst = np.full(len(weights), np.inf)
+    # Without a bound if the output never happens in the second group.
+    possible = (weights.max(axis=2) > 0.0).all(axis=1)
+    if possible.any():
+        worst[possible] = largest_over_ball([_signed(weights[possible], (1, -1, 1, -1))], ball)
+    parts = np.split(worst, np.cumsum([len(w) for w in leaks])[:-1])
+    return [float(part.max(initial=0.0)) for part in parts]
+
+
+def _leaks(Q: FloatArray) -> FloatArray:
+    """Return the sums of P in log P(y|s) / P(y|t), of which the second and fourth count negatively.
+
+    Q has shape (a1, a2, outputs); the result has shape (leaks, 4, a1 a2).
+    """
+    found = []
     for s, t in permutations(range(len(Q)), 2):
-        for y in range(Q.shape[2]):
-            if Q[s, :, y].max() > 0:
-                worst = max(worst, extreme(ball, partial(_leak, Q, s, t, y)))
-    return worst
+        for y in np.flatnonzero(Q[s].max(axis=0) > 0):
+            sums = np.zeros((4, *Q.shape[:2]))
+            sums[0, s], sums[1, s], sums[2, t], sums[3, t] = Q[s, :, y], 1.0, 1.0, Q[t, :, y]
+            found.append(sums.reshape(4, -1))
+    return np.reshape(found, (-1, 4, Q[..., 0].size))
 
 
-def extreme(ball: RenyiBall, objective: _Objective, *, starts: int = 3) -> float:
-    """Maximize a function of P over F by sequential quadratic programming from several points of F.
-
-    Parameters
-    ----------
-    ball : RenyiBall
-        Its centre, radius and order define F; nothing else of it is used but boundary points to start from.
-    objective : callable
-        P of shape (a1, a2) to the value and the gradient.
-    starts : int
-        Starting points: the centre, slightly moved into the simplex, and members of the boundary.
-
-    Returns
-    -------
-    float
-        The largest value at a point of F, whose radius is kept to 1e-6 of itself.
-    """
-    shape, centre = ball.centre.shape, ball.centre.ravel()
-    # P = x^2 / |x|^2 keeps P in the simplex and small cells of P well scaled.
-    constraints: list[Any] = [{"type": "eq", "fun": lambda x: x @ x - 1.0, "jac": lambda x: 2.0 * x}]
-    if math.isfinite(ball.radius):
-
-        def room(P: FloatArray) -> tuple[float, FloatArray]:
-            value, slope = _divergence(P, centre, ball.order)
-            # In units of the radius, and by the root, so that it is about linear near the boundary.
-            root = math.sqrt(max(value, 1e-30) / ball.radius)
-            return 1.0 - root, -slope / (2.0 * root * ball.radius)
-
-        constraints.append(
-            {
-                "type": "ineq",
-                "fun": lambda x: room(x**2 / (x @ x))[0],
-                "jac": lambda x: _chain(x, room(x**2 / (x @ x))[1]),
-            }
-        )
-
-    def loss(x: FloatArray) -> tuple[float, FloatArray]:
-        value, slope = objective((x**2 / (x @ x)).reshape(shape))
-        return -value, -_chain(x, slope.ravel())
-
-    best = -math.inf
-    for start in _starting_points(ball, starts):
-        found = minimize(
-            loss, np.sqrt(np.maximum(start, 1e-8)), jac=True, method="SLSQP", constraints=constraints,
-            options={"maxiter": 300, "ftol": 1e-13},
-        )  # fmt: skip
-        P = found.x**2 / (found.x @ found.x)
-        if _divergence(P, centre, ball.order)[0] <= ball.radius * (1.0 + 1e-6):
-            best = max(best, objective(P.reshape(shape))[0])
-    return float(best)
+def _shares(ball: RenyiBall, s: int, chosen: FloatArray, *, largest: bool) -> FloatArray:
+    """Find the largest or the smallest probabilities given s over F of sets of U, shape (sets, a2)."""
+    sums = np.zeros((len(chosen), 2, *ball.centre.shape))
+    sums[:, 0, s], sums[:, 1, s] = chosen, 1.0
+    sign = 1 if largest else -1
+    shares = _signed(sums.reshape(len(chosen), 2, -1), (sign, -sign))
+    return np.exp(sign * largest_over_ball([shares], ball)) if len(chosen) else np.zeros(0)
 
 
-@lru_cache(maxsize=1)
-def _starting_points(ball: RenyiBall, number: int) -> FloatArray:
-    """Return places to start from, shape (number, cells): near the centre, and on the boundary."""
-    centre = ball.centre.ravel()
-    inside = 0.999 * centre + 0.001 / centre.size
-    border = ball.sample(np.random.default_rng(0), 2 * number).reshape(-1, centre.size)[1 : 2 * number : 2]
-    return np.vstack([inside, border[: number - 1]])
+def _group_divergence(ball: RenyiBall, s: int) -> list[LogSums]:
+    """Return D(P-hat(.|s) || P(.|s)), in two parts whose sum it is."""
+    inner = divergence(ball.conditionals[s], ball.order)
+    weights = np.zeros((1, inner.weights.shape[1], *ball.centre.shape))
+    weights[:, :, s] = inner.weights
+    total = np.zeros((1, 1, *ball.centre.shape))
+    total[:, :, s] = 1.0
+    # P(.|s) is P(s, .) / P(s), and D(r || q / c) = D(r || q) + log c.
+    return [
+        inner._replace(weights=weights.reshape(1, -1, ball.centre.size)),
+        _signed(total.reshape(1, 1, -1), (1,)),
+    ]
 
 
-def _chain(x: FloatArray, slope: FloatArray) -> FloatArray:
-    """Turn a gradient in P = x^2 / |x|^2 into one in x."""
-    square = x @ x
-    return np.asarray(2.0 * x / square * (slope - slope @ x**2 / square))
-
-
-def _divergence(P: FloatArray, r: FloatArray, order: float) -> tuple[float, FloatArray]:
-    """Return D_order(r || P) and its gradient in P, by the definition."""
-    q, occurs = np.maximum(P, 1e-300), r > 0.0
-    if order == 1.0:
-        logs = np.log(np.where(occurs, r, 1.0) / np.where(occurs, q, 1.0))
-        return float(r @ logs), -r / q
-    terms = r**order * q ** (1.0 - order)
-    total = float(terms.sum())
-    return math.log(total) / (order - 1.0), -terms / (q * total)
-
-
-def _share(P: FloatArray, s: int, q: FloatArray) -> tuple[float, FloatArray]:
-    """Return sum_u q_u P(u|s) and its gradient."""
-    total = float(P[s].sum())
-    value = float(P[s] @ q) / total
-    gradient = np.zeros_like(P)
-    gradient[s] = (q - value) / total
-    return value, gradient
-
-
-def _group_divergence(P: FloatArray, s: int, r: FloatArray, order: float) -> tuple[float, FloatArray]:
-    """Return D_order(r || P(.|s)) and its gradient."""
-    total = float(P[s].sum())
-    R = P[s] / total
-    value, slope = _divergence(R, r, order)
-    gradient = np.zeros_like(P)
-    gradient[s] = (slope - float(slope @ R)) / total
-    return value, gradient
-
-
-def _leak(Q: FloatArray, s: int, t: int, y: int, P: FloatArray) -> tuple[float, FloatArray]:
-    """Return log P(y|s) / P(y|t) and its gradient."""
-    gradient = np.zeros(P.shape)
-    leak = 0.0
-    for group, sign in ((s, 1.0), (t, -1.0)):
-        total = P[group].sum()
-        value = max(float(P[group] @ Q[group, :, y]) / total, 1e-300)
-        leak += sign * math.log(value)
-        gradient[group] += sign * (Q[group, :, y] - value) / (total * value)
-    return leak, gradient
+def _signed(sums: FloatArray, signs: tuple[int, ...]) -> LogSums:
+    """Return sums of logarithms with the same signs for every function, shape (functions, terms, cells)."""
+    return LogSums(np.tile(np.array(signs, dtype=np.float64), (len(sums), 1)), sums)

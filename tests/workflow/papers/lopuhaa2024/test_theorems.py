@@ -6,10 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from scipy.optimize import approx_fprime
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.information import renyi_divergence
 from ldpfrontier.mechanisms import secret_randomized_response
 from ldpfrontier.privacy import rldp_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
@@ -22,7 +20,7 @@ COUNTS = np.array([[7, 10], [26, 57]])
 SIZES = {"2 x 2": ((2, 2), 60), "3 x 2": ((3, 2), 900)}
 
 
-@pytest.mark.parametrize("size", ["2 x 2", pytest.param("3 x 2", marks=pytest.mark.long)])
+@pytest.mark.parametrize("size", SIZES)
 def test_every_statement_holds(size):
     table = theorems.check_theorems(theorem_tables([SIZES[size]], seed=5), [2.0], [0.7])
     assert table["holds"].all(), table[~table["holds"]].to_string()
@@ -61,7 +59,7 @@ def test_worst_epsilon_dominates_random_members():
     worst = theorems.worst_epsilon(ball, channel)
     P = ball.sample(np.random.default_rng(1), 400)
     P = P / P.sum(axis=2, keepdims=True)
-    assert rldp_epsilon(channel, P).max() <= worst <= 1 + 1e-7
+    assert rldp_epsilon(channel, P).max() <= worst + 1e-11 <= 1.0
 
 
 def test_zero_cells_and_an_empty_group():
@@ -74,30 +72,22 @@ def test_zero_cells_and_an_empty_group():
         assert theorems.worst_epsilon(ball, channel) == pytest.approx(exact, abs=1e-5)
 
 
-def test_telling_all_leaks_without_limit(long):
-    """All of S and U, or all of S, which has half as many outputs to look at."""
+def test_telling_all_leaks_without_limit():
+    """All of S and U, all of S, and one value of U, which no record of one group has."""
     ball = RenyiBall.confidence(COUNTS)
-    told = np.eye(4) if long else np.repeat(np.eye(2), 2, axis=0)
-    assert theorems.worst_epsilon(ball, Channel(told)) > 100
+    for told in (np.eye(4), np.repeat(np.eye(2), 2, axis=0)):
+        assert theorems.worst_epsilon(ball, Channel(told)) == math.inf
+    sparse = RenyiBall.confidence([[0, 17], [26, 57]])
+    assert theorems.worst_epsilon(sparse, Channel(np.tile(np.eye(2), (2, 1)))) > 100
     assert theorems.worst_epsilon(ball, Channel(np.ones((4, 1)))) == pytest.approx(0.0, abs=1e-9)
 
 
-@pytest.mark.parametrize("order", [0.5, 1.0, 2.0])
-def test_gradients(order):
-    rng = np.random.default_rng(2)
-    P, r = rng.dirichlet(np.ones(6)), np.array([0.3, 0.0, 0.7])
-    Q = secret_randomized_response(2, 3, 0.8).matrix.reshape(2, 3, -1)
-    assert theorems._divergence(P[:3] / P[:3].sum(), r, order)[0] == pytest.approx(
-        renyi_divergence(r, P[:3] / P[:3].sum(), order)
-    )
-    for objective in (
-        lambda P: theorems._group_divergence(P, 1, r, order),
-        lambda P: theorems._leak(Q, 0, 1, 2, P),
-        lambda P: theorems._share(P, 1, np.array([0.0, 1.0, 1.0])),
-    ):
-        exact = objective(P.reshape(2, 3))[1].ravel()
-        near = approx_fprime(P, lambda x, f=objective: f(x.reshape(2, 3))[0], 1e-8)
-        np.testing.assert_allclose(exact, near, atol=1e-5)
+def test_several_channels_at_once_have_the_levels_of_each():
+    ball = RenyiBall.confidence(COUNTS, order=5.0)
+    channels = [secret_randomized_response(2, 2, 1.0), Channel(np.eye(4)), Channel(np.ones((4, 1)))]
+    channels += [Channel(np.random.default_rng(3).dirichlet(np.ones(3), size=4))]
+    levels = theorems.worst_epsilons(ball, channels)
+    assert levels == [pytest.approx(theorems.worst_epsilon(ball, channel)) for channel in channels]
 
 
 def test_rows_are_judged():
