@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import get_args
@@ -78,4 +79,10 @@ def odds_of(table: CountTable, beta: float | None, intervals: IntervalMethod | N
     """Return the intervals of the odds ratios of a table; None where `ball_of` is."""
     if not table.useful or not table.counted or beta is None or intervals is None:
         return None
-    return OddsRatios.confidence(table.counts, beta, intervals)
+    return _intervals(tuple(map(tuple, table.counts.tolist())), beta, intervals)
+
+
+@functools.lru_cache(maxsize=4)
+def _intervals(counts: tuple[tuple[int, ...], ...], beta: float, method: IntervalMethod) -> OddsRatios:
+    """Return the intervals of odds ratios: a design and the levels of its channel need the same ones."""
+    return OddsRatios.confidence(counts, beta, method)

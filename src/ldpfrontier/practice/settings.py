@@ -73,7 +73,7 @@ class PracticeSettings:
     #: Relative gap at which an optimum is good enough.
     solver_tolerance: float = 1e-3
     #: Rounds of column generation for the least error on large tables, times their cells.
-    estimate_work: int = 175
+    estimate_work: int = 225
     #: Its least rounds there.
     least_estimate_rounds: int = 3
     #: Nodes of branch and bound for its bound. With 20,000, errors were lower by up to 0.03%, and designs of

@@ -429,8 +429,15 @@ def association_epsilon(channel: Channel, odds: OddsRatios) -> float:
     compared = odds.comparisons
     step = max(1, NUMERICS.piece // channel.n_outputs)
     for first in range(0, len(compared.rho), step):
+        if math.isinf(level):
+            break
         s, t, u, w, rho = compared.those(slice(first, first + step))
-        levels = _interior_levels(blocks[s, u], blocks[s, w], blocks[t, u], blocks[t, w], rho[:, None])
+        x_u, x_w, y_w = blocks[s, u], blocks[s, w], blocks[t, w]
+        # A mean is largest at x_u and least at y_w, and few comparisons have these so far apart.
+        far = x_u > math.exp(level) * (1.0 - 1e-9) * y_w
+        far &= (x_u > x_w) | (rho == 0.0)[:, None]
+        k = np.nonzero(far)[0]
+        levels = _interior_levels(x_u[far], x_w[far], blocks[t, u][far], y_w[far], rho[k])
         level = max(level, float(levels.max(initial=0.0)))
     return level
 
@@ -448,7 +455,7 @@ def _at_possible_cells(channel: Channel, odds: OddsRatios) -> Channel:
 def _interior_levels(
     x_u: FloatArray, x_w: FloatArray, y_u: FloatArray, y_w: FloatArray, rho: FloatArray
 ) -> FloatArray:
-    """Return the levels of comparisons, (k, outputs), at the worst weights of both u and w; else 0.
+    """Return the levels of comparisons, (k,), at the worst weights of both u and w; else 0.
 
     With r = a / b the ratio of means has the derivative of the sign of k2 r^2 + 2 k1 r + k0.
     """

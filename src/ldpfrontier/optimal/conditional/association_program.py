@@ -14,16 +14,16 @@ from __future__ import annotations
 
 import math
 
-import highspy
 import numpy as np
+from numpy.typing import NDArray
 
-from ldpfrontier.numerics.highs import new_lp, solve
+from ldpfrontier.numerics.jit import kernel
+from ldpfrontier.numerics.warm_simplex import WarmSimplex
+from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.conditional.settings import SETTINGS
 from ldpfrontier.optimal.exact.association_cone import AssociationCone
 from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.types import FloatArray
-
-_INFINITE = highspy.kHighsInf
 
 
 class AssociationProgram:
@@ -52,21 +52,33 @@ class AssociationProgram:
         self._programs = programs
         self.cone, self.shape, self.prior = cone, cone.shape, scale.ravel()
         a2, n = self.shape[1], scale.size
-        self._variables = n + a2
-        self._lp = lp = new_lp()
-        # Objectives change between programs, and cuts are added to solved ones.
-        lp.setOptionValue("simplex_strategy", 1)
-        self._largest = top = min(largest, _INFINITE)
-        lp.addVars(self._variables, np.zeros(self._variables), np.full(self._variables, top))
-        whole = np.concatenate([scale.sum(axis=0), self.prior])
-        lp.addRow(1.0, 1.0, self._variables, np.arange(self._variables, dtype=np.int32), whole)
-        rise = math.expm1(cone.epsilon)
-        for x in range(n):
-            places = np.array([a2 + x, x % a2], dtype=np.int32)
-            lp.addRow(-_INFINITE, 0.0, 2, places, np.array([1.0, -rise]))
-        self._permanent = lp.getNumRow()
+        whole, x = np.concatenate([scale.sum(axis=0), self.prior]), np.arange(n)
+        rise = np.full(n, -math.expm1(cone.epsilon))
+        nothing = np.zeros(n)
+        # y >= 0, and y at most (e^eps - 1) c.
+        places = [np.stack([a2 + x, a2 + x], axis=1), np.stack([a2 + x, x % a2], axis=1)]
+        entries = [np.stack([-np.ones(n), nothing], axis=1), np.stack([np.ones(n), rise], axis=1)]
+        right = np.zeros(2 * n)
+        if math.isfinite(largest):
+            every = np.arange(n + a2)
+            places.append(np.stack([every, every], axis=1))
+            entries.append(np.stack([np.ones(n + a2), np.zeros(n + a2)], axis=1))
+            right = np.concatenate([right, np.full(n + a2, largest)])
         added, kept = SETTINGS.association_cuts
         self._added, self._kept = math.ceil(added * n), math.ceil(kept * n)
+        # The first vertex has one positive entry of c, and no y.
+        others = np.delete(np.arange(a2), whole[:a2].argmax())
+        self._lp = WarmSimplex(
+            whole,
+            np.concatenate(places),
+            np.concatenate(entries),
+            right,
+            np.concatenate([x, n + others]),
+            self._kept + (max(programs, GENERATION.usual_rounds) + 1) * n,
+        )
+        self._largest = largest
+        self._rho = cone.odds.comparisons.rho
+        self._found = np.zeros((5, len(self._rho)))
 
     def step(self, cost: FloatArray) -> FloatArray:
         """Return a column of the cone for which cost . v is nearly largest.
@@ -86,11 +98,11 @@ class AssociationProgram:
         Raises
         ------
         RuntimeError
-            If HiGHS gives up.
+            If the simplex method does.
         """
-        self._set_cost(cost)
+        objective: FloatArray | None = self._objective(cost)
         for _ in range(self._programs):
-            v = self._solution()
+            v, objective = self._solution(objective), None
             excess = self._add_cuts(v, self._added)
             if excess <= SETTINGS.association_tolerance:
                 break
@@ -109,58 +121,88 @@ class AssociationProgram:
 
     def upper_bound(self, cost: FloatArray, programs: int) -> float:
         """Return an upper bound on cost . v over the columns of the cone, after some programs."""
-        self._set_cost(cost)
+        objective: FloatArray | None = self._objective(cost)
         for _ in range(programs):
-            if self._add_cuts(self._solution(), self._kept) <= SETTINGS.association_tolerance:
+            v, objective = self._solution(objective), None
+            value = self._lp.value
+            if self._add_cuts(v, self.prior.size) <= SETTINGS.association_tolerance:
                 break
-        return float(self._lp.getInfo().objective_function_value)
+        return value
 
     @property
     def reaches_box(self) -> bool:
         """Whether the last solution has a variable at its largest value."""
-        return bool(max(self._lp.getSolution().col_value) >= self._largest * (1.0 - 1e-6))
+        return bool(self._lp.x.max() >= self._largest * (1.0 - 1e-6))
 
-    def _set_cost(self, cost: FloatArray) -> None:
-        """Change the objective, and drop the cuts without a multiplier, if there are many."""
-        lp = self._lp
-        rows = lp.getNumRow()
-        if rows - self._permanent > self._kept:
-            duals = np.asarray(lp.getSolution().row_dual)
-            idle = self._permanent + np.flatnonzero(duals[self._permanent : rows] == 0.0)
-            if idle.size:
-                lp.deleteRows(len(idle), idle.astype(np.int32))
-        objective = np.concatenate([cost.reshape(self.shape).sum(axis=0), cost])
-        lp.changeColsCost(self._variables, np.arange(self._variables, dtype=np.int32), objective)
+    def _objective(self, cost: FloatArray) -> FloatArray:
+        """Return the objective, and drop the cuts that do not bind, if there are many."""
+        if self._lp.added > self._kept:
+            self._lp.drop()
+        return np.concatenate([cost.reshape(self.shape).sum(axis=0), cost])
 
-    def _solution(self) -> FloatArray:
+    def _solution(self, objective: FloatArray | None) -> FloatArray:
         """Return the column that solves the program, shape (a1 a2,)."""
-        found, a2 = solve(self._lp)[1], self.shape[1]
+        found, a2 = self._lp.maximize(objective), self.shape[1]
         return np.maximum(found[:a2] + found[a2:].reshape(self.shape), 0.0).ravel()
 
     def _add_cuts(self, v: FloatArray, most: int) -> float:
         """Add the cuts that a column violates most; return the largest violation."""
-        cone, a2 = self.cone, self.shape[1]
-        shares = cone.worst_shares(v[None])
-        means, ratio = cone.means(v[None], shares)[0], math.exp(cone.epsilon)
-        excess = means[:, 0] - ratio * means[:, 1]
-        largest = float(excess.max(initial=-math.inf))
+        (su, sw, tu, tw), a2 = self.cone.places, self.shape[1]
+        _find_cuts(v, su, sw, tu, tw, self._rho, math.exp(self.cone.epsilon), self._found)
+        excess, largest = self._found[0], float(self._found[0].max(initial=-math.inf))
         chosen = np.flatnonzero(excess > SETTINGS.association_tolerance)
-        if not chosen.size:
-            return largest
-        chosen = chosen[np.argsort(-excess[chosen], kind="stable")[:most]]
-        of_s = shares.of_s[0, chosen]
-        of_t, rest = ratio * shares.of_t[0, chosen], ratio * shares.rest_of_t[0, chosen]
-        su, sw, tu, tw = (cells[chosen] for cells in cone.places)
-        entries = [of_s - of_t, 1.0 - of_s - rest, of_s, 1.0 - of_s, -of_t, -rest]
-        places = [su % a2, sw % a2, a2 + su, a2 + sw, a2 + tu, a2 + tw]
-        count, width = len(chosen), len(places)
-        self._lp.addRows(
-            count,
-            np.full(count, -_INFINITE),
-            np.zeros(count),
-            count * width,
-            np.arange(0, count * width, width, dtype=np.int32),
-            np.stack(places, axis=1).astype(np.int32).ravel(),
-            np.stack(entries, axis=1).ravel(),
-        )
+        if chosen.size > most:
+            chosen = chosen[np.argpartition(-excess[chosen], most - 1)[:most]]
+        if chosen.size:
+            of_s, rest_of_s, of_t, rest = self._found[1:, chosen]
+            su, sw, tu, tw = su[chosen], sw[chosen], tu[chosen], tw[chosen]
+            places = [su % a2, sw % a2, a2 + su, a2 + sw, a2 + tu, a2 + tw]
+            entries = [of_s - of_t, rest_of_s - rest, of_s, rest_of_s, -of_t, -rest]
+            self._lp.add(np.stack(places, axis=1), np.stack(entries, axis=1))
         return largest
+
+
+@kernel
+def _find_cuts(
+    v: FloatArray,
+    su: NDArray[np.int64],
+    sw: NDArray[np.int64],
+    tu: NDArray[np.int64],
+    tw: NDArray[np.int64],
+    rho: FloatArray,
+    ratio: float,
+    found: FloatArray,
+) -> None:
+    """Write the cuts that a column violates most, at shares between 0 and 1: violations and coefficients.
+
+    At the ends a cut is the level given U, which programs have from the beginning.
+
+    Parameters
+    ----------
+    v : ndarray, shape (a1 a2,)
+    su, sw, tu, tw : ndarray of int, shape (k,)
+        Cells of the comparisons.
+    rho : ndarray, shape (k,)
+    ratio : float
+        e^eps.
+    found : ndarray, shape (5, k)
+        The violation, and the coefficients of v_su, v_sw, and, times -1, v_tu and v_tw.
+    """
+    for k in range(rho.size):
+        found[0, k] = -1.0
+        if rho[k] == 0.0:
+            share, rest, shifted, rest_of_t = 1.0, 0.0, 0.0, 1.0
+        else:
+            rise, below = v[su[k]] - v[sw[k]], v[tu[k]] - v[tw[k]]
+            if rise <= 0.0 or below <= 0.0:
+                continue
+            g = math.sqrt(ratio * rho[k] * below / rise)
+            if g <= rho[k] or g >= 1.0:
+                continue
+            share = (1.0 - g) / (1.0 - rho[k])
+            rest = 1.0 - share
+            shifted, rest_of_t = rho[k] * share / g, rest / g
+        shifted *= ratio
+        rest_of_t *= ratio
+        found[0, k] = share * v[su[k]] + rest * v[sw[k]] - (shifted * v[tu[k]] + rest_of_t * v[tw[k]])
+        found[1, k], found[2, k], found[3, k], found[4, k] = share, rest, shifted, rest_of_t

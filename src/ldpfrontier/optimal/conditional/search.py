@@ -105,7 +105,7 @@ class ColumnSearch:
             slopes = prior * (np.log(np.maximum(v, NUMERICS.gradient_floor)) + 1.0) - duals
             try:
                 inside, v = self._cone.step(slopes)
-            except RuntimeError:  # HiGHS gives up some programs
+            except RuntimeError:  # some programs are given up
                 break
             reduced = float(xlogy(inside, inside) @ prior - inside @ duals)
             if self._effort.every:

@@ -229,7 +229,7 @@ class ProgramColumns:
             for _ in range(SEARCH.max_steps):
                 try:
                     inside, v = self.program.step(2.0 * (v @ prices.W.T) @ prices.W - prices.lam)
-                except RuntimeError:  # HiGHS gives up some programs
+                except RuntimeError:  # some programs are given up
                     break
                 reduced = float(((inside @ prices.W.T) ** 2).sum() - inside @ prices.lam)
                 passed.append(inside / (inside @ self.p))

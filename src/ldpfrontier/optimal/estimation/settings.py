@@ -64,7 +64,7 @@ class EstimationSettings:
     long_step_centering: float = 0.1
     #: The same after a short one, and in the first step.
     short_step_centering: float = 0.6
-    #: Gap of the first restricted master.
+    #: Gap of the first restricted master, and at least that of a search for a mechanism for anyone below.
     first_gap: float = 0.2
     #: Excess of the columns found, as a share of the tolerance, up to which a bound is looked for.
     inner_share: float = 0.5

@@ -384,8 +384,10 @@ def _inner_columns(
     """
     pricing = ProgramColumns(PolyhedralProgram(inner, problem.p), inner.shape, problem.p)
     columns = np.vstack([first, pricing.random()])
+    # Its weights only say whether it is better, and need not be exact.
+    rough = max(tolerance, SETTINGS.first_gap)
     for rounds in SETTINGS.inner_rounds:
-        weighted = generate(problem, columns, pricing, tolerance, min(max_rounds, rounds)).weighted
+        weighted = generate(problem, columns, pricing, rough, min(max_rounds, rounds)).weighted
         if weighted.phi > (1.0 - tolerance) * min(errors.values()):
             return np.empty((0, problem.p.size))
         columns = weighted.vectors

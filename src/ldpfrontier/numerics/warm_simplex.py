@@ -1,0 +1,341 @@
+r"""Simplex method for programs whose cost changes and that get more inequalities, compiled.
+
+The programs are ::
+
+    maximize cost . x   subject to   scale . x = 1,  a . x <= b for some a of few places,
+
+with some hundred variables. A basis is as many constraints as variables, the equality among them, which the
+vertex x meets with equality. Its inverse is kept as a dense matrix; inequalities have at most six places, so
+that the update of that matrix is most of a step. At another cost the vertex is still allowed, and the primal
+method goes on from there (prices by reference weights: Forrest and Goldfarb 1992); with more inequalities
+the multipliers are still allowed, and the dual method does. Both ratio tests are those of Harris (1973).
+
+Right sides are raised a little, each by another amount: cones have many inequalities that meet at one vertex,
+and steps of no length could go round in circles. The value is then an upper bound, to the rounding of a basis
+of condition 1e3, and whoever needs a solution inside corrects it by as much.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpfrontier.numerics.deadline import check_time
+from ldpfrontier.numerics.jit import inner, kernel
+from ldpfrontier.types import FloatArray, IntArray
+
+#: By how much right sides are raised at most; at least it is half of that.
+RAISED = 1e-7
+
+#: Places of an inequality at most, and of those that the program has from the beginning.
+WIDTH, SHORT_WIDTH = 6, 2
+
+# Weights, rates and pivots up to here are rounding.
+_LEAST_PIVOT = 1e-8
+
+# Multipliers up to this share of the largest cost count as 0.
+_LEAST_PRICE = 1e-10
+
+# By how much an inequality may be violated in a ratio test, and in a solution.
+_TOLERANCE = 1e-9
+
+# The number of the equality in a basis.
+_EQUALITY = -1
+
+# Steps after which a program has no end, and after which the inverse is computed anew.
+_MAX_STEPS, _FRESH = 5000, 200
+
+
+class Rows(NamedTuple):
+    """Inequalities a . x <= b, and numbers that the methods write; unused places have the entry 0."""
+
+    places: NDArray[np.uint64]  # (room, WIDTH)
+    entries: FloatArray  # (room, WIDTH)
+    right: FloatArray  # (room,)
+    is_active: NDArray[np.bool_]  # (room,)
+    slack: FloatArray  # (room,)
+    rate: FloatArray  # (room,)
+
+
+class Basis(NamedTuple):
+    """Constraints that are met with equality, and what follows from them."""
+
+    active: NDArray[np.int64]  # (n,): their numbers
+    inverse: FloatArray  # (n, n): by how much the vertex moves with the right side of each
+    x: FloatArray  # (n,): the vertex
+    y: FloatArray  # (n,): multipliers
+    weights: FloatArray  # (n,): of the constraints in the normal of the one that enters
+    reference: FloatArray  # (n,): squared sizes of edges, nearly
+
+
+@inner
+def _products(rows: Rows, count: int, short: int, x: FloatArray, found: FloatArray) -> None:
+    """Write a . x of the inequalities, of which the first ones are short."""
+    for k in range(short):
+        places, entries = rows.places[k], rows.entries[k]
+        found[k] = entries[0] * x[places[0]] + entries[1] * x[places[1]]
+    for k in range(short, count):
+        places, entries, total = rows.places[k], rows.entries[k], 0.0
+        for j in range(WIDTH):
+            total += entries[j] * x[places[j]]
+        found[k] = total
+
+
+@inner
+def _exchange(rows: Rows, basis: Basis, place: int, which: int) -> None:
+    """Exchange the constraint at a place of the basis for an inequality."""
+    n, inverse, weights, direction = basis.x.size, basis.inverse, basis.weights, basis.inverse[place]
+    places, entries, length = rows.places[which], rows.entries[which], rows.right[which]
+    for j in range(WIDTH):
+        length -= entries[j] * basis.x[places[j]]
+    for j in range(n):
+        direction[j] /= weights[place]
+        basis.x[j] += length * direction[j]
+    price, size = basis.y[place] / weights[place], basis.reference[place] / weights[place] ** 2
+    for i in range(n):
+        weight, row = weights[i], inverse[i]
+        if i != place and weight != 0.0:
+            for j in range(n):
+                row[j] -= weight * direction[j]
+            basis.y[i] -= weight * price
+            basis.reference[i] = max(basis.reference[i], weight**2 * size)
+    basis.y[place], basis.reference[place] = price, size
+    rows.is_active[basis.active[place]], rows.is_active[which] = False, True
+    basis.active[place] = which
+
+
+@inner
+def _weigh(rows: Rows, basis: Basis, which: int) -> None:
+    """Write the weights of the basis in the normal of an inequality."""
+    places, entries = rows.places[which], rows.entries[which]
+    for i in range(basis.x.size):
+        row, total = basis.inverse[i], 0.0
+        for j in range(WIDTH):
+            total += entries[j] * row[places[j]]
+        basis.weights[i] = total
+
+
+@kernel
+def improve(rows: Rows, count: int, short: int, basis: Basis, cost: FloatArray) -> int:
+    """Go on from a vertex to the best one for a cost; return the steps, or -1 where there is no end.
+
+    Inequalities that are not met yet, new ones, are none of those that end a step.
+
+    Parameters
+    ----------
+    rows : Rows
+    count, short : int
+        Of inequalities, and of those that have at most `SHORT_WIDTH` places, the first ones.
+    basis : Basis
+        Is changed.
+    cost : ndarray, shape (n,)
+    """
+    n, largest = cost.size, 0.0
+    for i in range(n):
+        price, size, row = 0.0, 0.0, basis.inverse[i]
+        for j in range(n):
+            price += row[j] * cost[j]
+            size += row[j] ** 2
+        basis.y[i], basis.reference[i] = price, size
+        largest = max(largest, abs(cost[i]))
+    _products(rows, count, short, basis.x, rows.slack)
+    for k in range(count):
+        rows.slack[k] = rows.right[k] - rows.slack[k]
+        if k < short or rows.slack[k] > -10.0 * _TOLERANCE:
+            rows.slack[k] = max(rows.slack[k], 0.0)
+    for step in range(_MAX_STEPS):
+        place, most = -1, 0.0
+        for i in range(n):
+            price = min(basis.y[i] + _LEAST_PRICE * largest, 0.0)
+            if price**2 > most * basis.reference[i] and basis.active[i] != _EQUALITY:
+                place, most = i, price**2 / basis.reference[i]
+        if place < 0:
+            return step
+        _products(rows, count, short, basis.inverse[place], rows.rate)
+        longest = np.inf
+        for k in range(count):
+            rate = -rows.rate[k]
+            if rate > _LEAST_PIVOT and rows.slack[k] >= 0.0 and not rows.is_active[k]:
+                longest = min(longest, (rows.slack[k] + _TOLERANCE) / rate)
+        which, steepest = -1, _LEAST_PIVOT
+        for k in range(count):
+            rate = -rows.rate[k]
+            if rate > steepest and 0.0 <= rows.slack[k] <= longest * rate and not rows.is_active[k]:
+                which, steepest = k, rate
+        if which < 0:
+            return -1
+        length = rows.slack[which] / steepest
+        for k in range(count):
+            if rows.slack[k] >= 0.0:
+                rows.slack[k] = max(rows.slack[k] + length * rows.rate[k], 0.0)
+            else:
+                rows.slack[k] += length * rows.rate[k]
+        rows.slack[basis.active[place]] = length
+        _weigh(rows, basis, which)
+        _exchange(rows, basis, place, which)
+    return -1
+
+
+@kernel
+def restore(rows: Rows, count: int, short: int, basis: Basis) -> int:
+    """Go on from a vertex of the best multipliers to one that meets all inequalities.
+
+    Parameters and what it returns are those of `improve`.
+    """
+    for step in range(_MAX_STEPS):
+        _products(rows, count, short, basis.x, rows.rate)
+        which, most = -1, _TOLERANCE
+        for k in range(count):
+            if rows.rate[k] - rows.right[k] > most and not rows.is_active[k]:
+                which, most = k, rows.rate[k] - rows.right[k]
+        if which < 0:
+            return step
+        _weigh(rows, basis, which)
+        least = np.inf
+        for i in range(basis.x.size):
+            if basis.weights[i] > _LEAST_PIVOT and basis.active[i] != _EQUALITY:
+                least = min(least, (max(basis.y[i], 0.0) + _LEAST_PRICE) / basis.weights[i])
+        place, largest = -1, _LEAST_PIVOT
+        for i in range(basis.x.size):
+            weight = basis.weights[i]
+            if weight > largest and basis.y[i] <= least * weight and basis.active[i] != _EQUALITY:
+                place, largest = i, weight
+        if place < 0:
+            return -1
+        _exchange(rows, basis, place, which)
+    return -1
+
+
+class WarmSimplex:
+    """A program that goes on from its last vertex.
+
+    Parameters
+    ----------
+    scale : ndarray, shape (n,)
+    places : ndarray of int, shape (m, SHORT_WIDTH)
+        Of the inequalities of the beginning, which stay.
+    entries : ndarray, shape (m, SHORT_WIDTH)
+    right : ndarray, shape (m,)
+    active : ndarray of int, shape (n - 1,)
+        Those that a first vertex, which meets the others, meets with equality.
+    room : int
+        Further inequalities that there may be.
+    """
+
+    def __init__(
+        self,
+        scale: FloatArray,
+        places: IntArray,
+        entries: FloatArray,
+        right: FloatArray,
+        active: IntArray,
+        room: int,
+    ) -> None:
+        self._scale, self._first, self._short = scale, active, len(right)
+        total, n = len(right) + room, len(scale)
+        # Fractions of multiples of an irrational number are spread evenly.
+        amounts = RAISED * (1.0 - 0.5 * (np.arange(total) * (np.sqrt(5.0) / 2.0) % 1.0))
+        self._rows = rows = Rows(
+            np.zeros((total, WIDTH), dtype=np.uint64),
+            np.zeros((total, WIDTH)),
+            amounts,
+            np.zeros(total, dtype=np.bool_),
+            np.zeros(total),
+            np.zeros(total),
+        )
+        short = slice(self._short)
+        rows.places[short, :SHORT_WIDTH], rows.entries[short, :SHORT_WIDTH] = places, entries
+        rows.right[short] += right
+        numbers = np.zeros(n, dtype=np.int64)
+        self._basis = Basis(numbers, np.zeros((n, n)), np.zeros(n), np.zeros(n), np.zeros(n), np.ones(n))
+        self._begin()
+
+    @property
+    def x(self) -> FloatArray:
+        """The vertex, shape (n,)."""
+        return self._basis.x
+
+    @property
+    def value(self) -> float:
+        """The value by the multipliers, of the program with the right sides raised."""
+        return float(self._basis.y @ self._right)
+
+    @property
+    def added(self) -> int:
+        """The number of inequalities that were added."""
+        return self._count - self._short
+
+    @property
+    def _right(self) -> FloatArray:
+        active = self._basis.active
+        return np.where(active == _EQUALITY, 1.0, self._rows.right[active])
+
+    def _begin(self) -> None:
+        """Go back to the first vertex, without what was added."""
+        self._count = self._short
+        self._basis.active[:] = [_EQUALITY, *self._first]
+        self._rows.is_active[:] = False
+        self._rows.is_active[self._first] = True
+        self._refresh()
+
+    def _refresh(self) -> None:
+        """Compute the inverse and the vertex from the constraints."""
+        active, n = self._basis.active, len(self._scale)
+        normals, each = np.zeros((n, n)), np.arange(n)
+        for j in range(WIDTH):
+            np.add.at(
+                normals, (each, self._rows.places[active, j].astype(np.intp)), self._rows.entries[active, j]
+            )
+        normals[active == _EQUALITY] = self._scale
+        self._basis.inverse[:] = np.linalg.inv(normals).T
+        self._basis.x[:] = self._right @ self._basis.inverse
+        self._steps = 0
+
+    def maximize(self, cost: FloatArray | None = None) -> FloatArray:
+        """Return the solution for a cost, (n,), the last one by default, shape (n,).
+
+        Raises
+        ------
+        RuntimeError
+            If the value has no bound, or rounding leaves no way on; what was added is then dropped.
+        TimeIsUp
+            If the time limit has passed (`deadline`).
+        """
+        check_time()
+        state = self._rows, self._count, self._short, self._basis
+        if self._steps > _FRESH:
+            self._refresh()
+        if cost is not None:
+            self._made(improve(*state, cost))
+        self._made(restore(*state))
+        return self.x
+
+    def _made(self, steps: int) -> None:
+        """Count steps, or begin again where there is no end."""
+        if steps < 0:
+            self._begin()
+            raise RuntimeError("The simplex method found no optimum.")
+        self._steps += steps
+
+    def add(self, places: IntArray, entries: FloatArray) -> None:
+        """Add inequalities with the right side 0, shape (k, WIDTH) each; the next solution meets them."""
+        new = slice(self._count, self._count + len(places))
+        self._rows.places[new], self._rows.entries[new] = places, entries
+        self._count += len(places)
+
+    def drop(self) -> None:
+        """Drop of what was added all that the vertex does not meet with equality."""
+        rows, active, short = self._rows, self._basis.active, self._short
+        kept = short + np.flatnonzero(rows.is_active[short : self._count])
+        self._count = end = short + len(kept)
+        numbers = np.arange(len(rows.right))
+        numbers[kept] = np.arange(short, end)
+        active[:] = np.where(active == _EQUALITY, _EQUALITY, numbers[active])
+        for of_rows in (rows.places, rows.entries, rows.right):
+            # Each keeps its own right side, on which the vertex depends; the rest stay different.
+            rest = np.delete(of_rows[short:], kept - short, axis=0)
+            of_rows[short:] = np.concatenate([of_rows[kept], rest])
+        rows.is_active[short:] = False
+        rows.is_active[short:end] = True
