@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_INNER: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_WITHOUT_WRAPPERS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_INNER: dict[str, Any] = {"error_model": "numpy", **_WITHOUT_WRAPPERS}
 #: Without reference counts of arrays: with them, every access to an array of a tuple is an atomic operation.
 _BORROWING: dict[str, Any] = {**_INNER, "_nrt": False}
 
@@ -56,14 +57,14 @@ class Compiled:
         self.py_func, self.targetoptions = function, options
 
     @cached_property
-    def dispatcher(self) -> Any:
-        """The `Dispatcher` of Numba that compiles it."""
-        return compiler().njit(**self.targetoptions)(self.py_func)
+    def _called(self) -> Any:
+        """The `Dispatcher` of Numba that compiles it for its callers."""
+        return compiler().called_dispatcher(self.py_func, {**self.targetoptions, **_WITHOUT_WRAPPERS})
 
     @property
     def _numba_type_(self) -> Any:
         """What compiled functions take this one for."""
-        return self.dispatcher._numba_type_
+        return self._called._numba_type_
 
 
 class Kernel(Compiled):
