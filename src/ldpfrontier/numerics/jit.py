@@ -2,7 +2,9 @@
 
 Compiling takes longer than most runs of what is compiled, and its time is that of the code there is to
 compile: hence loops over letters in place of numpy's functions, whose implementations would be compiled with
-them, and no arguments that are literal integers, each of which would make a function of its own.
+them, and no arguments that are literal integers or bools, each of which would make a function of its own.
+Assignments, copies and searches of arrays are loops for the same reason. What compiled functions call becomes
+part of them, and is optimized there alone (`numba_compiler`).
 
 Numba is loaded when the first kernel is called (`numba_compiler`); much of the library does without.
 """
@@ -177,7 +179,7 @@ def inner_with_arrays(function: F) -> F:
 
 def inlined(function: F) -> F:
     """Put a function in place of its calls, before types are found: it is compiled with its caller only."""
-    # What `inner` compiles is optimized once by itself, and again in every function around it.
+    # For what returns arrays of its arguments; Numba copies all of it, with all of its names, into every caller.
     return cast(F, Compiled(cast(FunctionType, function), {**_INNER, "inline": "always"}))
 
 
