@@ -179,7 +179,7 @@ def inner_with_arrays(function: F) -> F:
 
 def inlined(function: F) -> F:
     """Put a function in place of its calls, before types are found: it is compiled with its caller only."""
-    # For what returns arrays of its arguments; Numba copies all of it, with all of its names, into every caller.
+    # For what returns arrays of its arguments. Numba copies all of it, names included, into every caller.
     return cast(F, Compiled(cast(FunctionType, function), {**_INNER, "inline": "always"}))
 
 
