@@ -218,8 +218,10 @@ def _bound(
 
     The constraints of the basis have the multipliers y; one more, `which`, has the multiplier `last`.
     """
-    n, bound, reduced, size = cost.size, 0.0, cost.copy(), np.abs(cost)
-    total = 0.0
+    n, bound, total = cost.size, 0.0, 0.0
+    reduced, size = np.empty(n), np.empty(n)
+    for j in range(n):
+        reduced[j], size[j] = cost[j], abs(cost[j])
     for i in range(n + 1):
         kind, multiplier = (basis.active[i], y[i]) if i < n else (which, last)
         if kind == _EQUALITY:

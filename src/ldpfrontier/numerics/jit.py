@@ -2,7 +2,9 @@
 
 Compiling takes longer than most runs of what is compiled, and its time is that of the code there is to
 compile: hence loops over letters in place of numpy's functions, whose implementations would be compiled with
-them, and no arguments that are literal integers, each of which would make a function of its own.
+them, and no arguments that are literal integers or bools, each of which would make a function of its own.
+Assignments, copies and searches of arrays are loops for the same reason. What compiled functions call becomes
+part of them, and is optimized there alone (`numba_compiler`).
 
 Numba is loaded when the first kernel is called (`numba_compiler`); much of the library does without.
 """
@@ -28,7 +30,8 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_INNER: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_WITHOUT_WRAPPERS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_INNER: dict[str, Any] = {"error_model": "numpy", **_WITHOUT_WRAPPERS}
 #: Without reference counts of arrays: with them, every access to an array of a tuple is an atomic operation.
 _BORROWING: dict[str, Any] = {**_INNER, "_nrt": False}
 
@@ -56,14 +59,14 @@ class Compiled:
         self.py_func, self.targetoptions = function, options
 
     @cached_property
-    def dispatcher(self) -> Any:
-        """The `Dispatcher` of Numba that compiles it."""
-        return compiler().njit(**self.targetoptions)(self.py_func)
+    def _called(self) -> Any:
+        """The `Dispatcher` of Numba that compiles it for its callers."""
+        return compiler().called_dispatcher(self.py_func, {**self.targetoptions, **_WITHOUT_WRAPPERS})
 
     @property
     def _numba_type_(self) -> Any:
         """What compiled functions take this one for."""
-        return self.dispatcher._numba_type_
+        return self._called._numba_type_
 
 
 class Kernel(Compiled):
@@ -176,7 +179,7 @@ def inner_with_arrays(function: F) -> F:
 
 def inlined(function: F) -> F:
     """Put a function in place of its calls, before types are found: it is compiled with its caller only."""
-    # What `inner` compiles is optimized once by itself, and again in every function around it.
+    # For what returns arrays of its arguments. Numba copies all of it, names included, into every caller.
     return cast(F, Compiled(cast(FunctionType, function), {**_INNER, "inline": "always"}))
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numba
 from numba import njit, typeof
-from numba.core import event
+from numba.core import codegen, compiler, event
 
-__all__ = ["kept_dispatcher", "njit", "typeof"]
+__all__ = ["called_dispatcher", "kept_dispatcher", "njit", "typeof"]
 
 
 def kept_dispatcher(function: FunctionType, options: dict[str, Any], described: str) -> tuple[Any, Any]:
@@ -34,6 +34,54 @@ def kept_dispatcher(function: FunctionType, options: dict[str, Any], described: 
     kept._version = f"{numba.__version__} {described}"
     kept._load_index = _Index(kept._load_index)
     return dispatcher, kept
+
+
+def called_dispatcher(function: FunctionType, options: dict[str, Any]) -> Any:
+    """Return the `Dispatcher` that compiles a function for its callers, not to be called by Python."""
+    return njit(pipeline_class=_PartCompiler, **options)(function)
+
+
+class _PartCompiler(compiler.Compiler):  # type: ignore[misc]  # numba has no types
+    """Compiles a function as far as its callers need it: to code that is linked into theirs."""
+
+    def compile_extra(self, func: FunctionType) -> Any:
+        """Compile a function."""
+        self.state.library = _PartLibrary(self.state.targetctx.codegen(), func.__qualname__)
+        return super().compile_extra(func)
+
+
+class _PartLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
+    """The code of a function, which is optimized as a whole, and made machine code, within its callers only.
+
+    Numba would do both for each function by itself, with all that it calls, and once more in every caller:
+    d + 1 times for what is called at depth d.
+    """
+
+    def _optimize_final_module(self) -> None:
+        """Leave that to the callers."""
+
+    def _finalize_final_module(self) -> None:
+        """Make the code ready to be linked, but not to be run."""
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return 0, as there is no machine code."""
+        return 0
+
+    @property
+    def codegen(self) -> Any:
+        """What would tell machine code where its Python objects are."""
+        return _NoMachineCode
+
+
+class _NoMachineCode:
+    """Takes the place of a code generator."""
+
+    @staticmethod
+    def set_env(env_name: str, env: Any) -> None:
+        """Do nothing: a function of the nopython mode uses no Python objects."""
 
 
 class _Index:

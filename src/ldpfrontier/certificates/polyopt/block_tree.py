@@ -65,7 +65,7 @@ def _new_ends(letters: int) -> Ends:
 @inner
 def _find_ends(block: BlockData, side: NDArray[np.int8], ends: Ends) -> None:
     """Find the ends of the curves of a node, none if it has no vertex."""
-    P, c, L = block.letters
+    P, c, L = block.letters[0], block.letters[1], block.letters[2]
     found, numbers, d = ends.found, ends.numbers, block.width
     low, free, third = 0.0, 0.0, -1
     for u in range(side.size):
@@ -115,11 +115,12 @@ def _find_ends(block: BlockData, side: NDArray[np.int8], ends: Ends) -> None:
 @inner
 def _at(block: BlockData, side: NDArray[np.int8], ends: Ends, y: float, tilt: float) -> tuple[float, float]:
     """Return the bound of a node with multipliers, and its slope in y."""
-    P, _, L = block.letters
+    P, L = block.letters[0], block.letters[2]
     best, best_slope = -np.inf, 0.0
     for k in range(ends.found[0]):
-        _, constant, slope, price, third, a, b = ends.numbers[k]
-        total = constant + y * slope - tilt * third
+        row = ends.numbers[k]
+        slope, price, a, b = row[2], row[3], row[5], row[6]
+        total = row[1] + y * slope - tilt * row[4]
         for u in range(side.size):
             if side[u] == THIRD:
                 continue
@@ -144,10 +145,10 @@ def _least(
     It is convex and piecewise linear: the next y is where the tangents on both sides meet. Where they meet
     above what is enough, a share of what is missing is left as an error.
     """
-    P, _, L = block.letters
+    P, L = block.letters[0], block.letters[2]
     most = 0.0
     for k in range(ends.found[0]):
-        _, _, _, price, _, a, b = ends.numbers[k]
+        price, a, b = ends.numbers[k, 3], ends.numbers[k, 5], ends.numbers[k, 6]
         for u in range(side.size):
             if side[u] == FREE and L[u] > 0.0:
                 change = ends.terms[k, 1, u] - ends.terms[k, 0, u] - tilt * P[u] * (b - a)
@@ -301,4 +302,4 @@ def block_tree(block: BlockData, tilts: FloatArray, most: int) -> tuple[NDArray[
                         pending[waiting, u] = side[u]
                     waiting += 1
         nodes += 1
-    return letters[:nodes].copy(), multipliers[:nodes].copy(), worst
+    return letters[:nodes], multipliers[:nodes], worst

@@ -120,7 +120,8 @@ class BranchAndBound:
             self._nodes = Nodes(
                 *(np.concatenate([x, np.empty((more, *x.shape[1:]), x.dtype)]) for x in self._nodes)
             )
-        self._count = search_best_first(self._nodes, self._count, problem, max_nodes, self._space)
+        heap = np.empty(self._count + max_nodes + 1, dtype=np.int64)
+        self._count = search_best_first(self._nodes, self._count, problem, max_nodes, self._space, heap)
         self._problem = problem
         self._least = max(self._least, target)
         return max(self._least, float(self._bounds().max()))

@@ -15,12 +15,12 @@ with Kelley's cutting planes.
 
 from __future__ import annotations
 
-import heapq
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ldpfrontier.numerics.jit import inlined, inner, kernel
+from ldpfrontier.numerics.jit import borrowing_kernel, inner
 from ldpfrontier.numerics.kelley_2d import minimize_planes
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.certificate.majorant import affine_minorant, evaluate
@@ -30,13 +30,15 @@ from ldpfrontier.optimal.certificate.nodes import (
     BlockProblem,
     Nodes,
     T,
+    pop_node,
     positive_linear,
+    push_node,
     restrict_letters,
     split_node,
     z_range,
 )
 from ldpfrontier.optimal.certificate.settings import SETTINGS
-from ldpfrontier.optimal.certificate.workspace import Corners, Workspace
+from ldpfrontier.optimal.certificate.workspace import Corners, Tables, Workspace
 from ldpfrontier.types import FloatArray
 
 _MAX_PLANES, _PLANE_GAIN = SETTINGS.max_planes, SETTINGS.plane_gain
@@ -81,53 +83,62 @@ def _linear(ends: FloatArray, t: float) -> float:
     return float(ends[0] + t * (ends[1] - ends[0]))
 
 
-@inlined
-def _tabulate(nodes: Nodes, c: int, problem: BlockProblem, space: Workspace) -> int:
-    """Fill in what letters contribute at the ends of their grid intervals; return the number of ends of t."""
-    t, grid = nodes.t_interval[c], space.spacing.size - 1
-    count = 2 if t[1] > t[0] else 1
-    for u in range(problem.r.size):
-        left = low = nodes.low[c, u]
-        high, price = nodes.high[c, u], problem.gamma[u]
+@inner
+def _tabulate(
+    low: FloatArray,
+    high: FloatArray,
+    count: int,
+    minorant: FloatArray,
+    gamma: FloatArray,
+    rounding: float,
+    tables: Tables,
+) -> None:
+    """Fill in the ends of the letters' grid intervals and their base, at `count` ends of t."""
+    spacing, points, base = tables.spacing, tables.points, tables.base
+    grid = spacing.size - 1
+    for u in range(low.size):
+        left, price = low[u], gamma[u]
         at_left = _xlogx(left)
         for j in range(grid):
-            right = low + (high - low) * space.spacing[j + 1] if j + 1 < grid else high
+            right = low[u] + (high[u] - low[u]) * spacing[j + 1] if j + 1 < grid else high[u]
             at_right = _xlogx(right)
-            space.points[u, j], space.points[u, grid + j] = left, right
+            points[u, j], points[u, grid + j] = left, right
             for end in range(count):
-                slope = price + nodes.minorant[c, end, 0]
-                steep = problem.rounding * (abs(price) + abs(nodes.minorant[c, end, 0]))
-                space.base[end, u, j] = at_left + problem.rounding * abs(at_left) + (steep - slope) * left
-                raised = at_right + problem.rounding * abs(at_right)
-                space.base[end, u, grid + j] = raised + (steep - slope) * right
+                lam = minorant[end, 0]
+                slope, steep = price + lam, rounding * (abs(price) + abs(lam))
+                base[end, u, j] = at_left + rounding * abs(at_left) + (steep - slope) * left
+                base[end, u, grid + j] = at_right + rounding * abs(at_right) + (steep - slope) * right
             left, at_left = right, at_right
-    for side in range(2):
-        _tabulate_constraint(nodes, c, problem, side, count, space)
-    return count
 
 
-@inlined
+@inner
 def _tabulate_constraint(
-    nodes: Nodes, c: int, problem: BlockProblem, side: int, count: int, space: Workspace
+    table: FloatArray,
+    ends: FloatArray,
+    bound: FloatArray,
+    sign: float,
+    t: FloatArray,
+    g: float,
+    rounding: float,
+    points: FloatArray,
 ) -> None:
-    """Fill in the tangents of phi of the constraint on A (0) or B (1), rounded upwards."""
-    g, t, grid, rounding = problem.g, nodes.t_interval[c], space.spacing.size - 1, problem.rounding
-    ends = nodes.xi[c] if side == 0 else nodes.eta[c]
-    table, sign = (space.a, -1.0) if side == 0 else (space.b, 1.0)
-    bound = problem.top if side == 0 else problem.bottom
+    """Fill in the tangents of phi of the constraint on A (sign -1) or B (1), rounded upwards."""
+    n, grid, count = points.shape[0], points.shape[1] // 2, 2 if t[1] > t[0] else 1
     s, last, origin = ends[0], ends[1], _linear(bound, 0.5 * (t[0] + t[1]))
     if np.isinf(last):
         for end in range(count):
             for corner in range(2):
-                table[end, corner] = 0.0
+                for u in range(n):
+                    for p in range(2 * grid):
+                        table[end, corner, u, p] = 0.0
         return
     moved = 0.5 * abs(bound[1] - bound[0]) * (t[1] - t[0])
     at_ends = positive_linear(bound, t[0]), positive_linear(bound, t[1])
     ratio, difference = last / s - 1.0, 0.0 if g == 0.0 else 2.0 * _DIFFERENCE / abs(g)
     share = (2.0 - g) / (3.0 - g)
-    for u in range(problem.r.size):
+    for u in range(n):
         for j in range(grid):
-            left, right = space.points[u, j], space.points[u, grid + j]
+            left, right = points[u, j], points[u, grid + j]
             middle, half = 0.5 * (left + right), 0.5 * (right - left)
             # Tangents in w and in the bound of A or B, which moves with t: not too near to the pole of phi.
             center = sign * (middle - origin)
@@ -145,17 +156,17 @@ def _tabulate_constraint(
             second_value = first_value + v * second + ratio * error
             for end in range(count):
                 for p in (j, grid + j):
-                    step = sign * (space.points[u, p] - at_ends[end]) - v
+                    step = sign * (points[u, p] - at_ends[end]) - v
                     table[end, 0, u, p] = first_value + step * slope * s
                     table[end, 1, u, p] = second_value + step * bent
 
 
 @inner
 def _best_point(
-    x: tuple[float, float], end: int, i: int, j: int, u: int, space: Workspace
+    x: tuple[float, float], end: int, i: int, j: int, u: int, tables: Tables
 ) -> tuple[float, int]:
     """Return the largest contribution of a letter in a corner at an end of t, and its point."""
-    base, a, b = space.base[end, u], space.a[end, i, u], space.b[end, j, u]
+    base, a, b = tables.base[end, u], tables.a[end, i, u], tables.b[end, j, u]
     largest, where = -np.inf, 0
     for p in range(base.size):
         value = base[p] + x[0] * a[p] + x[1] * b[p]
@@ -170,24 +181,24 @@ def _lagrangian(
     corners: Corners,
     minorant: FloatArray,
     r: FloatArray,
-    space: Workspace,
-    step: int,
-) -> tuple[float, int]:
-    """Return the Lagrangian at multipliers, without constants, and its corner; store where it is attained."""
-    best, corner = -np.inf, 0
+    tables: Tables,
+    trial: NDArray[np.int64],
+    argmax: NDArray[np.int64],
+) -> tuple[float, int, int]:
+    """Return the Lagrangian at multipliers, without constants, its corner and end of t; store its points."""
+    best, corner, best_end = -np.inf, 0, 0
     for end in range(corners.t):
         for i in range(corners.xi):
             for j in range(corners.eta):
                 total = -minorant[end, 1]
                 for u in range(r.size):
-                    largest, space.trial[u] = _best_point(x, end, i, j, u, space)
+                    largest, trial[u] = _best_point(x, end, i, j, u, tables)
                     total += r[u] * largest
                 if total > best:
-                    best, corner = total, 2 * i + j
-                    space.argmax_t[step] = end
+                    best, corner, best_end = total, 2 * i + j, end
                     for u in range(r.size):
-                        space.argmax[step, u] = space.trial[u]
-    return best, corner
+                        argmax[u] = trial[u]
+    return best, corner, best_end
 
 
 @inner
@@ -197,18 +208,18 @@ def _lagrangian_at(
     share: float,
     minorant: FloatArray,
     r: FloatArray,
-    space: Workspace,
+    tables: Tables,
 ) -> float:
     """Return the Lagrangian without constants at one t, a share of the way from one end to the other."""
-    best, grid = -np.inf, space.spacing.size - 1
+    best, base, a, b = -np.inf, tables.base, tables.a, tables.b
     for i in range(corners.xi):
         for j in range(corners.eta):
             total = -_linear(minorant[:, 1], share)
             for u in range(r.size):
                 largest = -np.inf
-                for p in range(2 * grid):
-                    first = space.base[0, u, p] + x[0] * space.a[0, i, u, p] + x[1] * space.b[0, j, u, p]
-                    second = space.base[1, u, p] + x[0] * space.a[1, i, u, p] + x[1] * space.b[1, j, u, p]
+                for p in range(base.shape[2]):
+                    first = base[0, u, p] + x[0] * a[0, i, u, p] + x[1] * b[0, j, u, p]
+                    second = base[1, u, p] + x[0] * a[1, i, u, p] + x[1] * b[1, j, u, p]
                     largest = max(largest, first + share * (second - first))
                 total += r[u] * largest
             best = max(best, total)
@@ -218,77 +229,94 @@ def _lagrangian_at(
 @inner
 def _bound_node(nodes: Nodes, c: int, problem: BlockProblem, space: Workspace) -> None:
     """Bound one node; if that is above the goal, tighten its intervals and say what to branch on."""
-    t, minorant = nodes.t_interval[c], nodes.minorant[c]
+    t, minorant, low, high = nodes.t_interval[c], nodes.minorant[c], nodes.low[c], nodes.high[c]
+    xi, eta, rounding, tables = nodes.xi[c], nodes.eta[c], problem.rounding, space.tables
     top = max(positive_linear(problem.top, t[0]), positive_linear(problem.top, t[1])) * (1.0 + ENDS)
     bottom = min(positive_linear(problem.bottom, t[0]), positive_linear(problem.bottom, t[1]))
     bottom *= 1.0 - ENDS
-    if not restrict_letters(nodes, c, top, bottom):
+    above, below = 1.0 / xi[0], 1.0 / eta[0]
+    least, most = bottom - below - ENDS * (bottom + below), (top + above) * (1.0 + ENDS)
+    if not restrict_letters(low, high, least, most):
         nodes.bound[c] = -np.inf
         return
-    z = z_range(nodes, c, problem)
+    z = z_range(problem.r, low, high, rounding)
     affine_minorant(problem.majorant, t, z[0], z[1], nodes.z_focus[c], space.z, space.v, minorant)
-    count = _tabulate(nodes, c, problem, space)
-    s = nodes.xi[c, 0], nodes.eta[c, 0]
-    farthest = (top + 1.0 / s[0]) * (1.0 + ENDS)
-    rest = max(-problem.rest * max(0.0, bottom - 1.0 / s[1]), -problem.rest * farthest)
-    rest += problem.rounding * abs(problem.rest) * farthest
+    count = 2 if t[1] > t[0] else 1
+    _tabulate(low, high, count, minorant, problem.gamma, rounding, tables)
+    _tabulate_constraint(tables.a, xi, problem.top, -1.0, t, problem.g, rounding, tables.points)
+    _tabulate_constraint(tables.b, eta, problem.bottom, 1.0, t, problem.g, rounding, tables.points)
+    farthest = (top + above) * (1.0 + ENDS)
+    rest = max(-problem.rest * max(0.0, bottom - 1.0 / eta[1]), -problem.rest * farthest)
+    rest += rounding * abs(problem.rest) * farthest
     # Without the last ends only the intervals that they leave are used.
-    used = np.isfinite(nodes.xi[c, 1]), np.isfinite(nodes.eta[c, 1])
+    used = np.isfinite(xi[1]), np.isfinite(eta[1])
     corners = Corners(count, 1 + used[0], 1 + used[1])
-    best, x = _minimize_lagrangian(nodes, c, problem, corners, rest, space)
+    multipliers, unit = nodes.multipliers[c], (above, below)
+    best, x = _minimize_lagrangian(multipliers, unit, minorant, problem, corners, rest, space)
     nodes.bound[c] = min(nodes.bound[c], best)
     for side in range(2):
         if used[side]:
-            nodes.multipliers[c, side] = x[side]
+            multipliers[side] = x[side]
     if best > problem.goal:
-        scaled = x[0] * (1.0 / s[0]), x[1] * (1.0 / s[1])
+        scaled = x[0] * above, x[1] * below
         costs = (scaled[0] + scaled[1]) * problem.k
-        constant = rest - costs + problem.rounding * (abs(rest) + costs)
+        constant = rest - costs + rounding * (abs(rest) + costs)
         _choose_branch(nodes, c, problem, scaled, corners, best - constant, space)
-        _tighten_letters(nodes, c, problem, scaled, corners, constant, space)
+        _tighten_letters(low, high, minorant, problem, scaled, corners, constant, space)
 
 
-@inlined
+@inner
 def _minimize_lagrangian(
-    nodes: Nodes, c: int, problem: BlockProblem, corners: Corners, rest: float, space: Workspace
+    start: FloatArray,
+    unit: tuple[float, float],
+    minorant: FloatArray,
+    problem: BlockProblem,
+    corners: Corners,
+    rest: float,
+    space: Workspace,
 ) -> tuple[float, tuple[float, float]]:
-    """Minimize over the multipliers by cutting planes, until the goal is met; return the least and where."""
-    k, r, planes, minorant = problem.k, problem.r, space.planes, nodes.minorant[c]
+    """Minimize over the multipliers by cutting planes, until the goal is met; return the least and where.
+
+    Multipliers are per `unit`, 1 / xi and 1 / eta.
+    """
+    k, r, goal, planes, tables = problem.k, problem.r, problem.goal, space.planes, space.tables
     size = max(abs(minorant[0, 1]), abs(minorant[1, 1])) + abs(rest)
-    unit = 1.0 / nodes.xi[c, 0], 1.0 / nodes.eta[c, 0]
     used = corners.xi > 1, corners.eta > 1
-    x = best_x = nodes.multipliers[c, 0] * used[0], nodes.multipliers[c, 1] * used[1]
+    x = best_x = start[0] * used[0], start[1] * used[1]
     for p in range(3):
         planes.active[p], planes.weight[p] = 0, 1.0 if p == 0 else 0.0
     best = np.inf
     for step in range(_MAX_PLANES):
-        total, corner = _lagrangian((x[0] * unit[0], x[1] * unit[1]), corners, minorant, r, space, step)
+        points = space.argmax[step]
+        scaled = x[0] * unit[0], x[1] * unit[1]
+        total, corner, end = _lagrangian(scaled, corners, minorant, r, tables, space.trial, points)
+        space.argmax_t[step] = end
         first = second = -k
-        end = space.argmax_t[step]
+        a, b = tables.a[end, corner // 2], tables.b[end, corner % 2]
         for u in range(r.size):
-            first += r[u] * space.a[end, corner // 2, u, space.argmax[step, u]]
-            second += r[u] * space.b[end, corner % 2, u, space.argmax[step, u]]
+            first += r[u] * a[u, points[u]]
+            second += r[u] * b[u, points[u]]
         first, second = first * unit[0] * used[0], second * unit[1] * used[1]
-        costs = (x[0] * unit[0] + x[1] * unit[1]) * k
+        costs = (scaled[0] + scaled[1]) * k
         value = total + rest - costs + problem.rounding * (size + costs)
         if value < best:
             best, best_x = value, x
         planes.heights[step] = value - first * x[0] - second * x[1]
         planes.slopes[step, 0], planes.slopes[step, 1] = first, second
-        if best <= problem.goal or not (used[0] or used[1]) or step == _MAX_PLANES - 1:
+        if best <= goal or not (used[0] or used[1]) or step == _MAX_PLANES - 1:
             break
         limits = (
             _MULTIPLIER_GROWTH * (best_x[0] + 1.0) * used[0],
             _MULTIPLIER_GROWTH * (best_x[1] + 1.0) * used[1],
         )
         x_0, x_1, model = minimize_planes(step, limits, planes)
-        if not model < best - _PLANE_GAIN * (best - problem.goal):
+        if not model < best - _PLANE_GAIN * (best - goal):
             break
         x = x_0, x_1
     return best, best_x
 
 
-@inlined
+@inner
 def _choose_branch(
     nodes: Nodes,
     c: int,
@@ -303,25 +331,24 @@ def _choose_branch(
     That is a letter on which the points differ, xi or eta, t, or the widest letter where the minorant falls
     short of the majorant.
     """
-    share = 0.0
+    share, planes, losses = 0.0, space.planes, space.loss
     for p in range(3):
-        share += space.planes.weight[p] * space.argmax_t[space.planes.active[p]]
-    for i in range(3):
-        space.loss[i] = 0.0
+        share += planes.weight[p] * space.argmax_t[planes.active[p]]
+        losses[p] = 0.0
     nodes.branch_on[c] = XI
     z, largest = _score_letters(nodes, c, problem, x, _linear(nodes.t_interval[c], share), space)
     for side in range(2):
-        loss = _RECTANGLE_WEIGHT * space.loss[side]
+        loss = _RECTANGLE_WEIGHT * losses[side]
         if loss > largest:
             nodes.branch_on[c], largest = side, loss
     # Inside the interval of t the Lagrangian may be lower than at its ends.
     inside = height
     if corners.t > 1:
-        inside = _lagrangian_at(x, corners, share, nodes.minorant[c], problem.r, space)
+        inside = _lagrangian_at(x, corners, share, nodes.minorant[c], problem.r, space.tables)
     _score_minorant(nodes, c, problem, (z, share), (height, inside, largest), space)
 
 
-@inlined
+@inner
 def _score_letters(
     nodes: Nodes, c: int, problem: BlockProblem, x: tuple[float, float], t: float, space: Workspace
 ) -> tuple[float, float]:
@@ -329,54 +356,60 @@ def _score_letters(
 
     Losses in xi, eta and t are added up in the workspace.
     """
-    r, t_interval, planes, grid = problem.r, nodes.t_interval[c], space.planes, space.spacing.size - 1
+    r, t_interval, planes, tables, losses = (
+        problem.r,
+        nodes.t_interval[c],
+        space.planes,
+        space.tables,
+        space.loss,
+    )
+    points, grid, candidates = tables.points, tables.spacing.size - 1, nodes.candidates[c]
     z = largest = 0.0
     for u in range(r.size):
         mean = loss = 0.0
         for p in range(3):
-            w = space.points[u, space.argmax[planes.active[p], u]]
-            nodes.candidates[c, p, u] = w
+            w = points[u, space.argmax[planes.active[p], u]]
+            candidates[p, u] = w
             mean += w * planes.weight[p]
         z += r[u] * mean
         for p in range(3):
-            w = space.points[u, space.argmax[planes.active[p], u]]
-            loss += (_xlogx(w) - _xlogx(mean)) * planes.weight[p]
+            loss += (_xlogx(candidates[p, u]) - _xlogx(mean)) * planes.weight[p]
         for side in range(2):
-            ends, table = (nodes.xi[c], space.a) if side == 0 else (nodes.eta[c], space.b)
+            ends, table = (nodes.xi[c], tables.a) if side == 0 else (nodes.eta[c], tables.b)
             bound, sign = (problem.top, -1.0) if side == 0 else (problem.bottom, 1.0)
-            s, last = ends[0], ends[1]
-            first, second = sign * _linear(bound, t_interval[0]), sign * _linear(bound, t_interval[1])
-            v = sign * (mean - _linear(bound, t))
+            s, last, at_t = ends[0], ends[1], _linear(bound, t)
+            v = sign * (mean - at_t)
             if np.isinf(last):
                 # Without a last end the constraint is not used, although the mean violates it.
                 if v < 0.0 and mean > 0.0:
+                    first, second = sign * _linear(bound, t_interval[0]), sign * _linear(bound, t_interval[1])
                     steep = r[u] * abs(1.0 + np.log(mean) - problem.gamma[u])
-                    space.loss[side] += steep / s
+                    losses[side] += steep / s
                     # The bound may have moved as far within the interval of t.
-                    space.loss[_T] += steep * min(sign * _linear(bound, t) - min(first, second), -v)
+                    losses[_T] += steep * min(sign * at_t - min(first, second), -v)
                 continue
             at_mean = _phi(max(1.0 + s * v, _ZERO), problem.g)
             multiplier = max(x[side], _MIN_MULTIPLIER / s)
             for p in range(3):
                 spot, end = space.argmax[planes.active[p], u], space.argmax_t[planes.active[p]]
-                w, weight = space.points[u, spot], planes.weight[p]
-                v, v_end = sign * (w - _linear(bound, t)), sign * (w - _linear(bound, t_interval[end]))
+                w, weight = points[u, spot], planes.weight[p]
+                v, v_end = sign * (w - at_t), sign * (w - _linear(bound, t_interval[end]))
                 value, lost, bent = _tangent_losses(s, last, problem.g, v, v_end, table[end, 0, u, spot])
                 loss += weight * x[side] * (value - at_mean)
-                width = space.points[u, grid + spot % grid] - space.points[u, spot % grid]
+                width = points[u, grid + spot % grid] - points[u, spot % grid]
                 # What the tangent in w and t loses, it does so where it is longest.
                 if abs(bound[1] - bound[0]) * (t_interval[1] - t_interval[0]) > width:
-                    space.loss[_T] += r[u] * (weight * multiplier * lost)
+                    losses[_T] += r[u] * (weight * multiplier * lost)
                 else:
                     loss += weight * multiplier * lost
-                space.loss[side] += multiplier * bent * r[u] * weight
+                losses[side] += multiplier * bent * r[u] * weight
         if loss * r[u] > largest:
             largest = loss * r[u]
             nodes.branch_on[c], nodes.branch_at[c] = 2 + u, mean
     return z, largest
 
 
-@inlined
+@inner
 def _tangent_losses(
     s: float, last: float, g: float, v: float, v_end: float, tangent: float
 ) -> tuple[float, float, float]:
@@ -388,7 +421,7 @@ def _tangent_losses(
     return value, lost, _phi(first, g) + (last - s) * v * _phi_slope(first, g) - _phi(1.0 + last * v, g)
 
 
-@inlined
+@inner
 def _score_minorant(
     nodes: Nodes,
     c: int,
@@ -405,26 +438,27 @@ def _score_minorant(
     z, share = point
     height, inside, largest = values
     r, t_interval, minorant = problem.r, nodes.t_interval[c], nodes.minorant[c]
+    low, high, losses = nodes.low[c], nodes.high[c], space.loss
     t = _linear(t_interval, share)
     focus, nodes.z_focus[c] = nodes.z_focus[c], z
     value = evaluate(problem.majorant, z, t)
     short = short_at_t = value - _linear(minorant[:, 0], share) * z - _linear(minorant[:, 1], share)
     if t_interval[1] > t_interval[0]:
         # What the minorant is short of the majorant at a single t, too, is not for t to mend.
-        least, most = z_range(nodes, c, problem)
+        least, most = z_range(r, low, high, problem.rounding)
         space.t[0] = space.t[1] = t
         affine_minorant(problem.majorant, space.t, least, most, focus, space.z, space.v, space.minorant)
         short_at_t = value - space.minorant[0, 0] * z - space.minorant[0, 1]
-        space.loss[_T] += short - short_at_t + height - inside
-        if space.loss[_T] > largest:
-            nodes.branch_on[c], largest = T, space.loss[_T]
+        losses[_T] += short - short_at_t + height - inside
+        if losses[_T] > largest:
+            nodes.branch_on[c], largest = T, losses[_T]
     if short_at_t > largest:
         widest, width = 0, 0.0
         for u in range(r.size):
-            own = r[u] * nodes.high[c, u] - r[u] * nodes.low[c, u]
+            own = r[u] * high[u] - r[u] * low[u]
             if own > width:
                 widest, width = u, own
-        middle = 0.5 * (nodes.low[c, widest] + nodes.high[c, widest])
+        middle = 0.5 * (low[widest] + high[widest])
         if width > _ZERO * r[widest] * middle:
             nodes.branch_on[c], nodes.branch_at[c] = 2 + widest, middle
         elif t_interval[1] > t_interval[0]:
@@ -433,8 +467,9 @@ def _score_minorant(
 
 @inner
 def _tighten_letters(
-    nodes: Nodes,
-    c: int,
+    low: FloatArray,
+    high: FloatArray,
+    minorant: FloatArray,
     problem: BlockProblem,
     x: tuple[float, float],
     corners: Corners,
@@ -446,32 +481,44 @@ def _tighten_letters(
     With a letter in an interval of the grid, no point of the node has a larger value than the relaxation with
     the other letters at their best. Where that is not above the goal, nothing above it is lost.
     """
-    r, grid = problem.r, space.spacing.size - 1
-    n, shape, total, most = r.size, (corners.t, corners.xi, corners.eta), space.total, space.most
-    for end, i, j in np.ndindex(shape):
-        total[end, i, j] = constant - nodes.minorant[c, end, 1]
-        size = abs(problem.goal) + abs(constant) + abs(nodes.minorant[c, end, 1])
-        for u in range(n):
-            most[end, i, j, u] = _best_point(x, end, i, j, u, space)[0]
-            total[end, i, j] += r[u] * most[end, i, j, u]
-            size += r[u] * abs(most[end, i, j, u])
-        if size < np.inf:
-            total[end, i, j] += problem.rounding * size
+    r, tables, total, most, goal = problem.r, space.tables, space.total, space.most, problem.goal
+    points, base, n, grid = tables.points, tables.base, problem.r.size, tables.spacing.size - 1
+    for end in range(corners.t):
+        for i in range(corners.xi):
+            for j in range(corners.eta):
+                whole = constant - minorant[end, 1]
+                size = abs(goal) + abs(constant) + abs(minorant[end, 1])
+                for u in range(n):
+                    largest = _best_point(x, end, i, j, u, tables)[0]
+                    most[end, i, j, u] = largest
+                    whole += r[u] * largest
+                    size += r[u] * abs(largest)
+                if size < np.inf:
+                    whole += problem.rounding * size
+                total[end, i, j] = whole
     for u in range(n):
         first, last = grid, -1
-        for end, i, j in np.ndindex(shape):
-            enough = (problem.goal - total[end, i, j]) / r[u] + most[end, i, j, u]
-            for p in range(2 * grid):
-                value = space.base[end, u, p] + x[0] * space.a[end, i, u, p] + x[1] * space.b[end, j, u, p]
-                if value > enough:
-                    first, last = min(first, p % grid), max(last, p % grid)
+        for end in range(corners.t):
+            for i in range(corners.xi):
+                for j in range(corners.eta):
+                    enough = (goal - total[end, i, j]) / r[u] + most[end, i, j, u]
+                    a, b, own = tables.a[end, i, u], tables.b[end, j, u], base[end, u]
+                    for p in range(own.size):
+                        if own[p] + x[0] * a[p] + x[1] * b[p] > enough:
+                            first, last = min(first, p % grid), max(last, p % grid)
         if last >= 0:
-            nodes.low[c, u] = space.points[u, first]
-            nodes.high[c, u] = space.points[u, grid + last]
+            low[u], high[u] = points[u, first], points[u, grid + last]
 
 
-@kernel
-def search_best_first(nodes: Nodes, count: int, problem: BlockProblem, max_new: int, space: Workspace) -> int:
+@borrowing_kernel
+def search_best_first(
+    nodes: Nodes,
+    count: int,
+    problem: BlockProblem,
+    max_new: int,
+    space: Workspace,
+    heap: NDArray[np.int64],
+) -> int:
     """Bound nodes, and split the one with the largest bound again and again; return the new number of nodes.
 
     Parameters
@@ -482,18 +529,24 @@ def search_best_first(nodes: Nodes, count: int, problem: BlockProblem, max_new: 
         Nodes with bounds up to its goal are left alone; space is for its letters and majorant.
     max_new : int
         Most nodes to add.
+    heap : ndarray, shape (count + max_new + 1,)
+        Space.
     """
-    heap = [(-nodes.bound[c], c) for c in range(count) if problem.goal < nodes.bound[c] < np.inf]
-    heapq.heapify(heap)
-    unbounded, stop = [c for c in range(count) if nodes.bound[c] == np.inf], count + max_new
+    stop, bound = count + max_new, nodes.bound
+    heap[0] = 0
+    for c in range(count):
+        if problem.goal < bound[c] < np.inf:
+            push_node(heap, bound, c)
+    # The nodes without a bound at first, and then the two that a node was split in.
+    first, step, is_split = 0, 1, False
     while True:
-        for c in unbounded:
-            _bound_node(nodes, c, problem, space)
-            if nodes.bound[c] > problem.goal:
-                heapq.heappush(heap, (-nodes.bound[c], c))
-        if count == stop or len(heap) == 0:
+        for c in range(first, count, step):
+            if is_split or bound[c] == np.inf:
+                _bound_node(nodes, c, problem, space)
+                if bound[c] > problem.goal:
+                    push_node(heap, bound, c)
+        if count == stop or heap[0] == 0:
             return count
-        c = heapq.heappop(heap)[1]
-        split_node(nodes, c, count, problem.g, problem.majorant.knots)
-        unbounded = [c, count]
-        count += 1
+        first = pop_node(heap, bound)
+        split_node(nodes, first, count, problem.g, problem.majorant.knots)
+        step, count, is_split = count - first, count + 1, True

@@ -60,11 +60,17 @@ def constant(intercept: float = 0.0, lam: float = 0.0) -> Majorant:
 @inner
 def _knot(majorant: Majorant, t: float) -> tuple[int, float]:
     """Return the knot at or before t, and how far t is on the way to the next, as a share."""
-    last = majorant.knots.size - 1
-    if last == 0:
+    knots = majorant.knots
+    k, after = 0, knots.size - 1
+    if after == 0:
         return 0, 0.0
-    k = min(max(int(np.searchsorted(majorant.knots, t, side="right")) - 1, 0), last - 1)
-    return k, (t - majorant.knots[k]) / (majorant.knots[k + 1] - majorant.knots[k])
+    while after - k > 1:
+        middle = (k + after) >> 1
+        if knots[middle] <= t:
+            k = middle
+        else:
+            after = middle
+    return k, (t - knots[k]) / (knots[k + 1] - knots[k])
 
 
 @inner
@@ -74,9 +80,10 @@ def _interpolated(values: FloatArray, k: int, share: float) -> float:
 
 
 @inner
-def _value(majorant: Majorant, z: float, k: int, share: float, from_right: bool) -> float:
-    """Return the majorant at z, or its limit from the right, between two knots: from below."""
-    least = np.inf
+def _value(majorant: Majorant, z: float, k: int, share: float, side: float) -> float:
+    """Return the majorant at z (side 0), or its limit from the right (1), between two knots: from below."""
+    # A bool that is literal would be a type of its own, for which all of this is compiled again.
+    least, from_right = np.inf, side > 0.0
     for p in range(majorant.low.size):
         if z < majorant.high[p] or (z == majorant.high[p] and not from_right):
             lam, value = majorant.lam[p], majorant.intercept[p]
@@ -95,7 +102,7 @@ def _value(majorant: Majorant, z: float, k: int, share: float, from_right: bool)
 def evaluate(majorant: Majorant, z: float, t: float) -> float:
     """Return the majorant at one z and t."""
     k, share = _knot(majorant, t)
-    return _value(majorant, z, k, share, False)
+    return _value(majorant, z, k, share, 0.0)
 
 
 @inner
@@ -106,14 +113,16 @@ def _list_corners(majorant: Majorant, t: float, low: float, high: float, z: Floa
     """
     k, share = _knot(majorant, t)
     z[0], z[1] = low, high
-    v[0] = min(_value(majorant, low, k, share, False), _value(majorant, low, k, share, high > low))
-    v[1] = _value(majorant, high, k, share, False)
+    v[0] = min(
+        _value(majorant, low, k, share, 0.0), _value(majorant, low, k, share, 1.0 if high > low else 0.0)
+    )
+    v[1] = _value(majorant, high, k, share, 0.0)
     count = 2
     for breakpoint_z in majorant.breakpoints:
         if low < breakpoint_z < high:
             z[count] = z[count + 1] = breakpoint_z
-            v[count] = _value(majorant, breakpoint_z, k, share, False)
-            v[count + 1] = _value(majorant, breakpoint_z, k, share, True)
+            v[count] = _value(majorant, breakpoint_z, k, share, 0.0)
+            v[count + 1] = _value(majorant, breakpoint_z, k, share, 1.0)
             count += 2
     return count
 
@@ -154,7 +163,7 @@ def _minorant_at(
         k, share = _knot(majorant, t)
         slope = _interpolated(majorant.lam[0], k, share)
         # Below the majorant at both ends, so in between.
-        at_low, at_high = _value(majorant, low, k, share, True), _value(majorant, high, k, share, True)
+        at_low, at_high = _value(majorant, low, k, share, 1.0), _value(majorant, high, k, share, 1.0)
         return slope, min(at_low - slope * low, at_high - slope * high)
     count = _list_corners(majorant, t, low, high, z, v)
     margin = _END_SHARE * (high - low)

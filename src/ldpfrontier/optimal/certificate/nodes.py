@@ -70,31 +70,33 @@ def max_ratio(g: float) -> float:
 @borrowing_kernel
 def split_node(nodes: Nodes, c: int, d: int, g: float, knots: FloatArray) -> None:
     """Split node c in two, the second of which is d; an interval of t at a knot near its middle."""
+    xi, eta, t_interval, multipliers = nodes.xi, nodes.eta, nodes.t_interval, nodes.multipliers
+    low, high, branch_on = nodes.low, nodes.high, nodes.branch_on[c]
     for side in range(2):
-        nodes.xi[d, side], nodes.eta[d, side] = nodes.xi[c, side], nodes.eta[c, side]
-        nodes.multipliers[d, side] = nodes.multipliers[c, side]
-        nodes.t_interval[d, side] = nodes.t_interval[c, side]
-    for u in range(nodes.low.shape[1]):
-        nodes.low[d, u], nodes.high[d, u] = nodes.low[c, u], nodes.high[c, u]
+        xi[d, side], eta[d, side], t_interval[d, side] = xi[c, side], eta[c, side], t_interval[c, side]
+        multipliers[d, side] = multipliers[c, side]
+    for u in range(low.shape[1]):
+        low[d, u], high[d, u] = low[c, u], high[c, u]
     nodes.bound[d], nodes.z_focus[d] = nodes.bound[c], nodes.z_focus[c]
-    if nodes.branch_on[c] == T:
-        center = middle = 0.5 * (nodes.t_interval[c, 0] + nodes.t_interval[c, 1])
+    if branch_on == T:
+        first, last = t_interval[c, 0], t_interval[c, 1]
+        center = middle = 0.5 * (first + last)
         # Halves have a twentieth of the interval at least.
-        distance = 0.45 * (nodes.t_interval[c, 1] - nodes.t_interval[c, 0])
+        distance = 0.45 * (last - first)
         for knot in knots:
             if abs(knot - center) < distance:
                 middle, distance = knot, abs(knot - center)
-        nodes.t_interval[c, 1] = nodes.t_interval[d, 0] = middle
-    elif nodes.branch_on[c] < 2:
-        ends = nodes.xi if nodes.branch_on[c] == XI else nodes.eta
-        s, last = ends[c]
+        t_interval[c, 1] = t_interval[d, 0] = middle
+    elif branch_on < 2:
+        ends = xi if branch_on == XI else eta
+        s, last = ends[c, 0], ends[c, 1]
         middle = np.sqrt(s * last) if np.isfinite(last) else s * min(_WIDE_RATIO, max_ratio(g))
         ends[c, 1] = ends[d, 0] = middle
     else:
-        u = nodes.branch_on[c] - 2
-        margin = _END_SHARE * (nodes.high[c, u] - nodes.low[c, u])
-        value = min(max(nodes.branch_at[c], nodes.low[c, u] + margin), nodes.high[c, u] - margin)
-        nodes.high[c, u] = nodes.low[d, u] = value
+        u = branch_on - 2
+        first, last = low[c, u], high[c, u]
+        margin = _END_SHARE * (last - first)
+        high[c, u] = low[d, u] = min(max(nodes.branch_at[c], first + margin), last - margin)
 
 
 @borrowing_kernel
@@ -106,22 +108,55 @@ def positive_linear(ends: FloatArray, t: float) -> float:
 
 
 @borrowing_kernel
-def restrict_letters(nodes: Nodes, c: int, top: float, bottom: float) -> bool:
-    """Cut the letters' intervals to where phi is defined; return whether any point is left."""
-    above, below = 1.0 / nodes.xi[c, 0], 1.0 / nodes.eta[c, 0]
-    for u in range(nodes.low.shape[1]):
-        nodes.high[c, u] = min(nodes.high[c, u], (top + above) * (1.0 + ENDS))
-        nodes.low[c, u] = max(nodes.low[c, u], bottom - below - ENDS * (bottom + below))
-        if nodes.low[c, u] > nodes.high[c, u]:
+def restrict_letters(low: FloatArray, high: FloatArray, least: float, most: float) -> bool:
+    """Cut the letters' intervals to those from `least` to `most`; return whether any point is left."""
+    for u in range(low.size):
+        high[u] = min(high[u], most)
+        low[u] = max(low[u], least)
+        if low[u] > high[u]:
             return False
     return True
 
 
 @borrowing_kernel
-def z_range(nodes: Nodes, c: int, problem: BlockProblem) -> tuple[float, float]:
+def z_range(r: FloatArray, low: FloatArray, high: FloatArray, rounding: float) -> tuple[float, float]:
     """Return the least and the largest mean of the points of a node, rounded outwards."""
-    least, most, r = 0.0, 0.0, problem.r
+    least = most = 0.0
     for u in range(r.size):
-        least += r[u] * nodes.low[c, u]
-        most += r[u] * nodes.high[c, u]
-    return least * (1.0 - problem.rounding), most * (1.0 + problem.rounding)
+        least += r[u] * low[u]
+        most += r[u] * high[u]
+    return least * (1.0 - rounding), most * (1.0 + rounding)
+
+
+@borrowing_kernel
+def push_node(heap: NDArray[np.int64], bound: FloatArray, c: int) -> None:
+    """Put a node into a heap: its first entry is its size, and its second one the node to be taken next."""
+    heap[0] += 1
+    place = heap[0]
+    while place > 1:
+        d = heap[place >> 1]
+        if not (bound[c] > bound[d] or (bound[c] == bound[d] and c < d)):
+            break
+        heap[place] = d
+        place >>= 1
+    heap[place] = c
+
+
+@borrowing_kernel
+def pop_node(heap: NDArray[np.int64], bound: FloatArray) -> int:
+    """Take the node with the largest bound from a heap; of several, the one with the least index."""
+    size, first, c, place, child = heap[0], heap[1], heap[heap[0]], 1, 2
+    while child < size:
+        d = heap[child]
+        if child + 1 < size:
+            e = heap[child + 1]
+            if bound[e] > bound[d] or (bound[e] == bound[d] and e < d):
+                d = e
+                child += 1
+        if not (bound[d] > bound[c] or (bound[d] == bound[c] and d < c)):
+            break
+        heap[place], place = d, child
+        child *= 2
+    heap[place] = c
+    heap[0] -= 1
+    return int(first)

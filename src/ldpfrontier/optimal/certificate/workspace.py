@@ -38,14 +38,20 @@ class Corners(NamedTuple):
     eta: int
 
 
-class Workspace(NamedTuple):
-    """The tables for one node with n letters, and the point that attains its relaxation."""
+class Tables(NamedTuple):
+    """What n letters contribute to the relaxation of a node, at the ends of the intervals of their grids."""
 
     spacing: FloatArray  # (intervals of the grid + 1,): their ends, as shares
     a: FloatArray  # (2, 2, n, 2 intervals): tangents of phi in xi, at the ends of t, in corners
     b: FloatArray  # the same in eta
     base: FloatArray  # (2, n, 2 intervals): w log w - gamma w
     points: FloatArray  # (n, 2 intervals): left ends of intervals, then right ends
+
+
+class Workspace(NamedTuple):
+    """The tables for one node with n letters, and the point that attains its relaxation."""
+
+    tables: Tables
     argmax: NDArray[np.int64]  # (planes, n): the best points
     argmax_t: NDArray[np.int64]  # (planes,): the best end of t
     trial: NDArray[np.int64]  # (n,)
@@ -62,12 +68,15 @@ class Workspace(NamedTuple):
     def of(cls, n: int, breakpoints: int) -> Workspace:
         """Return space for n letters, and so many breakpoints of the majorant."""
         grid, m = SETTINGS.grid, SETTINGS.max_planes
-        return cls(
+        tables = Tables(
             np.array([(j / grid) ** SETTINGS.grid_exponent for j in range(grid + 1)]),
             np.empty((2, 2, n, 2 * grid)),
             np.empty((2, 2, n, 2 * grid)),
             np.empty((2, n, 2 * grid)),
             np.empty((n, 2 * grid)),
+        )
+        return cls(
+            tables,
             np.zeros((m, n), dtype=np.int64),
             np.zeros(m, dtype=np.int64),
             np.zeros(n, dtype=np.int64),

@@ -198,7 +198,8 @@ def _adjacent(
     near = np.empty(rays, dtype=np.int64)
     shared = np.empty((rays, words), dtype=np.uint64)
     is_inside = np.zeros(rays, dtype=np.bool_)
-    is_inside[inside] = True
+    for k in inside:
+        is_inside[k] = True
     for i in beyond:
         close, last = 0, 0
         for k in range(rays):
@@ -231,7 +232,9 @@ def _adjacent(
             if adjacent:
                 if count == len(found):
                     grown = np.empty((2 * count, 2), dtype=np.int64)
-                    grown[:count] = found
+                    # One by one: an assignment of arrays compiles what to say of other shapes as well.
+                    for k in range(count):
+                        grown[k, 0], grown[k, 1] = found[k, 0], found[k, 1]
                     found = grown
                 found[count, 0], found[count, 1] = i, near[a]
                 count += 1

@@ -87,7 +87,7 @@ class _Workspace(NamedTuple):
     step: FloatArray  # (n + 2,)
 
 
-@inlined
+@inner
 def _copy_extreme(target: ExtremeMean, source: ExtremeMean) -> None:
     """Copy what was found."""
     target.value[0], target.log_t[0] = source.value[0], source.log_t[0]
@@ -96,7 +96,7 @@ def _copy_extreme(target: ExtremeMean, source: ExtremeMean) -> None:
         target.R[u], target.x[u] = source.R[u], source.x[u]
 
 
-@inlined
+@inner
 def _copy_point(target: _Point, source: _Point) -> None:
     """Copy a vector, and what attains A and B."""
     for u in range(target.w.size):
@@ -105,7 +105,7 @@ def _copy_point(target: _Point, source: _Point) -> None:
     _copy_extreme(target.b, source.b)
 
 
-@inlined
+@inner
 def _copy_start(target: _Point, source: _Point) -> None:
     """Copy a vector, and from where A and B are searched."""
     for u in range(target.w.size):
@@ -113,7 +113,7 @@ def _copy_start(target: _Point, source: _Point) -> None:
     target.A.log_t[0], target.b.log_t[0] = source.A.log_t[0], source.b.log_t[0]
 
 
-@inlined
+@inner
 def _find_extremes(ball: _Ball, point: _Point) -> None:
     """Find A and B of the vector of a point."""
     prices = ball.budget_multipliers
@@ -163,7 +163,7 @@ def _pull(ball: _Ball, point: _Point, top: float, bottom: float) -> None:
         b.x[u] *= scale
 
 
-@inlined
+@inner
 def _pull_step_by_step(ball: _Ball, point: _Point, top: float, bottom: float) -> None:
     """Move a vector into a body where k(D) has a price: scale it, and raise all letters alike if need be.
 
@@ -294,7 +294,7 @@ def _solve_pair(aa: float, ab: float, bb: float, a: float, b: float) -> tuple[fl
     return (a * bb - b * ab) / det, (b * aa - a * ab) / det
 
 
-@inlined
+@inner
 def _restore(ball: _Ball, point: _Point, top: float, bottom: float, tight: bool) -> None:
     """Move a vector to its body by relative changes of its letters: what is zero stays zero.
 
@@ -318,7 +318,7 @@ def _restore(ball: _Ball, point: _Point, top: float, bottom: float, tight: bool)
             w[u] *= 1.0 + min(max((x * A.R[u] + y * b.R[u]) * w[u], -0.5), 0.5)
 
 
-@inlined
+@inner
 def _linearize(
     rows: BodyRows,
     s: int,

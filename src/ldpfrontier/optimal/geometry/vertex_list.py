@@ -44,16 +44,17 @@ def _two_valued_products(
 @kernel
 def best_at_slope(f: FloatArray, z: FloatArray, lam: float, least: float, number: int) -> NDArray[np.int64]:
     """Return where f - lam z is largest and above `least`: a number of places at most, the best first."""
-    tops, places = np.full(number, least), np.full(number, -1)
+    tops, places, count = np.empty(number), np.empty(number, dtype=np.int64), 0
     for i in range(len(f)):
         value = f[i] - lam * z[i]
-        if value > tops[-1]:
-            k = number - 1
+        if value > (tops[number - 1] if count == number else least):
+            count = min(count + 1, number)
+            k = count - 1
             while k > 0 and value > tops[k - 1]:
                 tops[k], places[k] = tops[k - 1], places[k - 1]
                 k -= 1
             tops[k], places[k] = value, i
-    return places[places >= 0]
+    return places[:count]
 
 
 class SubsetVectors(NamedTuple):

@@ -131,8 +131,9 @@ def _best_choices(steps: Steps, forward: FloatArray, backward: FloatArray, verti
     blocks = first.size - 1
     choice = np.zeros((vertices.size, blocks), dtype=np.int64)
     for k in range(vertices.size):
-        i = vertices[k]
-        s = np.searchsorted(first, i, side="right") - 1
+        i, s = vertices[k], 0
+        while first[s + 1] <= i:
+            s += 1
         t, at, best = step[i], 0, -np.inf
         for x in range(max(low[s], low[s + 1] - t), min(high[s], high[s + 1] - t) + 1):
             worth = forward[s, x] + backward[s + 1, x + t]
@@ -183,7 +184,7 @@ def pareto_vertices(order: IntArray, z: FloatArray, value: FloatArray, left: flo
             best = value[i] - right * z[i]
             start -= 1
             keep[start] = i
-    return keep[start:].copy()
+    return keep[start:]
 
 
 @kernel
@@ -224,7 +225,7 @@ def discard_by_tangent(
                 kept[count], losses[count] = i, loss
                 count += 1
         starts[s + 1] = count
-    return U, kept[:count].copy(), losses[:count].copy(), starts
+    return U, kept[:count], losses[:count], starts
 
 
 class Rounded(NamedTuple):
@@ -275,7 +276,7 @@ def _rounded(z: FloatArray, losses: FloatArray, first: IntArray, high: float, ce
             places[i] = count - 1
         error += farthest
         starts[n + 1] = count
-    return Rounded(base, width, error, order, starts, kept[:count].copy(), steps[:count].copy(), places)
+    return Rounded(base, width, error, order, starts, kept[:count], steps[:count], places)
 
 
 @dataclass(eq=False)

@@ -48,7 +48,7 @@ def evaluated(tree, chosen, rounding):
     nodes.bound[:] = np.inf
     # Any bound is good enough: there is no search for multipliers, and nothing is cut off.
     problem = tree._problem._replace(goal=np.inf, rounding=rounding)
-    search_best_first(nodes, len(chosen), problem, 0, tree._space)
+    search_best_first(nodes, len(chosen), problem, 0, tree._space, np.empty(len(chosen) + 1, dtype=np.int64))
     return nodes
 
 
@@ -58,7 +58,7 @@ class Exact:
     def __init__(self, tree, body, duals):
         real = body.centre > 0.0
         prior, costs = body.prior[real], body.fold(duals)
-        self.problem, self.spacing = tree._problem, tree._space.spacing.tolist()
+        self.problem, self.spacing = tree._problem, tree._space.tables.spacing.tolist()
         self.P = [mpf(x) for x in prior.tolist()]
         self.r = [x / fsum(self.P) for x in self.P]
         self.c = [mpf(x) for x in costs[real].tolist()]
