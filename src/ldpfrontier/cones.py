@@ -96,9 +96,7 @@ def check_cone(value: Any) -> None:
         If it is something else.
     """
     if not isinstance(value, Cone):
-        raise ValueError(
-            f"The cone is a {type(value).__name__}; it must be a PolyhedralCone or another Cone."
-        )
+        raise ValueError(f"The cone is a {type(value).__name__}; it must be a PolyhedralCone or a Cone.")
 
 
 def check_inside(cone: Cone, channel: Channel) -> None:
@@ -163,11 +161,9 @@ class BaseCone:
         """
         if not (isinstance(self, Cone) and isinstance(other, Cone)):
             return NotImplemented
-        if math.prod(self.shape) != math.prod(other.shape):
-            raise ValueError(
-                f"The cones have {math.prod(self.shape)} and {math.prod(other.shape)} inputs; they must have"
-                " equally many."
-            )
+        inputs = math.prod(self.shape), math.prod(other.shape)
+        if inputs[0] != inputs[1]:
+            raise ValueError("The cones have {} and {} inputs; they must have equally many.".format(*inputs))
         if isinstance(self, PolyhedralCone) and isinstance(other, PolyhedralCone):
             shape = max(self.shape, other.shape)  # (1, inputs) is no table
             return PolyhedralCone(np.vstack([self.inequalities, other.inequalities]), shape)
@@ -335,9 +331,9 @@ class Intersection(BaseCone):
 
     @property
     def cuts_kept(self) -> int:
-        """Those of both cones, or the number of the engine if one of them says none."""
-        kept = (self.first.cuts_kept, self.second.cuts_kept)
-        return sum(kept) if min(kept) > 0 else 0
+        """The sum of both, or 0 if one of them says 0."""
+        first, second = self.first.cuts_kept, self.second.cuts_kept
+        return first + second if first and second else 0
 
     def raised(self, columns: FloatArray) -> FloatArray:
         """Return columns moved closer to the first cone, then to the second."""

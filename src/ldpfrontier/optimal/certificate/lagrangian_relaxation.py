@@ -15,14 +15,11 @@ with Kelley's cutting planes.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.numerics.jit import borrowing_kernel, inner
 from ldpfrontier.numerics.kelley_2d import minimize_planes
-from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.certificate.majorant import affine_minorant, evaluate
 from ldpfrontier.optimal.certificate.nodes import (
     ENDS,
@@ -38,7 +35,18 @@ from ldpfrontier.optimal.certificate.nodes import (
     z_range,
 )
 from ldpfrontier.optimal.certificate.settings import SETTINGS
-from ldpfrontier.optimal.certificate.workspace import Corners, Tables, Workspace
+from ldpfrontier.optimal.certificate.tabulated_lagrangian import (
+    best_point,
+    lagrangian,
+    lagrangian_at,
+    linear,
+    phi,
+    phi_slope,
+    tabulate,
+    tabulate_constraint,
+    xlogx,
+)
+from ldpfrontier.optimal.certificate.workspace import Corners, Workspace
 from ldpfrontier.types import FloatArray
 
 _MAX_PLANES, _PLANE_GAIN = SETTINGS.max_planes, SETTINGS.plane_gain
@@ -47,183 +55,6 @@ _RECTANGLE_WEIGHT, _ZERO = SETTINGS.rectangle_weight, SETTINGS.zero
 
 #: Place of t in `Workspace.loss`, after xi and eta.
 _T = 2
-#: Relative error of x^g - 1 next to x^g + 1, and of a tangent next to l phi'(x) (`workspace`).
-_DIFFERENCE, _TANGENT = gamma(8), gamma(64)
-
-
-@inner
-def _phi(t: float, g: float) -> float:
-    """Return (t^g - 1) / g, or log t."""
-    if g == 0.0:
-        return math.log(t)
-    if g == 0.5:
-        return 2.0 * (math.sqrt(t) - 1.0)
-    return float(t**g - 1.0) / g
-
-
-@inner
-def _phi_slope(t: float, g: float) -> float:
-    """Return the derivative of phi."""
-    if g == 0.0:
-        return 1.0 / t
-    if g == 0.5:
-        return 1.0 / math.sqrt(t)
-    return float(t ** (g - 1.0))
-
-
-@inner
-def _xlogx(w: float) -> float:
-    """Return w log w, 0 at 0."""
-    return w * np.log(w) if w > 0.0 else 0.0
-
-
-@inner
-def _linear(ends: FloatArray, t: float) -> float:
-    """Return the value at t of what is linear from t = 0 to 1."""
-    return float(ends[0] + t * (ends[1] - ends[0]))
-
-
-@inner
-def _tabulate(
-    low: FloatArray,
-    high: FloatArray,
-    count: int,
-    minorant: FloatArray,
-    gamma: FloatArray,
-    rounding: float,
-    tables: Tables,
-) -> None:
-    """Fill in the ends of the letters' grid intervals and their base, at `count` ends of t."""
-    spacing, points, base = tables.spacing, tables.points, tables.base
-    grid = spacing.size - 1
-    for u in range(low.size):
-        left, price = low[u], gamma[u]
-        at_left = _xlogx(left)
-        for j in range(grid):
-            right = low[u] + (high[u] - low[u]) * spacing[j + 1] if j + 1 < grid else high[u]
-            at_right = _xlogx(right)
-            points[u, j], points[u, grid + j] = left, right
-            for end in range(count):
-                lam = minorant[end, 0]
-                slope, steep = price + lam, rounding * (abs(price) + abs(lam))
-                base[end, u, j] = at_left + rounding * abs(at_left) + (steep - slope) * left
-                base[end, u, grid + j] = at_right + rounding * abs(at_right) + (steep - slope) * right
-            left, at_left = right, at_right
-
-
-@inner
-def _tabulate_constraint(
-    table: FloatArray,
-    ends: FloatArray,
-    bound: FloatArray,
-    sign: float,
-    t: FloatArray,
-    g: float,
-    rounding: float,
-    points: FloatArray,
-) -> None:
-    """Fill in the tangents of phi of the constraint on A (sign -1) or B (1), rounded upwards."""
-    n, grid, count = points.shape[0], points.shape[1] // 2, 2 if t[1] > t[0] else 1
-    s, last, origin = ends[0], ends[1], _linear(bound, 0.5 * (t[0] + t[1]))
-    if np.isinf(last):
-        for end in range(count):
-            for corner in range(2):
-                for u in range(n):
-                    for p in range(2 * grid):
-                        table[end, corner, u, p] = 0.0
-        return
-    moved = 0.5 * abs(bound[1] - bound[0]) * (t[1] - t[0])
-    at_ends = positive_linear(bound, t[0]), positive_linear(bound, t[1])
-    ratio, difference = last / s - 1.0, 0.0 if g == 0.0 else 2.0 * _DIFFERENCE / abs(g)
-    share = (2.0 - g) / (3.0 - g)
-    for u in range(n):
-        for j in range(grid):
-            left, right = points[u, j], points[u, grid + j]
-            middle, half = 0.5 * (left + right), 0.5 * (right - left)
-            # Tangents in w and in the bound of A or B, which moves with t: not too near to the pole of phi.
-            center = sign * (middle - origin)
-            argument = max(1.0 + s * center, share * (1.0 + s * (center + half + moved)), _ZERO)
-            v = (argument - 1.0) / s
-            value, slope = _phi(argument, g), _phi_slope(argument, g)
-            second = slope * (last - s)
-            per_argument = (1.0 - g) / argument
-            bent = slope * s + second * (1.0 - per_argument * v * s)
-            steep = _TANGENT * slope * (1.0 + s * (right + abs(origin) + moved))
-            reach = s * (half + moved + abs(v - center))
-            first_value = value + difference + rounding * (abs(value) + slope * reach) + steep
-            farther = abs(s * v) + reach * (1.0 + per_argument * abs(s * v))
-            error = steep * (3.0 - g + 2.0 * per_argument) + rounding * slope * farther
-            second_value = first_value + v * second + ratio * error
-            for end in range(count):
-                for p in (j, grid + j):
-                    step = sign * (points[u, p] - at_ends[end]) - v
-                    table[end, 0, u, p] = first_value + step * slope * s
-                    table[end, 1, u, p] = second_value + step * bent
-
-
-@inner
-def _best_point(
-    x: tuple[float, float], end: int, i: int, j: int, u: int, tables: Tables
-) -> tuple[float, int]:
-    """Return the largest contribution of a letter in a corner at an end of t, and its point."""
-    base, a, b = tables.base[end, u], tables.a[end, i, u], tables.b[end, j, u]
-    largest, where = -np.inf, 0
-    for p in range(base.size):
-        value = base[p] + x[0] * a[p] + x[1] * b[p]
-        if value > largest:
-            largest, where = value, p
-    return largest, where
-
-
-@inner
-def _lagrangian(
-    x: tuple[float, float],
-    corners: Corners,
-    minorant: FloatArray,
-    r: FloatArray,
-    tables: Tables,
-    trial: NDArray[np.int64],
-    argmax: NDArray[np.int64],
-) -> tuple[float, int, int]:
-    """Return the Lagrangian at multipliers, without constants, its corner and end of t; store its points."""
-    best, corner, best_end = -np.inf, 0, 0
-    for end in range(corners.t):
-        for i in range(corners.xi):
-            for j in range(corners.eta):
-                total = -minorant[end, 1]
-                for u in range(r.size):
-                    largest, trial[u] = _best_point(x, end, i, j, u, tables)
-                    total += r[u] * largest
-                if total > best:
-                    best, corner, best_end = total, 2 * i + j, end
-                    for u in range(r.size):
-                        argmax[u] = trial[u]
-    return best, corner, best_end
-
-
-@inner
-def _lagrangian_at(
-    x: tuple[float, float],
-    corners: Corners,
-    share: float,
-    minorant: FloatArray,
-    r: FloatArray,
-    tables: Tables,
-) -> float:
-    """Return the Lagrangian without constants at one t, a share of the way from one end to the other."""
-    best, base, a, b = -np.inf, tables.base, tables.a, tables.b
-    for i in range(corners.xi):
-        for j in range(corners.eta):
-            total = -_linear(minorant[:, 1], share)
-            for u in range(r.size):
-                largest = -np.inf
-                for p in range(base.shape[2]):
-                    first = base[0, u, p] + x[0] * a[0, i, u, p] + x[1] * b[0, j, u, p]
-                    second = base[1, u, p] + x[0] * a[1, i, u, p] + x[1] * b[1, j, u, p]
-                    largest = max(largest, first + share * (second - first))
-                total += r[u] * largest
-            best = max(best, total)
-    return best
 
 
 @inner
@@ -242,9 +73,9 @@ def _bound_node(nodes: Nodes, c: int, problem: BlockProblem, space: Workspace) -
     z = z_range(problem.r, low, high, rounding)
     affine_minorant(problem.majorant, t, z[0], z[1], nodes.z_focus[c], space.z, space.v, minorant)
     count = 2 if t[1] > t[0] else 1
-    _tabulate(low, high, count, minorant, problem.gamma, rounding, tables)
-    _tabulate_constraint(tables.a, xi, problem.top, -1.0, t, problem.g, rounding, tables.points)
-    _tabulate_constraint(tables.b, eta, problem.bottom, 1.0, t, problem.g, rounding, tables.points)
+    tabulate(low, high, count, minorant, problem.gamma, rounding, tables)
+    tabulate_constraint(tables.a, xi, problem.top, -1.0, t, problem.g, rounding, tables.points)
+    tabulate_constraint(tables.b, eta, problem.bottom, 1.0, t, problem.g, rounding, tables.points)
     farthest = (top + above) * (1.0 + ENDS)
     rest = max(-problem.rest * max(0.0, bottom - 1.0 / eta[1]), -problem.rest * farthest)
     rest += rounding * abs(problem.rest) * farthest
@@ -289,7 +120,7 @@ def _minimize_lagrangian(
     for step in range(_MAX_PLANES):
         points = space.argmax[step]
         scaled = x[0] * unit[0], x[1] * unit[1]
-        total, corner, end = _lagrangian(scaled, corners, minorant, r, tables, space.trial, points)
+        total, corner, end = lagrangian(scaled, corners, minorant, r, tables, space.trial, points)
         space.argmax_t[step] = end
         first = second = -k
         a, b = tables.a[end, corner // 2], tables.b[end, corner % 2]
@@ -336,7 +167,7 @@ def _choose_branch(
         share += planes.weight[p] * space.argmax_t[planes.active[p]]
         losses[p] = 0.0
     nodes.branch_on[c] = XI
-    z, largest = _score_letters(nodes, c, problem, x, _linear(nodes.t_interval[c], share), space)
+    z, largest = _score_letters(nodes, c, problem, x, linear(nodes.t_interval[c], share), space)
     for side in range(2):
         loss = _RECTANGLE_WEIGHT * losses[side]
         if loss > largest:
@@ -344,7 +175,7 @@ def _choose_branch(
     # Inside the interval of t the Lagrangian may be lower than at its ends.
     inside = height
     if corners.t > 1:
-        inside = _lagrangian_at(x, corners, share, nodes.minorant[c], problem.r, space.tables)
+        inside = lagrangian_at(x, corners, share, nodes.minorant[c], problem.r, space.tables)
     _score_minorant(nodes, c, problem, (z, share), (height, inside, largest), space)
 
 
@@ -373,27 +204,27 @@ def _score_letters(
             mean += w * planes.weight[p]
         z += r[u] * mean
         for p in range(3):
-            loss += (_xlogx(candidates[p, u]) - _xlogx(mean)) * planes.weight[p]
+            loss += (xlogx(candidates[p, u]) - xlogx(mean)) * planes.weight[p]
         for side in range(2):
             ends, table = (nodes.xi[c], tables.a) if side == 0 else (nodes.eta[c], tables.b)
             bound, sign = (problem.top, -1.0) if side == 0 else (problem.bottom, 1.0)
-            s, last, at_t = ends[0], ends[1], _linear(bound, t)
+            s, last, at_t = ends[0], ends[1], linear(bound, t)
             v = sign * (mean - at_t)
             if np.isinf(last):
                 # Without a last end the constraint is not used, although the mean violates it.
                 if v < 0.0 and mean > 0.0:
-                    first, second = sign * _linear(bound, t_interval[0]), sign * _linear(bound, t_interval[1])
+                    first, second = sign * linear(bound, t_interval[0]), sign * linear(bound, t_interval[1])
                     steep = r[u] * abs(1.0 + np.log(mean) - problem.gamma[u])
                     losses[side] += steep / s
                     # The bound may have moved as far within the interval of t.
                     losses[_T] += steep * min(sign * at_t - min(first, second), -v)
                 continue
-            at_mean = _phi(max(1.0 + s * v, _ZERO), problem.g)
+            at_mean = phi(max(1.0 + s * v, _ZERO), problem.g)
             multiplier = max(x[side], _MIN_MULTIPLIER / s)
             for p in range(3):
                 spot, end = space.argmax[planes.active[p], u], space.argmax_t[planes.active[p]]
                 w, weight = points[u, spot], planes.weight[p]
-                v, v_end = sign * (w - at_t), sign * (w - _linear(bound, t_interval[end]))
+                v, v_end = sign * (w - at_t), sign * (w - linear(bound, t_interval[end]))
                 value, lost, bent = _tangent_losses(s, last, problem.g, v, v_end, table[end, 0, u, spot])
                 loss += weight * x[side] * (value - at_mean)
                 width = points[u, grid + spot % grid] - points[u, spot % grid]
@@ -414,11 +245,11 @@ def _tangent_losses(
     s: float, last: float, g: float, v: float, v_end: float, tangent: float
 ) -> tuple[float, float, float]:
     """Return phi(1 + s v), and what the tangents in w, at v_end, and in xi or eta, at `last`, lose."""
-    lost = max(tangent - _phi(max(1.0 + s * v_end, _ZERO), g), 0.0)
-    value = _phi(max(1.0 + s * v, _ZERO), g)
+    lost = max(tangent - phi(max(1.0 + s * v_end, _ZERO), g), 0.0)
+    value = phi(max(1.0 + s * v, _ZERO), g)
     v = max(v, -0.95 / last)
     first = 1.0 + s * v
-    return value, lost, _phi(first, g) + (last - s) * v * _phi_slope(first, g) - _phi(1.0 + last * v, g)
+    return value, lost, phi(first, g) + (last - s) * v * phi_slope(first, g) - phi(1.0 + last * v, g)
 
 
 @inner
@@ -439,10 +270,10 @@ def _score_minorant(
     height, inside, largest = values
     r, t_interval, minorant = problem.r, nodes.t_interval[c], nodes.minorant[c]
     low, high, losses = nodes.low[c], nodes.high[c], space.loss
-    t = _linear(t_interval, share)
+    t = linear(t_interval, share)
     focus, nodes.z_focus[c] = nodes.z_focus[c], z
     value = evaluate(problem.majorant, z, t)
-    short = short_at_t = value - _linear(minorant[:, 0], share) * z - _linear(minorant[:, 1], share)
+    short = short_at_t = value - linear(minorant[:, 0], share) * z - linear(minorant[:, 1], share)
     if t_interval[1] > t_interval[0]:
         # What the minorant is short of the majorant at a single t, too, is not for t to mend.
         least, most = z_range(r, low, high, problem.rounding)
@@ -489,7 +320,7 @@ def _tighten_letters(
                 whole = constant - minorant[end, 1]
                 size = abs(goal) + abs(constant) + abs(minorant[end, 1])
                 for u in range(n):
-                    largest = _best_point(x, end, i, j, u, tables)[0]
+                    largest = best_point(x, end, i, j, u, tables)[0]
                     most[end, i, j, u] = largest
                     whole += r[u] * largest
                     size += r[u] * abs(largest)

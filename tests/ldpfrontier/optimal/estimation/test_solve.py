@@ -312,7 +312,7 @@ def test_a_bound_above_the_value_is_an_error(monkeypatch) -> None:
 @pytest.mark.parametrize(
     ("arguments", "options", "sentence"),
     [
-        (([0.5, 0.5], "ldp"), {}, "The cone is a str; it must be a PolyhedralCone or another Cone"),
+        (([0.5, 0.5], "ldp"), {}, "The cone is a str; it must be a PolyhedralCone or a Cone"),
         (([0.5, 0.5], local_cone(3, 1.0)), {}, "The prior has 2 entries and the cone has 3 inputs"),
         (([0.5, 0.5], local_cone(2, 1.0), "useful"), {}, "the inputs are not known to be pairs"),
         (([0.5, 0.5], local_cone(2, 1.0)), {"tolerance": -1}, "tolerance is -1"),
