@@ -161,7 +161,11 @@ def _searched(
 
 
 def _without_any_difference(odds: OddsRatios) -> Channel:
-    """Return the channel that tells apart the values of U whose odds ratios are all 1, and nothing else."""
+    """Return the channel that tells apart the values of U whose odds ratios are all 1, and nothing else.
+
+    It is optimal at level 0, where every column is equal at all s, and at two values of U with another odds
+    ratio: each mechanism that is allowed is a processing of this one.
+    """
     linked = np.asarray((odds.low < 1.0).any(axis=(0, 1)), dtype=np.bool_)
     number, kinds = connected_components(linked, directed=False)
     return Channel(np.tile(np.eye(number)[kinds], (len(odds.prior), 1)))
