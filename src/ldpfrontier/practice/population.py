@@ -79,6 +79,7 @@ def odds_of(table: CountTable, beta: float | None, intervals: IntervalMethod | N
     """Return the intervals of the odds ratios of a table; None where `ball_of` is."""
     if not table.useful or not table.counted or beta is None or intervals is None:
         return None
+    beta = as_number(beta, "beta", "a significance level, strictly between 0 and 1")
     return _intervals(tuple(map(tuple, table.counts.tolist())), beta, intervals)
 
 
