@@ -59,14 +59,14 @@ class Compiled:
         self.py_func, self.targetoptions = function, options
 
     @cached_property
-    def _called(self) -> Any:
+    def _for_callers(self) -> Any:
         """The `Dispatcher` of Numba that compiles it for its callers."""
-        return compiler().called_dispatcher(self.py_func, {**self.targetoptions, **_WITHOUT_WRAPPERS})
+        return compiler().dispatcher_for_callers(self.py_func, {**self.targetoptions, **_WITHOUT_WRAPPERS})
 
     @property
     def _numba_type_(self) -> Any:
         """What compiled functions take this one for."""
-        return self._called._numba_type_
+        return self._for_callers._numba_type_
 
 
 class Kernel(Compiled):

@@ -11,7 +11,7 @@ import numba
 from numba import njit, typeof
 from numba.core import codegen, compiler, event
 
-__all__ = ["called_dispatcher", "kept_dispatcher", "njit", "typeof"]
+__all__ = ["dispatcher_for_callers", "kept_dispatcher", "njit", "typeof"]
 
 
 def kept_dispatcher(function: FunctionType, options: dict[str, Any], described: str) -> tuple[Any, Any]:
@@ -36,7 +36,7 @@ def kept_dispatcher(function: FunctionType, options: dict[str, Any], described: 
     return dispatcher, kept
 
 
-def called_dispatcher(function: FunctionType, options: dict[str, Any]) -> Any:
+def dispatcher_for_callers(function: FunctionType, options: dict[str, Any]) -> Any:
     """Return the `Dispatcher` that compiles a function for its callers, not to be called by Python."""
     return njit(pipeline_class=_PartCompiler, **options)(function)
 

@@ -27,7 +27,7 @@ from ldpfrontier.numerics.jit import inner, kernel
 from ldpfrontier.types import FloatArray, IntArray
 
 #: By how much right sides are raised at most; at least it is half of that.
-RAISED = 1e-7
+PERTURBATION = 1e-7
 
 #: Places of an inequality at most, and of those that the program has from the beginning.
 WIDTH, SHORT_WIDTH = 6, 2
@@ -45,7 +45,7 @@ _TOLERANCE = 1e-9
 _EQUALITY = -1
 
 # Steps after which a program has no end, and after which the inverse is computed anew.
-_MAX_STEPS, _FRESH = 5000, 200
+_MAX_STEPS, _REINVERT_AFTER = 5000, 200
 
 
 class Rows(NamedTuple):
@@ -236,7 +236,7 @@ class WarmSimplex:
         self._scale, self._first, self._short = scale, active, len(right)
         total, n = len(right) + room, len(scale)
         # Fractions of multiples of an irrational number are spread evenly.
-        amounts = RAISED * (1.0 - 0.5 * (np.arange(total) * (np.sqrt(5.0) / 2.0) % 1.0))
+        amounts = PERTURBATION * (1.0 - 0.5 * (np.arange(total) * (np.sqrt(5.0) / 2.0) % 1.0))
         self._rows = rows = Rows(
             np.zeros((total, WIDTH), dtype=np.uint64),
             np.zeros((total, WIDTH)),
@@ -250,7 +250,7 @@ class WarmSimplex:
         rows.right[short] += right
         numbers = np.zeros(n, dtype=np.int64)
         self._basis = Basis(numbers, np.zeros((n, n)), np.zeros(n), np.zeros(n), np.zeros(n), np.ones(n))
-        self._begin()
+        self._reset()
 
     @property
     def x(self) -> FloatArray:
@@ -272,7 +272,7 @@ class WarmSimplex:
         active = self._basis.active
         return np.where(active == _EQUALITY, 1.0, self._rows.right[active])
 
-    def _begin(self) -> None:
+    def _reset(self) -> None:
         """Go back to the first vertex, without what was added."""
         self._count = self._short
         self._basis.active[:] = [_EQUALITY, *self._first]
@@ -305,17 +305,17 @@ class WarmSimplex:
         """
         check_time()
         state = self._rows, self._count, self._short, self._basis
-        if self._steps > _FRESH:
+        if self._steps > _REINVERT_AFTER:
             self._refresh()
         if cost is not None:
-            self._made(improve(*state, cost))
-        self._made(restore(*state))
+            self._count_steps(improve(*state, cost))
+        self._count_steps(restore(*state))
         return self.x
 
-    def _made(self, steps: int) -> None:
+    def _count_steps(self, steps: int) -> None:
         """Count steps, or begin again where there is no end."""
         if steps < 0:
-            self._begin()
+            self._reset()
             raise RuntimeError("The simplex method found no optimum.")
         self._steps += steps
 

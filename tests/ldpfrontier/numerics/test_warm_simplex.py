@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import linprog
 
 from ldpfrontier.numerics.deadline import TimeIsUp, time_limit
-from ldpfrontier.numerics.warm_simplex import RAISED, WIDTH, WarmSimplex
+from ldpfrontier.numerics.warm_simplex import PERTURBATION, WIDTH, WarmSimplex
 
 
 class Simplex:
@@ -57,11 +57,11 @@ def test_other_costs_and_more_inequalities(seed: int) -> None:
                 own.add(number)
                 x = own.program.maximize()
             value = own.program.value
-            assert own.best(cost) - 1e-8 <= value <= own.best(cost, RAISED) + 1e-8
+            assert own.best(cost) - 1e-8 <= value <= own.best(cost, PERTURBATION) + 1e-8
             assert cost @ x == pytest.approx(own.program.value, abs=1e-7)
             assert own.scale @ x == pytest.approx(1.0)
-            assert x.min() >= -2.0 * RAISED
-            assert (own.dense @ x).max(initial=0.0) <= 2.0 * RAISED
+            assert x.min() >= -2.0 * PERTURBATION
+            assert (own.dense @ x).max(initial=0.0) <= 2.0 * PERTURBATION
 
 
 def test_what_does_not_bind_is_dropped() -> None:
@@ -80,7 +80,7 @@ def test_what_does_not_bind_is_dropped() -> None:
     assert own.program.value >= own.best(other) - 1e-8
     own.add_again()
     own.program.maximize()
-    assert own.best(other) - 1e-8 <= own.program.value <= own.best(other, RAISED) + 1e-8
+    assert own.best(other) - 1e-8 <= own.program.value <= own.best(other, PERTURBATION) + 1e-8
 
 
 def test_many_inequalities_at_one_vertex() -> None:
@@ -97,7 +97,7 @@ def test_many_inequalities_at_one_vertex() -> None:
     for _ in range(20):
         cost = rng.normal(size=n)
         own.program.maximize(cost)
-        assert own.best(cost) - 1e-8 <= own.program.value <= own.best(cost, RAISED) + 1e-8
+        assert own.best(cost) - 1e-8 <= own.program.value <= own.best(cost, PERTURBATION) + 1e-8
 
 
 def test_no_bound_and_no_time() -> None:

@@ -188,17 +188,12 @@ def _theorem_4(prior: FloatArray) -> Iterator[Check]:
 # Direct optimization over F -------------------------------------------------------------------------------
 
 
-def worst_epsilon(ball: RenyiBall, channel: Channel) -> float:
-    """Find the largest realized epsilon of a channel over F by moving P, in nats (lopuhaa2024, section 3).
+def worst_epsilons(ball: RenyiBall, channels: Sequence[Channel]) -> list[float]:
+    """Find the largest realized epsilons of channels over F by moving P, in nats (lopuhaa2024, section 3).
 
     The largest log P(y|s) / P(y|t) that `largest_over_ball` finds for an output y and groups s and t: a lower
     bound on the supremum, and equal to it unless every start led to a local maximum.
     """
-    return worst_epsilons(ball, [channel])[0]
-
-
-def worst_epsilons(ball: RenyiBall, channels: Sequence[Channel]) -> list[float]:
-    """Find the largest realized epsilons of several channels over F, as `worst_epsilon`."""
     leaks = [_leaks(channel.merged().matrix.reshape(*ball.centre.shape, -1)) for channel in channels]
     weights = np.concatenate(leaks)
     worst = np.full(len(weights), np.inf)

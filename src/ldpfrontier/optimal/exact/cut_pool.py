@@ -35,7 +35,7 @@ class CutPool:
     permanent : int
         First cuts of the pool that are never forgotten.
     kept : int
-        Cuts in the pool from which on unused ones are forgotten.
+        Most cuts in the pool before unused ones are forgotten.
     """
 
     scale: FloatArray
