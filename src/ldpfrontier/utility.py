@@ -366,15 +366,17 @@ class FDivergence(SublinearUtility):
         return Columns(scaled, self.perspective(*(scaled @ p for p in (self.p1, self.difference, self.p0))))
 
     @cached_property
-    def _masses(self) -> tuple[FloatArray, FloatArray]:
-        return np.clip(subset_sums(self.p1), 0.0, 1.0), subset_sums(self.difference)
+    def masses(self) -> FloatArray:
+        """P0(T), P1(T), their difference, and the sum of the sizes of its terms, for all sets T, (4, 2^k)."""
+        return subset_sums(np.stack([self.p0, self.p1, self.difference, np.abs(self.difference)]))
 
     def patterns(self, epsilon: float | FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return Z and mu / Z of all 2^k staircase columns; bit x of the index says that x has entry 1."""
         floor, share = np.exp(-epsilon), -np.expm1(-epsilon)
-        z1, difference = floor + share * self._masses[0], share * self._masses[1]
+        p0, p1, apart, _ = self.masses
+        z1, difference = floor + share * p1, share * apart
         z = z1 + difference / 2.0
-        z0 = floor + share * np.maximum(subset_sums(self.p0), 0.0) if self.kind == "hellinger" else None
+        z0 = floor + share * p0 if self.kind == "hellinger" else None
         return z, self.perspective(z1, difference, z0) / z
 
     @cached_property

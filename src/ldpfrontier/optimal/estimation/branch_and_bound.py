@@ -214,7 +214,9 @@ class ExcessBound:
 
     def _lifted(self, cuts: FloatArray) -> FloatArray:
         """Return cuts on v, (m, inputs), as cuts on z."""
-        return np.pad(cuts, ((0, 0), (0, len(self._curvature) - cuts.shape[1])))
+        lifted = np.zeros((len(cuts), len(self._curvature)))
+        lifted[:, : cuts.shape[1]] = cuts
+        return lifted
 
     def _add_tangents(self, columns: FloatArray) -> None:
         """Let v' N v be at least its tangents at columns, (m, inputs)."""

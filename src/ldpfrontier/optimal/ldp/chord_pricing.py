@@ -233,11 +233,8 @@ class ListedPricing:
         self._floor, self._share = math.exp(-epsilon), -math.expm1(-epsilon)
         self._inputs = np.arange(len(utility.prior))
         self._z, self._values = utility.patterns(epsilon)
-        floor, share = self._floor, self._share
-        apart = share * subset_sums(utility.difference)
-        z0, z1 = (floor + share * subset_sums(p) for p in (utility.p0, utility.p1))
-        size = share * subset_sums(np.abs(utility.difference))
-        size = size * utility.slope(z1, apart, z0) / self._z
+        p0, p1, apart, size = self._share * utility.masses
+        size = size * utility.slope(self._floor + p1, apart, self._floor + p0) / self._z
         self._errors = _value_error(len(utility.prior), self._values, size)
 
     def bound(self, duals: FloatArray, resolution: float, total: float) -> tuple[float, NDArray[np.bool_]]:

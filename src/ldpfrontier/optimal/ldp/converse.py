@@ -35,10 +35,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from ldpfrontier.information import excess, relative_excess
 from ldpfrontier.numerics.rounding import EXCESS, UNIT_ROUNDOFF, column_value, gamma, normalization
 from ldpfrontier.types import FloatArray
+
+#: The least that `brentq` takes: relative, of q.
+_ROOT_TOLERANCE = 8.0 * UNIT_ROUNDOFF
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,19 +121,19 @@ class ColumnValue:
 
 
 class _Proof(NamedTuple):
-    """What a q proves: A, lam, the bound raised by its error, and whether A is not below its lower limit."""
+    """What a q proves: A, lam, the bound raised by its error, and how far A is above its lower limit."""
 
     A: float
     lam: float
     bound: float
-    falls: bool
+    above: float
 
 
 def converse(prior: FloatArray, epsilon: float) -> Converse:
     """Bound the mutual information of all eps-LDP mechanisms, in O(k log k).
 
     The bound of a q is the larger of A and a function that falls in A; the best q is where the A at which
-    both agree, within its limits, leaves its lower one, found by bisection.
+    both agree, within its limits, leaves its lower one.
 
     Parameters
     ----------
@@ -140,7 +144,7 @@ def converse(prior: FloatArray, epsilon: float) -> Converse:
     value = ColumnValue(epsilon)
     order = np.argsort(-prior, kind="stable")
     falling, values = prior[order], value.of_inputs(prior)
-    # Lists, as the bisection reads one number at a time.
+    # Lists, as the search reads one number at a time.
     rising = (-falling).tolist()
     total = np.append(0.0, np.cumsum(values[order])).tolist()
     # From the least on: 1 less the others loses digits.
@@ -162,13 +166,14 @@ def converse(prior: FloatArray, epsilon: float) -> Converse:
         bound, over = max(equal + error, least * (1.0 + of_limits)), equal + error - most * (1.0 - of_limits)
         if over > 0.0:
             bound = most * (1.0 + of_limits) + number / value.rise * (1.0 + of_few) * over
-        return _Proof(min(max(equal, least), most), lam, bound, equal >= least)
+        return _Proof(min(max(equal, least), most), lam, bound, equal - least)
 
-    low, high = 0.0, value.slope_at_zero / value.rise / value.rise
-    while low < (middle := (low + high) / 2.0) < high:
-        low, high = (middle, high) if at(middle).falls else (low, middle)
-    larger = [high * (1.0 + 2.0**j * UNIT_ROUNDOFF) for j in range(2, 16)]
-    q = min([low, high, *larger], key=lambda q: at(q).bound)
+    near = value.slope_at_zero / value.rise / value.rise
+    if at(near).above < 0.0:
+        near = brentq(lambda q: at(q).above, 0.0, near, xtol=1e-300, rtol=_ROOT_TOLERANCE)
+    # Where A jumps the root is on either side, known to some roundings. Beyond it A is the larger number.
+    roundings = [-32.0, 0.0, *(2.0**j for j in range(5, 16))]
+    q = min((near * (1.0 + n * UNIT_ROUNDOFF) for n in roundings), key=lambda q: at(q).bound)
     A, lam, bound, _ = at(q)
     alone = prior > q * (1.0 + of_mass)
     duals = np.where(alone, values - A, lam * prior) / value.rise

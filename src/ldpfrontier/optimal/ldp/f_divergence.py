@@ -375,7 +375,7 @@ def _knots(
     return knots, np.asarray(between.any(axis=0))
 
 
-@lru_cache
+@lru_cache(maxsize=8)  # each may keep the sums of all 2^k sets
 def merge_equal_ratios(utility: FDivergence) -> tuple[FDivergence, NDArray[np.int64]]:
     """Merge inputs with equal P0 / P1, and return the group of every input.
 

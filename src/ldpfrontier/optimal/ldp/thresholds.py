@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel
+from ldpfrontier.information import relative_excess
 from ldpfrontier.mechanisms import binary_mechanism
 from ldpfrontier.numerics.arguments import as_instance
 from ldpfrontier.optimal.ldp.chord_pricing import bound_reduced_costs, likelihood_ratio_order
-from ldpfrontier.optimal.ldp.converse import ColumnValue
 from ldpfrontier.optimal.ldp.f_divergence import best_partition
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.ldp.staircase import Staircase
@@ -109,8 +109,8 @@ def randomized_response_threshold(utility: MutualInformation | FDivergence) -> f
     """Find the smallest privacy level from which on randomized response is optimal.
 
     It is optimal if and only if the prices that its columns determine leave no staircase column a positive
-    reduced cost (its basis is not degenerate), which is checked for all 2^k columns, to 1e-12: one by one up
-    to 20 inputs, and without a list of more.
+    reduced cost (its basis is not degenerate), which is checked for all 2^k columns, to 1e-12: of an
+    f-divergence one by one up to 20 inputs, and else without a list.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def randomized_response_threshold(utility: MutualInformation | FDivergence) -> f
     """
     checked = _checked(utility)
     k, grid = len(checked.prior), _GRID[::-1]
-    step = max(_ENTRIES >> k, 1)
+    step = len(grid) if isinstance(checked, MutualInformation) else max(_ENTRIES >> k, 1)
     for first in range(0, len(grid), step):
         levels = grid[first : first + step]
         fails = ~_where_response_is_optimal(checked, levels)
@@ -169,26 +169,34 @@ def _first_run(holds: Callable[[float], bool]) -> float:
 
 def _where_response_is_optimal(utility: _Utility, epsilons: FloatArray) -> NDArray[np.bool_]:
     """Return whether no column has a positive reduced cost at the prices of RR, for every epsilon."""
+    if isinstance(utility, MutualInformation):
+        return _is_response_best_informed(utility.prior, epsilons[:, None])
     if len(utility.prior) > LIMITS.max_listed_inputs:
         return np.array([_is_response_optimal(utility, epsilon) for epsilon in map(float, epsilons)])
     family = Staircase(utility, epsilons[:, None])
     return np.asarray(family.reduced_costs(family.response_duals).max(axis=1) <= _PAID)
 
 
-def _is_response_optimal(utility: _Utility, epsilon: float) -> bool:
-    """Whether no column has a positive reduced cost at the prices of RR, without listing the columns.
+def _is_response_best_informed(prior: FloatArray, epsilon: FloatArray) -> NDArray[np.bool_]:
+    """Whether no column of mutual information has a positive reduced cost at the prices of RR, unlisted.
 
-    Of mutual information, a column with entries e^eps on T and 1 off it is worth m(P(T)), m concave with m(0)
-    = 0 (`converse`). RR pays m(P_x) - A for an input, A its value. So two inputs pay if m(P_x) + m(P_y) -
-    m(P_x + P_y) >= A, which is least for the two least likely ones; and then every larger set pays, as what
-    an input adds to a set is not more than what it adds to one input of it. Of an f-divergence, all columns
-    are priced by chords (`chord_pricing`).
+    A column with entries e^eps on T and 1 off it is worth m(P(T)), m concave with m(0) = 0 (`converse`). RR
+    pays m(P_x) - A for an input, A its value. So two inputs pay if m(P_x) + m(P_y) - m(P_x + P_y) >= A, which
+    is least for the two least likely ones; and then every larger set pays, as what an input adds to a set is
+    not more than what it adds to one input of it.
     """
-    if isinstance(utility, MutualInformation):
-        m = ColumnValue(epsilon)
-        value = float(m(utility.prior).sum()) / (m.rise + len(utility.prior))
-        least = np.sort(utility.prior)[:2]
-        return float(m(least).sum() - m(least.sum())) - value >= -_PAID
+    least = np.sort(prior)[:2]
+    together = least.sum()
+    rise, p = np.expm1(epsilon), np.concatenate([prior, least, [together]])
+    m = p * relative_excess(rise) - relative_excess(rise * p)
+    k = len(prior)
+    value = m[:, :k].sum(axis=1) / (rise[:, 0] + k)
+    paid = m[:, k:-1].sum(axis=1) - m[:, -1] - value
+    return np.asarray(paid / (1.0 + rise[:, 0] * together) >= -_PAID)
+
+
+def _is_response_optimal(utility: FDivergence, epsilon: float) -> bool:
+    """Whether no column has a positive reduced cost at the prices of RR, by chords (`chord_pricing`)."""
     floor, share = math.exp(-epsilon), -math.expm1(-epsilon)
     single = utility.perspective(floor + share * utility.p1, share * (utility.p0 - utility.p1))
     prices = (single - floor * single.sum() / (1.0 + (len(single) - 1) * floor)) / share

@@ -29,7 +29,9 @@ def by_columns(utility, epsilon):
     k = len(utility.prior)
     columns = np.array(list(itertools.product([1.0, math.exp(-epsilon)], repeat=k)))
     values = utility.columns(columns)
-    found = linprog(-values.values * (columns @ utility.prior), A_eq=columns.T, b_eq=np.ones(k))
+    exact = dict.fromkeys(("primal_feasibility_tolerance", "dual_feasibility_tolerance"), 1e-10)
+    costs = -values.values * (columns @ utility.prior)
+    found = linprog(costs, A_eq=columns.T, b_eq=np.ones(k), options=exact)
     assert found.status == 0
     return -float(found.fun)
 

@@ -12,6 +12,7 @@ import yaml
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response
 from ldpfrontier.optimal.ldp import thresholds
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.ldp.staircase import Staircase
 from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.practice.figure_style import save
 from papers.kairouz2016 import alphabets, plan
@@ -55,12 +56,12 @@ def table():
 def test_response_is_optimal_exactly_where_no_listed_column_says_otherwise(utility, monkeypatch, long):
     for size, instance in ((3, 0), (7, 1), (11, 2))[: 3 if long else 2]:
         measure = sample(utility, size, instance, seed=SEED)
-        listed = thresholds.randomized_response_threshold(measure)
-        with monkeypatch.context() as patch:
-            patch.setattr(thresholds, "LIMITS", replace(LIMITS, max_listed_inputs=2))
-            found = thresholds.randomized_response_threshold(measure)
-        assert 1.0 < listed < 40.0
-        assert found == pytest.approx(listed, abs=1e-5)
+        monkeypatch.setattr(thresholds, "LIMITS", replace(LIMITS, max_listed_inputs=2))
+        found = thresholds.randomized_response_threshold(measure)
+        assert 1.0 < found < 40.0
+        listed = Staircase(measure, found * np.array([[1.0 + 1e-5], [1.0 - 1e-5]]))
+        above, below = listed.reduced_costs(listed.response_duals).max(axis=1)
+        assert above <= 1e-12 < below
 
 
 def test_thresholds_of_many_inputs_separate_optimal_from_not(table):
