@@ -166,7 +166,7 @@ def _large_excess(t: FloatArray, order: float) -> FloatArray:
 def _small_excess(t: FloatArray, order: float) -> FloatArray:
     """Return `power_excess` of small t as a series, whose last term is less than 1e-18 of the first."""
     if order == 1.0:
-        # With s = t / (2 + t), log(1 + t) = 2 (s + s^3/3 + s^5/5 + ...): fewer terms than the binomial series.
+        # With s = t / (2 + t), log(1 + t) = 2 (s + s^3/3 + s^5/5 + ...): fewer terms than the binomial.
         s = t / (2.0 + t)
         square = s * s
         series = np.full_like(t, 1.0 / 13.0)

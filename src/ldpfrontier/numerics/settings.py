@@ -39,10 +39,11 @@ class NumericsSettings:
     gradient_floor: float = 1e-5
 
     # Tuning: how long Python runs a kernel before it is compiled.
-    #: Seconds that compiling takes for 1,000 bytes of bytecode: 0.2 to 1.2 were measured.
-    compiling_seconds: float = 0.8
+    #: Seconds that compiling takes for 1,000 bytes of bytecode: 0.33 on average on a fast machine, 0.65 on a
+    #: slow one.
+    compiling_seconds: float = 0.4
     #: Numbers in the arguments of a call above which a kernel is compiled; they are copied before the call.
-    interpreted_numbers: int = 50_000
+    interpreted_numbers: int = 10_000
     #: The same of kernels that call no other function, which cannot be interrupted: chosen, not measured.
     interpreted_loop: int = 1_000
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.numerics.deadline import check_time
-from ldpfrontier.numerics.jit import inner, kernel
+from ldpfrontier.numerics.jit import borrowing_kernel, inner
 from ldpfrontier.types import FloatArray, IntArray
 
 #: By how much right sides are raised at most; at least it is half of that.
@@ -117,7 +117,7 @@ def _weigh(rows: Rows, basis: Basis, which: int) -> None:
         basis.weights[i] = total
 
 
-@kernel
+@borrowing_kernel
 def improve(rows: Rows, count: int, short: int, basis: Basis, cost: FloatArray) -> int:
     """Go on from a vertex to the best one for a cost; return the steps, or -1 where there is no end.
 
@@ -178,7 +178,7 @@ def improve(rows: Rows, count: int, short: int, basis: Basis, cost: FloatArray) 
     return -1
 
 
-@kernel
+@borrowing_kernel
 def restore(rows: Rows, count: int, short: int, basis: Basis) -> int:
     """Go on from a vertex of the best multipliers to one that meets all inequalities.
 

@@ -15,9 +15,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ldpfrontier.numerics.jit import kernel
 from ldpfrontier.numerics.warm_simplex import WarmSimplex
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.conditional.settings import SETTINGS
@@ -77,8 +75,6 @@ class AssociationProgram:
             self._kept + (max(programs, GENERATION.usual_rounds) + 1) * n,
         )
         self._largest = largest
-        self._rho = cone.odds.comparisons.rho
-        self._found = np.zeros((5, len(self._rho)))
 
     def step(self, cost: FloatArray) -> FloatArray:
         """Return a column of the cone for which cost . v is nearly largest.
@@ -147,62 +143,24 @@ class AssociationProgram:
 
     def _add_cuts(self, v: FloatArray, most: int) -> float:
         """Add the cuts that a column violates most; return the largest violation."""
-        (su, sw, tu, tw), a2 = self.cone.places, self.shape[1]
-        _find_cuts(v, su, sw, tu, tw, self._rho, math.exp(self.cone.epsilon), self._found)
-        excess, largest = self._found[0], float(self._found[0].max(initial=-math.inf))
+        cone, a2, ratio = self.cone, self.shape[1], math.exp(self.cone.epsilon)
+        shares = cone.worst_shares(v[None])
+        means = cone.means(v[None], shares)[0]
+        excess = means[:, 0] - ratio * means[:, 1]
         chosen = np.flatnonzero(excess > SETTINGS.association_tolerance)
         if chosen.size > most:
             chosen = chosen[np.argpartition(-excess[chosen], most - 1)[:most]]
         if chosen.size:
-            of_s, rest_of_s, of_t, rest = self._found[1:, chosen]
-            su, sw, tu, tw = su[chosen], sw[chosen], tu[chosen], tw[chosen]
+            of_s, of_t, rest = (of_all[0, chosen] for of_all in shares)
+            su, sw, tu, tw = (cells[chosen] for cells in cone.places)
             places = [su % a2, sw % a2, a2 + su, a2 + sw, a2 + tu, a2 + tw]
-            entries = [of_s - of_t, rest_of_s - rest, of_s, rest_of_s, -of_t, -rest]
+            entries = [
+                of_s - ratio * of_t,
+                1.0 - of_s - ratio * rest,
+                of_s,
+                1.0 - of_s,
+                -ratio * of_t,
+                -ratio * rest,
+            ]
             self._lp.add(np.stack(places, axis=1), np.stack(entries, axis=1))
-        return largest
-
-
-@kernel
-def _find_cuts(
-    v: FloatArray,
-    su: NDArray[np.int64],
-    sw: NDArray[np.int64],
-    tu: NDArray[np.int64],
-    tw: NDArray[np.int64],
-    rho: FloatArray,
-    ratio: float,
-    found: FloatArray,
-) -> None:
-    """Write the cuts that a column violates most, at shares between 0 and 1: violations and coefficients.
-
-    At the ends a cut is the level given U, which programs have from the beginning.
-
-    Parameters
-    ----------
-    v : ndarray, shape (a1 a2,)
-    su, sw, tu, tw : ndarray of int, shape (k,)
-        Cells of the comparisons.
-    rho : ndarray, shape (k,)
-    ratio : float
-        e^eps.
-    found : ndarray, shape (5, k)
-        The violation, and the coefficients of v_su, v_sw, and, times -1, v_tu and v_tw.
-    """
-    for k in range(rho.size):
-        found[0, k] = -1.0
-        if rho[k] == 0.0:
-            share, rest, shifted, rest_of_t = 1.0, 0.0, 0.0, 1.0
-        else:
-            rise, below = v[su[k]] - v[sw[k]], v[tu[k]] - v[tw[k]]
-            if rise <= 0.0 or below <= 0.0:
-                continue
-            g = math.sqrt(ratio * rho[k] * below / rise)
-            if g <= rho[k] or g >= 1.0:
-                continue
-            share = (1.0 - g) / (1.0 - rho[k])
-            rest = 1.0 - share
-            shifted, rest_of_t = rho[k] * share / g, rest / g
-        shifted *= ratio
-        rest_of_t *= ratio
-        found[0, k] = share * v[su[k]] + rest * v[sw[k]] - (shifted * v[tu[k]] + rest_of_t * v[tw[k]])
-        found[1, k], found[2, k], found[3, k], found[4, k] = share, rest, shifted, rest_of_t
+        return float(excess.max(initial=-math.inf))

@@ -34,6 +34,9 @@ from ldpfrontier.optimal.exact.settings import SETTINGS
 from ldpfrontier.types import FloatArray, IntArray
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios
 
+#: Comparisons, times columns, that are looked at together: so few stay in the cache.
+_AT_ONCE = 8_000
+
 
 class FourCells(NamedTuple):
     """The cells (s, u), (s, w), (t, u), (t, w) of comparisons, as inputs in row-major order, (k,) each."""
@@ -110,8 +113,9 @@ class AssociationCone(BaseCone):
 
     def worst_shares(self, columns: FloatArray) -> Shares:
         """Return the shares of u at which columns, (m, a1 a2), violate the comparisons most, (m, k) each."""
-        (su, sw, tu, tw), (rho, scaled, spread, never) = self.places, self._ratios
-        rise, below = columns[:, su] - columns[:, sw], columns[:, tu] - columns[:, tw]
+        rho, scaled, spread, never = self._ratios
+        of_su, of_sw, of_tu, of_tw = (columns.take(cells, axis=1) for cells in self.places)
+        rise, below = of_su - of_sw, of_tu - of_tw
         # Where the rise is not positive, no share violates more than the ends.
         g = np.zeros_like(rise)
         np.divide(below, rise, out=g, where=(rise > 0.0) & (below > 0.0))
@@ -128,10 +132,9 @@ class AssociationCone(BaseCone):
 
     def means(self, columns: FloatArray, shares: Shares) -> FloatArray:
         """Return the two means of all comparisons at some shares, shape (m, k, 2)."""
-        su, sw, tu, tw = self.places
-        larger = shares.of_s * columns[:, su] + (1.0 - shares.of_s) * columns[:, sw]
-        smaller = shares.of_t * columns[:, tu] + shares.rest_of_t * columns[:, tw]
-        return np.stack([larger, smaller], axis=2)
+        su, sw, tu, tw = (columns.take(cells, axis=1) for cells in self.places)
+        larger = shares.of_s * su + (1.0 - shares.of_s) * sw
+        return np.stack([larger, shares.of_t * tu + shares.rest_of_t * tw], axis=2)
 
     def separate(self, columns: FloatArray, *, exact: bool = False) -> FloatArray:
         """Return the most violated cut of every comparison with rho > 0, shape (m, comparisons, a1 a2)."""
@@ -140,14 +143,21 @@ class AssociationCone(BaseCone):
 
     def violation(self, columns: FloatArray) -> float:
         """Return `BaseCone.violation`, from the means of comparisons: their cuts are too many."""
+        of_known = (columns @ self.inequalities.T).max(axis=1, initial=0.0)  # the largest coefficient is 1
+        known = float((of_known / np.maximum(columns.max(axis=1), 1e-300)).max(initial=0.0))
+        step = max(1, _AT_ONCE // max(len(self._rho), 1))
+        few = (columns[first : first + step] for first in range(0, len(columns), step))
+        return max(known, *map(self._violation_of_means, few), 0.0)
+
+    def _violation_of_means(self, columns: FloatArray) -> float:
+        """Return the largest violation of a comparison."""
         most, ratio = columns.max(axis=1, keepdims=True), math.exp(self.epsilon)
-        of_known = (columns @ self.inequalities.T) / np.maximum(most, 1e-300)  # the largest coefficient is 1
         shares = self.worst_shares(columns)
         means = self.means(columns, shares)
         sizes = np.maximum(shares.of_s, 1.0 - shares.of_s)
         np.maximum(sizes, ratio * np.maximum(shares.of_t, shares.rest_of_t), out=sizes)
         of_means = (means[..., 0] - ratio * means[..., 1]) / np.maximum(sizes * most, 1e-300)
-        return max(float(of_known.max(initial=0.0)), float(of_means.max(initial=0.0)))
+        return float(of_means.max(initial=0.0))
 
     def _cuts(self, shares: Shares, chosen: NDArray[np.bool_]) -> FloatArray:
         """Return the cuts of the comparisons that a mask, (m, k), chooses at some shares, (any, a1 a2)."""
