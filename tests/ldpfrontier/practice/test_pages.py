@@ -13,7 +13,7 @@ from ldpfrontier.practice.cli import main
 
 ROOT = Path(__file__).resolve().parents[3]
 DOCS = ROOT / "docs"
-NUMBER = re.compile(r"\d+(?:\.\d+)?")
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 def loaded():

@@ -43,6 +43,9 @@ from ldpfrontier.types import FloatArray, Pairs
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import Columns, MutualInformation, SublinearUtility
 
+#: Boxes that are bounded together.
+_AT_ONCE = 64
+
 
 class Node(NamedTuple):
     """The columns in a box, lo <= v <= hi, ordered by falling bounds on their reduced costs."""
@@ -219,9 +222,12 @@ class JointColumns:
             and self.pool.solved <= self.max_programs
             and not time_is_up()
         ):
-            halves = self._split(heapq.heappop(heap), cutoff())
-            nodes -= len(halves)
-            bounded = [self._bound(duals, lo, hi, cutoff()) for lo, hi in halves]
+            # Several at a time: cuts are then looked for at once, which takes little longer than for one.
+            boxes = list[tuple[FloatArray, FloatArray]]()
+            while heap and -heap[0].negative_bound > cutoff() and len(boxes) < min(_AT_ONCE, nodes):
+                boxes += self._split(heapq.heappop(heap), cutoff())
+            nodes -= len(boxes)
+            bounded = [self._bound(duals, lo, hi, cutoff()) for lo, hi in boxes]
             kept = [node for node in bounded if node is not None]
             if not kept:
                 continue

@@ -35,22 +35,26 @@ def test_it_is_the_largest_of_all_members(order: float, radius: float) -> None:
     channel = optimal_estimation(ball.centre, unconditional_cone((2, 3), 1.0)).channel
     p, rng = ball.centre.ravel(), np.random.default_rng(0)
     for rows in (np.eye(6), rng.normal(size=(2, 6))):
-        worst = worst_estimation_error(channel, ball, rows)
-        for P in ball.sample(rng, 300).reshape(-1, 6):
-            own = error_of_the_tuned_estimate(channel, p, P, rows)
+        worst, members = worst_estimation_error(channel, ball, rows), ball.sample(rng, 300).reshape(-1, 6)
+        errors = [error_of_the_tuned_estimate(channel, p, P, rows) for P in members]
+        for P, own in zip(members, errors, strict=True):
             assert own <= worst * (1 + 1e-9)
             assert estimation_error(channel, P, rows) <= own * (1 + 1e-9)
-        found = minimize(
-            lambda x, rows=rows: -error_of_the_tuned_estimate(channel, p, x / x.sum(), rows),
-            p,
-            bounds=[(1e-9, 1)] * 6,
-            constraints={
-                "type": "ineq",
-                "fun": lambda x: radius - float(ball.divergence((x / x.sum()).reshape(2, 3))),
-            },
+        # Where the other program ends depends on its start, and on roundings.
+        found = max(
+            -minimize(
+                lambda x, rows=rows: -error_of_the_tuned_estimate(channel, p, x / x.sum(), rows),
+                start,
+                bounds=[(1e-9, 1)] * 6,
+                constraints={
+                    "type": "ineq",
+                    "fun": lambda x: radius - float(ball.divergence((x / x.sum()).reshape(2, 3))),
+                },
+            ).fun
+            for start in (p, *members[np.argsort(errors)[-3:]])
         )
-        assert -found.fun == pytest.approx(worst, rel=5e-3)  # where the other program ends
-        assert -found.fun <= worst * (1 + 1e-6)
+        assert found == pytest.approx(worst, rel=5e-3)
+        assert found <= worst * (1 + 1e-6)
 
 
 def test_of_one_distribution_it_is_its_error() -> None:
