@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpfrontier.numerics.deadline import time_is_up
 from ldpfrontier.numerics.rounding import gamma
@@ -31,6 +32,9 @@ from ldpfrontier.optimal.estimation.weights import Prices
 from ldpfrontier.optimal.exact.cut_pool import CutPool
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import JointColumns
 from ldpfrontier.types import FloatArray
+
+#: Boxes that are split together.
+_AT_ONCE = 16
 
 
 class Separable(NamedTuple):
@@ -241,60 +245,66 @@ class ExcessBound:
                 break  # nothing that helps will be proved at these prices
             if self.nodes > max_nodes / 4 and -heap[0].negative_bound > 8.0 * self._cutoff():
                 break  # too far away for the other nodes
-            node = heapq.heappop(heap)
-            v = node.z[:n]
+            # Several at a time: cuts are then looked for at once, which takes little longer than for one.
+            few = list[Node]()
+            while heap and len(few) < _AT_ONCE and -heap[0].negative_bound > self._cutoff():
+                few.append(heapq.heappop(heap))
+            v = np.array([node.z[:n] for node in few])
             outside = self._add_violated(v)
-            below = float(v @ N @ v) - node.z[-1]
-            if below > SETTINGS.tangent_share * self.target:
-                self._add_tangents(v[None])
-            gaps = self._curvature * (node.z - node.lo) * (node.hi - node.z)
-            cut = outside or below > SETTINGS.tangent_share * self.target
-            small = gaps.sum() < 0.5 * (-node.negative_bound - self._cutoff())
-            if cut and small and node.cuts < SETTINGS.box_rounds:
-                boxes, cuts = [(node.lo, node.hi)], node.cuts + 1
-            else:
-                cuts = 0
-                k = int(gaps.argmax())
-                under, over = node.hi.copy(), node.lo.copy()
-                under[k] = over[k] = 0.5 * (node.lo[k] + node.hi[k])
-                boxes = [(node.lo, under), (over, node.hi)]
-            for lo, hi in boxes:
+            below = ((v @ N) * v).sum(axis=1) - np.array([node.z[-1] for node in few])
+            loose = below > SETTINGS.tangent_share * self.target
+            if loose.any():
+                self._add_tangents(v[loose])
+            boxes = [
+                box for node, cut in zip(few, outside | loose, strict=True) for box in self._split(node, cut)
+            ]
+            for lo, hi, cuts in boxes:
                 bounded = self._bounded(lo, hi, cuts)
                 if bounded is not None:
                     heapq.heappush(heap, bounded)
             self.nodes += len(boxes)
         return max(self._cutoff(), -heap[0].negative_bound) if heap else self._cutoff()
 
+    def _split(self, node: Node, cut: bool) -> list[tuple[FloatArray, FloatArray, int]]:
+        """Return the halves of a box, with 0; or the box, if new cuts help more, with how often they did."""
+        gaps = self._curvature * (node.z - node.lo) * (node.hi - node.z)
+        small = gaps.sum() < 0.5 * (-node.negative_bound - self._cutoff())
+        if cut and small and node.cuts < SETTINGS.box_rounds:
+            return [(node.lo, node.hi, node.cuts + 1)]
+        k = int(gaps.argmax())
+        under, over = node.hi.copy(), node.lo.copy()
+        under[k] = over[k] = 0.5 * (node.lo[k] + node.hi[k])
+        return [(node.lo, under, 0), (over, node.hi, 0)]
+
     def _cutoff(self) -> float:
         """Return the bound below which nodes are not looked at."""
         return self.target if self.best <= self.target else self.best + 0.1 * self.target
 
-    def _add_violated(self, v: FloatArray) -> bool:
-        """Add the cuts that a column violates, and what it becomes inside; tell if there are any."""
+    def _add_violated(self, v: FloatArray) -> NDArray[np.bool_]:
+        """Add the cuts that columns, (m, inputs), violate, and what they are inside; tell where any are."""
         family, lam = self.family, self.prices.lam
-        cuts = family.cone.separate(v[None])[0]
-        excess = np.maximum(cuts @ v, 0.0)
-        slack = np.maximum(family.cone.constant_slack(cuts[None]), 0.0)
-        shares = excess / (excess + np.ravel(slack) + 1e-300)
+        cuts = family.cone.separate(v)
+        excess = np.maximum(np.einsum("mkx,mx->mk", cuts, v), 0.0)
+        slack = np.maximum(family.cone.constant_slack(cuts), 0.0)
+        shares = excess / (excess + slack + 1e-300)
         violated = shares > SETTINGS.violated
         self.pool.add(self._lifted(cuts[violated]))
-        share = float(shares.max(initial=0.0))
-        inside = family.cone.raised(((1.0 - share) * v + share)[None])
-        inside = self._utility.columns(inside).vectors
-        own = float(self.prices.excess(inside)[0])
-        if own > self.target:  # rarely: cuts found at little cost are not always the most violated ones
-            inside, met = family.cone.pull(inside)
+        share = shares.max(axis=1, initial=0.0)[:, None]
+        inside = self._utility.columns(family.cone.raised((1.0 - share) * v + share)).vectors
+        own = self.prices.excess(inside)
+        if own.max() > self.target:  # rarely: cuts found at little cost are not always the most violated ones
+            inside, met = family.cone.pull(inside[own > self.target])
             inside = self._utility.columns(inside).vectors
             self.pool.add(self._lifted(met))
-            own = float(self.prices.excess(inside)[0])
+            own = self.prices.excess(inside)
             self.found.append(inside)
-        if own > self.best + 0.1 * self.target:
-            columns = family.search(lam, inside).vectors
-            self.pool.add(self._lifted(family.cone.separate(columns).reshape(-1, v.size)))
+        if own.max() > self.best + 0.1 * self.target:
+            columns = family.search(lam, inside[own.argmax()][None]).vectors
+            self.pool.add(self._lifted(family.cone.separate(columns).reshape(-1, v.shape[1])))
             self.found.append(columns)
             self.best = max(self.best, float(self.prices.excess(columns).max()))
             self._last_found = self.nodes
-        return bool(violated.any())
+        return np.asarray(violated.any(axis=1))
 
     def _bounded(self, lo: FloatArray, hi: FloatArray, cuts: int = 0) -> Node | None:
         """Return the node of a box, cut down to where the excess may be above the cutoff; None if nowhere."""
