@@ -117,20 +117,11 @@ def _weigh(rows: Rows, basis: Basis, which: int) -> None:
         basis.weights[i] = total
 
 
-@borrowing_kernel
-def improve(rows: Rows, count: int, short: int, basis: Basis, cost: FloatArray) -> int:
+@inner
+def _improve(rows: Rows, count: int, short: int, basis: Basis, cost: FloatArray) -> int:
     """Go on from a vertex to the best one for a cost; return the steps, or -1 where there is no end.
 
     Inequalities that are not met yet, new ones, are none of those that end a step.
-
-    Parameters
-    ----------
-    rows : Rows
-    count, short : int
-        Of inequalities, and of those that have at most `SHORT_WIDTH` places, the first ones.
-    basis : Basis
-        Is changed.
-    cost : ndarray, shape (n,)
     """
     n, largest = cost.size, 0.0
     for i in range(n):
@@ -178,12 +169,9 @@ def improve(rows: Rows, count: int, short: int, basis: Basis, cost: FloatArray) 
     return -1
 
 
-@borrowing_kernel
-def restore(rows: Rows, count: int, short: int, basis: Basis) -> int:
-    """Go on from a vertex of the best multipliers to one that meets all inequalities.
-
-    Parameters and what it returns are those of `improve`.
-    """
+@inner
+def _restore(rows: Rows, count: int, short: int, basis: Basis) -> int:
+    """Go on from a vertex of the best multipliers to one that meets all inequalities, as `_improve` does."""
     for step in range(_MAX_STEPS):
         _products(rows, count, short, basis.x, rows.rate)
         which, most = -1, _TOLERANCE
@@ -206,6 +194,27 @@ def restore(rows: Rows, count: int, short: int, basis: Basis) -> int:
             return -1
         _exchange(rows, basis, place, which)
     return -1
+
+
+@borrowing_kernel
+def advance(rows: Rows, count: int, short: int, basis: Basis, cost: FloatArray) -> int:
+    """Go on from a vertex to a solution; return the steps, or -1 where there is no end.
+
+    Parameters
+    ----------
+    rows : Rows
+    count, short : int
+        Of inequalities, and of those that have at most `SHORT_WIDTH` places, the first ones.
+    basis : Basis
+        Is changed.
+    cost : ndarray, shape (n,)
+        Empty where it is that of the last solution.
+    """
+    steps = _improve(rows, count, short, basis, cost) if cost.size > 0 else 0
+    if steps < 0:
+        return -1
+    more = _restore(rows, count, short, basis)
+    return steps + more if more >= 0 else -1
 
 
 class WarmSimplex:
@@ -304,20 +313,15 @@ class WarmSimplex:
             If the time limit has passed (`deadline`).
         """
         check_time()
-        state = self._rows, self._count, self._short, self._basis
         if self._steps > _REINVERT_AFTER:
             self._refresh()
-        if cost is not None:
-            self._count_steps(improve(*state, cost))
-        self._count_steps(restore(*state))
-        return self.x
-
-    def _count_steps(self, steps: int) -> None:
-        """Count steps, or begin again where there is no end."""
+        state = self._rows, self._count, self._short, self._basis
+        steps = advance(*state, np.empty(0) if cost is None else cost)
         if steps < 0:
             self._reset()
             raise RuntimeError("The simplex method found no optimum.")
         self._steps += steps
+        return self.x
 
     def add(self, places: IntArray, entries: FloatArray) -> None:
         """Add inequalities with the right side 0, shape (k, WIDTH) each; the next solution meets them."""
