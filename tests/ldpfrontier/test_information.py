@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import xlogy
 
+from ldpfrontier import information
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import (
     entropy,
@@ -151,3 +152,18 @@ def test_an_output_next_to_impossible_tells_next_to_nothing(rare):
     prior = np.array([0.5, 0.5, rare])
     assert mutual_information(prior, Channel(np.eye(3))) == pytest.approx(math.log(2.0), rel=1e-15)
     assert optimal_unconditional(prior[None], 1.0).value == pytest.approx(math.log(2.0), rel=1e-15)
+
+
+@given(seeds, st.integers(2, 40), st.floats(0.02, 3.0))
+def test_both_ways_to_mutual_information_agree(seed, k, spread):
+    """By logarithms of quotients, and with all digits where there is little information."""
+    rng = np.random.default_rng(seed)
+    Q = np.exp(rng.normal(scale=spread, size=(k, k)))
+    Q, p = Q / Q.sum(axis=1, keepdims=True), rng.dirichlet(np.ones(k))
+    quick, precise = (
+        information._mean(p, Q, p @ Q, terms)
+        for terms in (information._logarithmic_terms, information._precise_terms)
+    )
+    assert quick == pytest.approx(precise, rel=1e-12, abs=1e-15)
+    if precise > 2 * information.LEAST_LOGARITHMIC:
+        assert mutual_information(p, Channel(Q)) == pytest.approx(precise, rel=1e-12)

@@ -173,7 +173,12 @@ def converse(prior: FloatArray, epsilon: float) -> Converse:
         near = brentq(lambda q: at(q).above, 0.0, near, xtol=1e-300, rtol=_ROOT_TOLERANCE)
     # Where A jumps the root is on either side, known to some roundings. Beyond it A is the larger number.
     roundings = [-32.0, 0.0, *(2.0**j for j in range(5, 16))]
-    q = min((near * (1.0 + n * UNIT_ROUNDOFF) for n in roundings), key=lambda q: at(q).bound)
+    tried = [near * (1.0 + n * UNIT_ROUNDOFF) for n in roundings]
+    # It jumps at the probabilities of inputs, of which the next ones may prove a little more.
+    place = bisect_left(rising, -near)
+    for p in falling[max(place - 2, 0) : place + 2].tolist():
+        tried += [p * (1.0 - width) for width in (-4.0 * of_mass, 4.0 * of_mass) if p > 0.0]
+    q = min(tried, key=lambda q: at(q).bound)
     A, lam, bound, _ = at(q)
     alone = prior > q * (1.0 + of_mass)
     duals = np.where(alone, values - A, lam * prior) / value.rise

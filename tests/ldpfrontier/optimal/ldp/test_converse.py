@@ -28,6 +28,32 @@ def test_duals_of_the_converse_leave_no_column_a_gain(seed, k, concentration, ep
     assert bound.bound <= largest_information(epsilon) * (1.0 + 1e-12)
 
 
+def phi(x):
+    return (1 + x) * np.log1p(x) - x
+
+
+@given(seeds, st.integers(2, 12), concentrations, st.floats(0.1, 8.0))
+@settings(max_examples=60, deadline=None)
+def test_no_other_q_proves_a_lower_bound(seed, k, concentration, epsilon):
+    """By the formulas of the theorem, for q on a grid and around the probabilities, where A jumps."""
+    prior = random_prior(seed, k, concentration)
+    rise, bound = math.expm1(epsilon), converse(prior, epsilon).bound
+
+    def m(p):
+        return p * phi(rise) - phi(rise * p)
+
+    near = (prior[:, None] * (1.0 + np.array([-1e-9, 1e-9]))).ravel()
+    for q in np.concatenate([np.geomspace(1e-6, 1.0, 200), near[(near > 0) & (near <= 1)]]):
+        slope = phi(rise) - rise * np.log1p(rise * q)
+        alone = prior > q
+        rest = float(prior[~alone].sum())
+        least, most = (m(s) - slope * s for s in (min(q, rest), q))
+        known = float(m(prior[alone]).sum()) + slope * rest
+        A = np.clip(known / (rise + alone.sum()), least, most)
+        proved = max(A, (known - alone.sum() * A) / rise)
+        assert bound <= proved * (1.0 + 1e-6)
+
+
 @pytest.mark.parametrize("epsilon", [0.05, 0.5, 2.0, 5.0])
 def test_ends_of_the_converse(epsilon):
     """C(eps) where nobody is likely, randomized response where everybody is; in between, below both."""
