@@ -70,9 +70,9 @@ def mutual_information(prior: ArrayLike, channel: Channel, *, bits: bool = False
     # Rounding of M matters only to second order: the sum is stationary in M at M = p Q.
     M = p @ channel.matrix
     terms = _logarithmic_terms if M.min() >= LEAST_QUOTIENT else _precise_terms
-    nats = _mean(p, channel.matrix, M, terms)
-    if nats < LEAST_LOGARITHMIC:
-        nats = _mean(p, channel.matrix, M, _precise_terms)
+    nats = _mean_of_terms(p, channel.matrix, M, terms)
+    if nats < LEAST_BY_LOGARITHM:
+        nats = _mean_of_terms(p, channel.matrix, M, _precise_terms)
     return _unit(nats, bits)
 
 
@@ -84,8 +84,8 @@ def relative_excess(t: FloatArray) -> FloatArray:
     return power_excess(t, 1.0)
 
 
-#: Mutual information, in nats, of which the logarithms of rounded quotients keep twelve digits.
-LEAST_LOGARITHMIC = 1e-3
+#: Mutual information, in nats, from which on logarithms of rounded quotients keep twelve of its digits.
+LEAST_BY_LOGARITHM = 1e-3
 
 #: Below this probability of an output, Q / M is taken apart: it may be beyond the largest float.
 LEAST_QUOTIENT = 1e-200
@@ -96,7 +96,7 @@ _AT_ONCE = 8_000
 _Terms = Callable[[FloatArray, FloatArray], FloatArray]
 
 
-def _mean(p: FloatArray, Q: FloatArray, M: FloatArray, terms: _Terms) -> float:
+def _mean_of_terms(p: FloatArray, Q: FloatArray, M: FloatArray, terms: _Terms) -> float:
     """Return sum_xy p(x) terms(Q(.|x), M)(y) over all x that have a probability."""
     total, occurs, step = 0.0, np.flatnonzero(p > 0.0), max(1, _AT_ONCE // M.size)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -147,7 +147,7 @@ def power_excess(t: FloatArray, order: float) -> FloatArray:
     number = np.count_nonzero(small)
     if number == t.size:
         return _small_excess(t, order)
-    # Of all, and then again of those that are small: to take the others out takes longer.
+    # By the formula for all, then by the series for the small ones: to select the others takes longer.
     found = _large_excess(t, order)
     if number:
         found[small] = _small_excess(t[small], order)

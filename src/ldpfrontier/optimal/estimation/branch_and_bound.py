@@ -33,7 +33,7 @@ from ldpfrontier.optimal.exact.cut_pool import CutPool
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import JointColumns
 from ldpfrontier.types import FloatArray
 
-#: Boxes that are split together.
+#: Nodes that are taken together; each is one or two boxes. Chosen, not tuned.
 _AT_ONCE = 16
 
 

@@ -43,7 +43,7 @@ from ldpfrontier.types import FloatArray, Pairs
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import Columns, MutualInformation, SublinearUtility
 
-#: Boxes that are bounded together.
+#: Boxes that are bounded together: with 16 a program takes up to a tenth longer, with one half as long again.
 _AT_ONCE = 64
 
 

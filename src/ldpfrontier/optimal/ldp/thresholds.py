@@ -170,15 +170,17 @@ def _first_run(holds: Callable[[float], bool]) -> float:
 def _where_response_is_optimal(utility: _Utility, epsilons: FloatArray) -> NDArray[np.bool_]:
     """Return whether no column has a positive reduced cost at the prices of RR, for every epsilon."""
     if isinstance(utility, MutualInformation):
-        return _is_response_best_informed(utility.prior, epsilons[:, None])
+        return _is_response_optimal_for_information(utility.prior, epsilons[:, None])
     if len(utility.prior) > LIMITS.max_listed_inputs:
-        return np.array([_is_response_optimal(utility, epsilon) for epsilon in map(float, epsilons)])
+        return np.array(
+            [_is_response_optimal_for_divergence(utility, epsilon) for epsilon in map(float, epsilons)]
+        )
     family = Staircase(utility, epsilons[:, None])
     return np.asarray(family.reduced_costs(family.response_duals).max(axis=1) <= _PAID)
 
 
-def _is_response_best_informed(prior: FloatArray, epsilon: FloatArray) -> NDArray[np.bool_]:
-    """Whether no column of mutual information has a positive reduced cost at the prices of RR, unlisted.
+def _is_response_optimal_for_information(prior: FloatArray, epsilon: FloatArray) -> NDArray[np.bool_]:
+    """Whether RR leaves no column of mutual information a positive reduced cost; no column is listed.
 
     A column with entries e^eps on T and 1 off it is worth m(P(T)), m concave with m(0) = 0 (`converse`). RR
     pays m(P_x) - A for an input, A its value. So two inputs pay if m(P_x) + m(P_y) - m(P_x + P_y) >= A, which
@@ -195,8 +197,8 @@ def _is_response_best_informed(prior: FloatArray, epsilon: FloatArray) -> NDArra
     return np.asarray(paid / (1.0 + rise[:, 0] * together) >= -_PAID)
 
 
-def _is_response_optimal(utility: FDivergence, epsilon: float) -> bool:
-    """Whether no column has a positive reduced cost at the prices of RR, by chords (`chord_pricing`)."""
+def _is_response_optimal_for_divergence(utility: FDivergence, epsilon: float) -> bool:
+    """Whether RR leaves no column of an f-divergence a positive reduced cost, by chords (`chord_pricing`)."""
     floor, share = math.exp(-epsilon), -math.expm1(-epsilon)
     single = utility.perspective(floor + share * utility.p1, share * (utility.p0 - utility.p1))
     prices = (single - floor * single.sum() / (1.0 + (len(single) - 1) * floor)) / share
