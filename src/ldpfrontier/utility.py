@@ -367,7 +367,7 @@ class FDivergence(SublinearUtility):
 
     @cached_property
     def masses(self) -> FloatArray:
-        """P0(T), P1(T), their difference, and the sum of |P0 - P1| over T, for all sets T, (4, 2^k)."""
+        """P0(T), P1(T), their difference and the sum of its absolute terms over T, for all T, (4, 2^k)."""
         return subset_sums(np.stack([self.p0, self.p1, self.difference, np.abs(self.difference)]))
 
     def patterns(self, epsilon: float | FloatArray) -> tuple[FloatArray, FloatArray]:
