@@ -9,7 +9,7 @@ from typing import Any
 
 import numba
 from numba import njit, typeof
-from numba.core import codegen, compiler, event
+from numba.core import codegen, compiler, event, types
 
 __all__ = ["dispatcher_for_callers", "kept_dispatcher", "njit", "typeof"]
 
@@ -38,7 +38,25 @@ def kept_dispatcher(function: FunctionType, options: dict[str, Any], described: 
 
 def dispatcher_for_callers(function: FunctionType, options: dict[str, Any]) -> Any:
     """Return the `Dispatcher` that compiles a function for its callers, not to be called by Python."""
-    return njit(pipeline_class=_PartCompiler, **options)(function)
+    dispatcher: Any = njit(pipeline_class=_PartCompiler, **options)(function)
+    dispatcher.get_call_template = _WithoutLiterals(dispatcher.get_call_template)
+    return dispatcher
+
+
+class _WithoutLiterals:
+    """Finds the function for types of arguments, of which numbers in the code are none of their own.
+
+    While types are inferred, a variable that begins as -1 has that number as its type. Numba would compile a
+    function for it, and never use it.
+    """
+
+    def __init__(self, find: Callable[[tuple[Any, ...], dict[str, Any]], Any]) -> None:
+        self._find = find
+
+    def __call__(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        """Return what `Dispatcher.get_call_template` does."""
+        of_names = {name: types.unliteral(kind) for name, kind in kws.items()}
+        return self._find(tuple(map(types.unliteral, args)), of_names)
 
 
 class _PartCompiler(compiler.Compiler):  # type: ignore[misc]  # numba has no types

@@ -15,10 +15,13 @@ if there are fewer. Its rows are scaled by sqrt(theta / s), s the slacks of the 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.blas import dtrsm, dtrsv
+from scipy.linalg.lapack import dpotrf
 
 from ldpfrontier.numerics.deadline import time_is_up
 from ldpfrontier.optimal.estimation.settings import SETTINGS
@@ -76,6 +79,7 @@ def a_optimal(c: FloatArray, alpha: FloatArray, gap: float, max_rounds: int) -> 
     few = m < SETTINGS.few_columns * (r * (r + 1) // 2 + r + 1)
     i, j = np.triu_indices(r)
     lifted = sides if few else np.hstack([c[:, i] * c[:, j], sides])
+    space = np.empty((2, m, m) if few else 0)
     target = np.zeros(r + 1)
     target[0] = 1.0
     theta, slack, prices = np.full(m, 1.0 / m), np.ones(m), np.zeros(r + 1)
@@ -100,7 +104,7 @@ def a_optimal(c: FloatArray, alpha: FloatArray, gap: float, max_rounds: int) -> 
         aim = centering * float(theta @ slack) / m
         weights, right = theta / slack, worth - sides @ prices + aim / theta
         if few:
-            step = _newton_by_columns(c, sides, weights, right, off, beta, inverse)
+            step = _newton_by_columns(c, sides, weights, right, off, beta, inverse, space)
         else:
             step = _newton(lifted, sides, weights, right, off, _curvature(beta, inverse, i, j))
         if step is None:
@@ -175,20 +179,30 @@ def _newton_by_columns(
     off: FloatArray,
     beta: FloatArray,
     inverse: FloatArray,
+    space: FloatArray,
 ) -> tuple[FloatArray, FloatArray] | None:
-    """Solve the equations of `_newton` in as many unknowns as there are columns."""
+    """Solve the equations of `_newton` in as many unknowns as there are columns, in a space of (2, m, m)."""
+    E, other = space
     root = np.sqrt(weights)
-    scaled = c * root[:, None]
-    E = (scaled @ beta.T) @ (scaled @ beta.T).T
-    E *= 2.0 * (c @ inverse @ c.T)
-    E[np.diag_indices_from(E)] += 1.0
-    P, b = sides * root[:, None], right * root
     try:
-        solved = cho_solve(cho_factor(E, overwrite_a=True), np.column_stack([P, b]))
-        turn = np.linalg.solve(P.T @ solved[:, :-1], P.T @ solved[:, -1] - off)
+        half, rooted = math.sqrt(2.0) * root[:, None] * (c @ beta.T), c @ np.linalg.cholesky(inverse)
+        np.matmul(half, half.T, out=E)
+        np.matmul(rooted, rooted.T, out=other)
+        E *= other
+        E[np.diag_indices_from(E)] += 1.0
+        # LAPACK stores matrices by columns: this is the lower factor of a symmetric matrix in its place.
+        factor, failed = dpotrf(E.T, lower=1, overwrite_a=1, clean=0)
+        if failed:
+            return None
+        # L^-1 [P b].
+        sums = np.vstack([sides.T, right]) * root
+        solved = dtrsm(1.0, factor, sums.T, lower=1, overwrite_b=1)
+        gram = solved[:, :-1].T @ solved
+        turn = np.linalg.solve(gram[:, :-1], gram[:, -1] - off)
     except np.linalg.LinAlgError:
         return None
-    return np.asarray(root * (solved[:, -1] - solved[:, :-1] @ turn)), np.asarray(turn)
+    z = dtrsv(factor, solved[:, -1] - solved[:, :-1] @ turn, lower=1, trans=1)
+    return np.asarray(root * z), np.asarray(turn)
 
 
 def _with_row_sums(move: FloatArray, theta: FloatArray, sides: FloatArray, off: FloatArray) -> FloatArray:
