@@ -9,7 +9,7 @@ from typing import Any
 
 import numba
 from numba import njit, typeof
-from numba.core import codegen, compiler, event, types
+from numba.core import codegen, compiler, event
 
 __all__ = ["dispatcher_for_callers", "kept_dispatcher", "njit", "typeof"]
 
@@ -55,8 +55,8 @@ class _WithoutLiterals:
 
     def __call__(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
         """Return what `Dispatcher.get_call_template` does."""
-        of_names = {name: types.unliteral(kind) for name, kind in kws.items()}
-        return self._find(tuple(map(types.unliteral, args)), of_names)
+        of_names = {name: numba.types.unliteral(kind) for name, kind in kws.items()}
+        return self._find(tuple(map(numba.types.unliteral, args)), of_names)
 
 
 class _PartCompiler(compiler.Compiler):  # type: ignore[misc]  # numba has no types

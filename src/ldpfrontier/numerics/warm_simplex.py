@@ -71,39 +71,29 @@ class Basis(NamedTuple):
 
 
 @inner
-def _products(rows: Rows, count: int, short: int, x: FloatArray, found: FloatArray) -> None:
-    """Write a . x of the inequalities, of which the first ones are short."""
-    for k in range(short):
-        places, entries = rows.places[k], rows.entries[k]
-        found[k] = entries[0] * x[places[0]] + entries[1] * x[places[1]]
-    for k in range(short, count):
+def _falls(rows: Rows, count: int, short: int, x: FloatArray) -> None:
+    """Write -a . x of the inequalities, of which the first ones are short, as rates."""
+    for k in range(count):
         places, entries, total = rows.places[k], rows.entries[k], 0.0
-        for j in range(WIDTH):
-            total += entries[j] * x[places[j]]
-        found[k] = total
+        for j in range(SHORT_WIDTH if k < short else WIDTH):
+            total -= entries[j] * x[places[j]]
+        rows.rate[k] = total
 
 
 @inner
-def _exchange(rows: Rows, basis: Basis, place: int, which: int) -> None:
-    """Exchange the constraint at a place of the basis for an inequality."""
-    n, inverse, weights, direction = basis.x.size, basis.inverse, basis.weights, basis.inverse[place]
-    places, entries, length = rows.places[which], rows.entries[which], rows.right[which]
-    for j in range(WIDTH):
-        length -= entries[j] * basis.x[places[j]]
-    for j in range(n):
-        direction[j] /= weights[place]
-        basis.x[j] += length * direction[j]
-    price, size = basis.y[place] / weights[place], basis.reference[place] / weights[place] ** 2
-    for i in range(n):
-        weight, row = weights[i], inverse[i]
-        if i != place and weight != 0.0:
-            for j in range(n):
-                row[j] -= weight * direction[j]
-            basis.y[i] -= weight * price
-            basis.reference[i] = max(basis.reference[i], weight**2 * size)
-    basis.y[place], basis.reference[place] = price, size
-    rows.is_active[basis.active[place]], rows.is_active[which] = False, True
-    basis.active[place] = which
+def _first_to_end(values: FloatArray, rates: FloatArray, start: int, count: int, tolerance: float) -> int:
+    """Return which value is 0 first as all fall, within a tolerance the one of the largest rate, or -1."""
+    longest, which, steepest = np.inf, -1, _LEAST_PIVOT
+    for k in range(start, count):
+        if rates[k] > _LEAST_PIVOT:
+            length = (values[k] + tolerance if values[k] > 0.0 else tolerance) / rates[k]
+            if length < longest:
+                longest = length
+    if longest < np.inf:
+        for k in range(start, count):
+            if rates[k] > steepest and values[k] <= longest * rates[k]:
+                which, steepest = k, rates[k]
+    return which
 
 
 @inner
@@ -118,103 +108,87 @@ def _weigh(rows: Rows, basis: Basis, which: int) -> None:
 
 
 @inner
-def _improve(rows: Rows, count: int, short: int, basis: Basis, cost: FloatArray) -> int:
-    """Go on from a vertex to the best one for a cost; return the steps, or -1 where there is no end.
-
-    Inequalities that are not met yet, new ones, are none of those that end a step.
-    """
-    n, largest = cost.size, 0.0
+def _exchange(rows: Rows, basis: Basis, place: int, which: int) -> None:
+    """Exchange the constraint at a place of the basis for an inequality."""
+    n, inverse, weights, direction = basis.x.size, basis.inverse, basis.weights, basis.inverse[place]
+    places, entries, length, pivot = (
+        rows.places[which],
+        rows.entries[which],
+        rows.right[which],
+        weights[place],
+    )
+    for j in range(WIDTH):
+        length -= entries[j] * basis.x[places[j]]
+    for j in range(n):
+        direction[j] /= pivot
+        basis.x[j] += length * direction[j]
+    basis.y[place] /= pivot
+    basis.reference[place] /= pivot * pivot
+    weights[place] = 0.0
+    price, size = basis.y[place], basis.reference[place]
     for i in range(n):
-        price, size, row = 0.0, 0.0, basis.inverse[i]
-        for j in range(n):
-            price += row[j] * cost[j]
-            size += row[j] ** 2
-        basis.y[i], basis.reference[i] = price, size
-        largest = max(largest, abs(cost[i]))
-    _products(rows, count, short, basis.x, rows.slack)
-    for k in range(count):
-        rows.slack[k] = rows.right[k] - rows.slack[k]
-        if k < short or rows.slack[k] > -10.0 * _TOLERANCE:
-            rows.slack[k] = max(rows.slack[k], 0.0)
-    for step in range(_MAX_STEPS):
-        place, most = -1, 0.0
-        for i in range(n):
-            price = min(basis.y[i] + _LEAST_PRICE * largest, 0.0)
-            if price**2 > most * basis.reference[i] and basis.active[i] != _EQUALITY:
-                place, most = i, price**2 / basis.reference[i]
-        if place < 0:
-            return step
-        _products(rows, count, short, basis.inverse[place], rows.rate)
-        longest = np.inf
-        for k in range(count):
-            rate = -rows.rate[k]
-            if rate > _LEAST_PIVOT and rows.slack[k] >= 0.0 and not rows.is_active[k]:
-                longest = min(longest, (rows.slack[k] + _TOLERANCE) / rate)
-        which, steepest = -1, _LEAST_PIVOT
-        for k in range(count):
-            rate = -rows.rate[k]
-            if rate > steepest and 0.0 <= rows.slack[k] <= longest * rate and not rows.is_active[k]:
-                which, steepest = k, rate
-        if which < 0:
-            return -1
-        length = rows.slack[which] / steepest
-        for k in range(count):
-            if rows.slack[k] >= 0.0:
-                rows.slack[k] = max(rows.slack[k] + length * rows.rate[k], 0.0)
-            else:
-                rows.slack[k] += length * rows.rate[k]
-        rows.slack[basis.active[place]] = length
-        _weigh(rows, basis, which)
-        _exchange(rows, basis, place, which)
-    return -1
-
-
-@inner
-def _restore(rows: Rows, count: int, short: int, basis: Basis) -> int:
-    """Go on from a vertex of the best multipliers to one that meets all inequalities, as `_improve` does."""
-    for step in range(_MAX_STEPS):
-        _products(rows, count, short, basis.x, rows.rate)
-        which, most = -1, _TOLERANCE
-        for k in range(count):
-            if rows.rate[k] - rows.right[k] > most and not rows.is_active[k]:
-                which, most = k, rows.rate[k] - rows.right[k]
-        if which < 0:
-            return step
-        _weigh(rows, basis, which)
-        least = np.inf
-        for i in range(basis.x.size):
-            if basis.weights[i] > _LEAST_PIVOT and basis.active[i] != _EQUALITY:
-                least = min(least, (max(basis.y[i], 0.0) + _LEAST_PRICE) / basis.weights[i])
-        place, largest = -1, _LEAST_PIVOT
-        for i in range(basis.x.size):
-            weight = basis.weights[i]
-            if weight > largest and basis.y[i] <= least * weight and basis.active[i] != _EQUALITY:
-                place, largest = i, weight
-        if place < 0:
-            return -1
-        _exchange(rows, basis, place, which)
-    return -1
+        weight, row = weights[i], inverse[i]
+        if weight != 0.0:
+            for j in range(n):
+                row[j] -= weight * direction[j]
+            basis.y[i] -= weight * price
+            if basis.reference[i] < weight * weight * size:
+                basis.reference[i] = weight * weight * size
+    rows.is_active[basis.active[place]], rows.is_active[which] = False, True
+    basis.active[place] = which
 
 
 @borrowing_kernel
-def advance(rows: Rows, count: int, short: int, basis: Basis, cost: FloatArray) -> int:
+def advance(rows: Rows, count: int, short: int, basis: Basis, least_price: float) -> int:
     """Go on from a vertex to a solution; return the steps, or -1 where there is no end.
+
+    The primal method goes on until no price is below the least one, and the dual one until all inequalities
+    are met.
 
     Parameters
     ----------
     rows : Rows
+        Slacks are infinite where an inequality does not end a step of the primal method.
     count, short : int
         Of inequalities, and of those that have at most `SHORT_WIDTH` places, the first ones.
     basis : Basis
         Is changed.
-    cost : ndarray, shape (n,)
-        Empty where it is that of the last solution.
+    least_price : float
+        Minus infinity for the dual method alone.
     """
-    steps = _improve(rows, count, short, basis, cost) if cost.size > 0 else 0
-    if steps < 0:
-        return -1
-    more = _restore(rows, count, short, basis)
-    return steps + more if more >= 0 else -1
+    n, y, slack, rate = basis.x.size, basis.y, rows.slack, rows.rate
+    for step in range(_MAX_STEPS):
+        # The first place is that of the equality.
+        place, which, most = -1, -1, 0.0
+        for i in range(1, n):
+            if y[i] < least_price and (y[i] - least_price) ** 2 > most * basis.reference[i]:
+                place, most = i, (y[i] - least_price) ** 2 / basis.reference[i]
+        if place >= 0:
+            _falls(rows, count, short, basis.inverse[place])
+            which = _first_to_end(slack, rate, 0, count, _TOLERANCE)
+            if which < 0:
+                return -1
+            length = slack[which] / rate[which]
+            for k in range(count):
+                slack[k] -= length * rate[k]
+                if slack[k] < 0.0:
+                    slack[k] = 0.0
+            slack[basis.active[place]], slack[which] = length, np.inf
+            _weigh(rows, basis, which)
+        else:
+            least_price, most = -np.inf, _TOLERANCE
+            _falls(rows, count, short, basis.x)
+            for k in range(count):
+                if -rate[k] - rows.right[k] > most and not rows.is_active[k]:
+                    which, most = k, -rate[k] - rows.right[k]
+            if which < 0:
+                return step
+            _weigh(rows, basis, which)
+            place = _first_to_end(y, basis.weights, 1, n, _LEAST_PRICE)
+            if place < 0:
+                return -1
+        _exchange(rows, basis, place, which)
+    return -1
 
 
 class WarmSimplex:
@@ -315,13 +289,26 @@ class WarmSimplex:
         check_time()
         if self._steps > _REINVERT_AFTER:
             self._refresh()
-        state = self._rows, self._count, self._short, self._basis
-        steps = advance(*state, np.empty(0) if cost is None else cost)
+        least_price = -np.inf if cost is None else self._price(cost)
+        steps = advance(self._rows, self._count, self._short, self._basis, least_price)
         if steps < 0:
             self._reset()
             raise RuntimeError("The simplex method found no optimum.")
         self._steps += steps
         return self.x
+
+    def _price(self, cost: FloatArray) -> float:
+        """Write the multipliers of a cost, and slacks; return above which ones no step is worth it."""
+        rows, basis, count = self._rows, self._basis, self._count
+        basis.y[:] = basis.inverse @ cost
+        basis.reference[:] = (basis.inverse**2).sum(axis=1)
+        entries, places = rows.entries[:count], rows.places[:count].view(np.int64)
+        slack = rows.right[:count] - (entries * basis.x[places]).sum(axis=1)
+        # Inequalities that are not met yet, new ones, are for the dual method.
+        slack[self._short :][slack[self._short :] < -10.0 * _TOLERANCE] = np.inf
+        rows.slack[:count] = np.maximum(slack, 0.0)
+        rows.slack[basis.active[1:]] = np.inf
+        return -_LEAST_PRICE * float(np.abs(cost).max())
 
     def add(self, places: IntArray, entries: FloatArray) -> None:
         """Add inequalities with the right side 0, shape (k, WIDTH) each; the next solution meets them."""

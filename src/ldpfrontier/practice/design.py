@@ -16,7 +16,6 @@ from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.numerics.arguments import as_count, as_instance, as_number, check_choice
 from ldpfrontier.optimal.estimation.error import estimation_error, rate_target
 from ldpfrontier.optimal.estimation.settings import SETTINGS as ESTIMATION
-from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimum import Method as OptimumMethod
 from ldpfrontier.optimum import Optimum, keeps_time_limit
 from ldpfrontier.practice.attackers import (
@@ -423,6 +422,8 @@ def information_bound(prior: FloatArray, epsilon: float, against: Attacker) -> f
 
     A mechanism for insiders only need not be private for the estimate.
     """
+    from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+
     h = entropy(prior)
     return h if against == "insider-only" else min(optimal_nonrobust(prior, epsilon).upper_bound, h)
 

@@ -1,4 +1,7 @@
-"""The mechanisms that are offered for a table, by the attackers that they have to protect from."""
+"""The mechanisms that are offered for a table, by the attackers that they have to protect from.
+
+Solvers are loaded with the mechanisms that need them: loading all of them takes as long as a small design.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,6 @@ from ldpfrontier.mechanisms import (
     secret_randomized_response,
     subset_selection,
 )
-from ldpfrontier.optimal.association import optimal_association
 from ldpfrontier.optimal.estimation.error import estimation_error
 from ldpfrontier.optimal.estimation.fewer_outputs import with_united_outputs
 from ldpfrontier.optimal.estimation.settings import SETTINGS as ESTIMATION
@@ -24,13 +26,8 @@ from ldpfrontier.optimal.estimation.solve import closed_forms, optimal_estimatio
 from ldpfrontier.optimal.exact.association_cone import AssociationCone
 from ldpfrontier.optimal.exact.separation import robust_cone
 from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
-from ldpfrontier.optimal.improved_reporting import improved_reporting
 from ldpfrontier.optimal.label import label_estimation, optimal_label, with_useful
-from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.registry import LIMITS
-from ldpfrontier.optimal.robust import optimal_robust
-from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.practice.attackers import ATTACKERS, WITHOUT_TABLE, Attacker
 from ldpfrontier.practice.counts import CountTable
@@ -77,10 +74,14 @@ class Problem:
 
     def ldp(self) -> Optimum:
         """Solve for the best mechanism that protects the whole record under every distribution."""
+        from ldpfrontier.optimal.ldp.solve import optimal_ldp
+
         return optimal_ldp(MutualInformation(self.prior), self.epsilon)
 
     def polyopt(self) -> Optimum:
         """Solve for PolyOpt."""
+        from ldpfrontier.optimal.robust import optimal_robust
+
         return optimal_robust(self.robust, self.epsilon, tolerance=_TOLERANCE, max_rounds=_ROUNDS)
 
     def exact(self) -> Optimum:
@@ -88,6 +89,8 @@ class Problem:
 
         It is not worse than the mechanism from which it starts.
         """
+        from ldpfrontier.optimal.robust import optimal_robust
+
         insider = self.against == "insider"
         return optimal_robust(
             self.robust, self.epsilon, envelope="exact", tolerance=_TOLERANCE, max_rounds=_ROUNDS,
@@ -97,6 +100,8 @@ class Problem:
 
     def association(self) -> Optimum:
         """Solve for the best mechanism that protects from acquaintances."""
+        from ldpfrontier.optimal.association import optimal_association
+
         assert self.odds is not None
         # They serve the bound alone: with 200,000 the mechanism is the same, in two to five times the time.
         nodes = EXACT.joint_nodes
@@ -172,6 +177,8 @@ class Problem:
 
     def unconditional(self) -> Optimum:
         """Solve for the best mechanism that is private under every distribution."""
+        from ldpfrontier.optimal.unconditional import optimal_unconditional
+
         return optimal_unconditional(self.joint, self.epsilon, tolerance=_TOLERANCE, max_rounds=_ROUNDS)
 
 
@@ -206,6 +213,18 @@ class Method:
 def _secret(problem: Problem) -> Channel:
     a1, a2 = problem.joint.shape
     return secret_randomized_response(a1, a2, problem.epsilon)
+
+
+def _nonrobust(problem: Problem) -> Optimum:
+    from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+
+    return optimal_nonrobust(problem.joint, problem.epsilon)
+
+
+def _improved(problem: Problem) -> BudgetSplit:
+    from ldpfrontier.optimal.improved_reporting import improved_reporting
+
+    return improved_reporting(problem.robust, problem.epsilon)
 
 
 #: Those that are computed for estimates of frequencies.
@@ -246,7 +265,7 @@ _ROBUST: Mapping[str, Method] = {
     "ldp": LDP_METHODS["ldp"],
     "nr": Method(
         "shown for comparison: does not protect if the table is not exact",
-        lambda p: optimal_nonrobust(p.joint, p.epsilon),
+        _nonrobust,
         private=False,
     ),
 }
@@ -256,7 +275,7 @@ _INDEPENDENT: Mapping[str, Method] = {
         "reports the sensitive and the useful value separately",
         lambda p: independent_reporting(p.robust, p.epsilon),
     ),
-    "ir_optimal": Method("separate reports, improved", lambda p: improved_reporting(p.robust, p.epsilon)),
+    "ir_optimal": Method("separate reports, improved", _improved),
 }
 
 #: The mechanisms that are offered if there are useful columns, by attacker; an optimum follows its start.

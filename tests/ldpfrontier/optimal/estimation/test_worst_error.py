@@ -54,7 +54,8 @@ def test_it_is_the_largest_of_all_members(order: float, radius: float) -> None:
             for start in (p, *members[np.argsort(errors)[-3:]])
         )
         assert found == pytest.approx(worst, rel=5e-3)
-        assert found <= worst * (1 + 1e-6)
+        # It leaves the ball by up to its tolerance.
+        assert found <= worst * (1 + 1e-5)
 
 
 def test_of_one_distribution_it_is_its_error() -> None:
