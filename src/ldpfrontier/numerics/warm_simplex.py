@@ -324,9 +324,8 @@ class WarmSimplex:
         numbers = np.arange(len(rows.right))
         numbers[kept] = np.arange(short, end)
         active[:] = np.where(active == _EQUALITY, _EQUALITY, numbers[active])
-        for of_rows in (rows.places, rows.entries, rows.right):
-            # Each keeps its own right side, on which the vertex depends; the rest stay different.
-            rest = np.delete(of_rows[short:], kept - short, axis=0)
-            of_rows[short:] = np.concatenate([of_rows[kept], rest])
+        rows.places[short:end], rows.entries[short:end] = rows.places[kept], rows.entries[kept]
+        # Each keeps its own right side, on which the vertex depends; the rest stay different.
+        rows.right[short:] = np.concatenate([rows.right[kept], np.delete(rows.right[short:], kept - short)])
         rows.is_active[short:] = False
         rows.is_active[short:end] = True

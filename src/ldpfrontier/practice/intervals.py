@@ -24,7 +24,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.optimize import nnls
 from scipy.special import ndtri
 
 from ldpfrontier.practice.settings import SETTINGS
@@ -93,6 +92,8 @@ def _strict_weights(
     that of the weights before. The dual is a least-squares problem over nonnegative vectors. Whatever its
     accuracy, a constant is added at last that makes Q w >= c hold.
     """
+    from scipy.optimize import nnls
+
     mean = prior @ matrix
     moment = mean + 1.0 / records
     # The triangular factor stands for the matrix of the least-squares problem, which has a row per report.

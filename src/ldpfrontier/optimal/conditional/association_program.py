@@ -75,6 +75,9 @@ class AssociationProgram:
             self._kept + (max(programs, GENERATION.usual_rounds) + 1) * n,
         )
         self._largest = largest
+        # Of the variables of a cut.
+        su, sw, tu, tw = cone.places
+        self._places = np.stack([su % a2, sw % a2, a2 + su, a2 + sw, a2 + tu, a2 + tw], axis=1)
 
     def step(self, cost: FloatArray) -> FloatArray:
         """Return a column of the cone for which cost . v is nearly largest.
@@ -143,7 +146,7 @@ class AssociationProgram:
 
     def _add_cuts(self, v: FloatArray, most: int) -> float:
         """Add the cuts that a column violates most; return the largest violation."""
-        cone, a2, ratio = self.cone, self.shape[1], math.exp(self.cone.epsilon)
+        cone, ratio = self.cone, math.exp(self.cone.epsilon)
         shares = cone.worst_shares(v[None])
         means = cone.means(v[None], shares)[0]
         excess = means[:, 0] - ratio * means[:, 1]
@@ -152,15 +155,9 @@ class AssociationProgram:
             chosen = chosen[np.argpartition(-excess[chosen], most - 1)[:most]]
         if chosen.size:
             of_s, of_t, rest = (of_all[0, chosen] for of_all in shares)
-            su, sw, tu, tw = (cells[chosen] for cells in cone.places)
-            places = [su % a2, sw % a2, a2 + su, a2 + sw, a2 + tu, a2 + tw]
-            entries = [
-                of_s - ratio * of_t,
-                1.0 - of_s - ratio * rest,
-                of_s,
-                1.0 - of_s,
-                -ratio * of_t,
-                -ratio * rest,
-            ]
-            self._lp.add(np.stack(places, axis=1), np.stack(entries, axis=1))
+            entries = np.empty((chosen.size, 6))
+            entries[:, 2], entries[:, 3] = of_s, 1.0 - of_s
+            entries[:, 4], entries[:, 5] = -ratio * of_t, -ratio * rest
+            np.add(entries[:, 2:4], entries[:, 4:], out=entries[:, :2])
+            self._lp.add(self._places[chosen], entries)
         return float(excess.max(initial=-math.inf))

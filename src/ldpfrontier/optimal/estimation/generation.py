@@ -12,9 +12,9 @@ from typing import Protocol
 
 import numpy as np
 from scipy.linalg import qr
-from scipy.optimize import nnls
 
 from ldpfrontier.numerics.deadline import check_time
+from ldpfrontier.numerics.highs import maximize
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.optimal.estimation.weights import Prices, Problem, Weighted, best_weights
@@ -143,7 +143,10 @@ def _kept(weighted: Weighted, rounds: int) -> IntArray:
     theta = weighted.theta.copy()
     theta[kept] /= 2.0
     try:
-        return np.union1d(kept, np.flatnonzero(nnls(sides.T, sides.T @ theta)[0]))
+        basic = maximize(np.zeros(len(theta)), sides.T, sides.T @ theta, sides.T @ theta)
     except RuntimeError:
-        fell_back("columns dropped although rows may not sum to 1 without them, as SciPy's nnls gave up")
+        basic = None
+    if basic is None:
+        fell_back("columns dropped although rows may not sum to 1 without them, as HiGHS gave up")
         return kept
+    return np.union1d(kept, np.flatnonzero(basic[1]))

@@ -59,7 +59,7 @@ class EstimationSettings:
     # where that was asked for, and those of 16 letters not at all; times change by a third.
     #: Columns, as a share of the numbers that the error depends on, up to which Newton's equations have an
     #: unknown for each column.
-    few_columns: float = 2.5
+    few_columns: float = 3.0
     #: Share of the present complementarity that a step aims at, after a long step.
     long_step_centering: float = 0.1
     #: The same after a short one, and in the first step.

@@ -35,7 +35,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from ldpfrontier.information import excess, relative_excess
 from ldpfrontier.numerics.rounding import EXCESS, UNIT_ROUNDOFF, column_value, gamma, normalization
@@ -170,6 +169,8 @@ def converse(prior: FloatArray, epsilon: float) -> Converse:
 
     near = value.slope_at_zero / value.rise / value.rise
     if at(near).above < 0.0:
+        from scipy.optimize import brentq
+
         near = brentq(lambda q: at(q).above, 0.0, near, xtol=1e-300, rtol=_ROOT_TOLERANCE)
     # Where A jumps the root is on either side, known to some roundings. Beyond it A is the larger number.
     roundings = [-32.0, 0.0, *(2.0**j for j in range(5, 16))]
