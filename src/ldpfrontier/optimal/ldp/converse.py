@@ -128,11 +128,51 @@ class _Proof(NamedTuple):
     above: float
 
 
+def _pieces(
+    value: ColumnValue, falling: FloatArray, left: FloatArray, total: FloatArray, width: float
+) -> list[tuple[float, float, float]]:
+    """Return the pieces of q with the same inputs alone: what each may prove, nearly, the least first.
+
+    Within a piece A falls in q, and its limits rise: the best q is an end, or where A leaves its lower limit.
+
+    Parameters
+    ----------
+    value : ColumnValue
+    falling : ndarray, shape (k,)
+        Positive probabilities, the largest first.
+    left, total : ndarray, shape (k + 1 or more,)
+        The sum of all but the first j of them, and the values of these.
+    width : float
+        By how much ends are moved into their pieces, relative.
+
+    Returns
+    -------
+    list of (float, float, float)
+        A lower bound of what is proved, and both ends.
+    """
+    alone, rise = np.arange(len(falling) + 1), value.rise
+    # With nobody alone A leaves it there, at z = eps t / (t - 1).
+    last = value.slope_at_zero / rise / rise
+    low = np.append(falling * (1.0 + width), 0.0)
+    high = np.append(max(last, low[0]), falling * (1.0 - width))
+    some = low <= high
+    q, alone = np.stack([low, high])[:, some], alone[some]
+    rest, number = left[alone], rise + alone
+    x, y = rise * np.minimum(q, rest), rise * q
+    least, most = x * np.log1p((y - x) / (1.0 + x)) + x - np.log1p(x), y - np.log1p(y)
+    equal = ((value.slope_at_zero - rise * np.log1p(y)) * rest + total[alone]) / number
+    proved = np.maximum(equal, least) + np.maximum(equal - most, 0.0) * (number / rise - 1.0)
+    leaves = (equal > least)[0] & (equal < least)[1]
+    least_bound = np.where(leaves, np.maximum(equal[1], least[0]), proved.min(axis=0))
+    order = np.argsort(least_bound, kind="stable")
+    return list(zip(*(part[order].tolist() for part in (least_bound, *q)), strict=True))
+
+
 def converse(prior: FloatArray, epsilon: float) -> Converse:
     """Bound the mutual information of all eps-LDP mechanisms, in O(k log k).
 
-    The bound of a q is the larger of A and a function that falls in A; the best q is where the A at which
-    both agree, within its limits, leaves its lower one.
+    The bound of a q is the larger of A and a function that falls in A, best where both agree, within the
+    limits of A. The best q of all is looked for (`_pieces`).
 
     Parameters
     ----------
@@ -145,9 +185,10 @@ def converse(prior: FloatArray, epsilon: float) -> Converse:
     falling, values = prior[order], value.of_inputs(prior)
     # Lists, as the search reads one number at a time.
     rising = (-falling).tolist()
-    total = np.append(0.0, np.cumsum(values[order])).tolist()
+    sums = np.append(0.0, np.cumsum(values[order]))
     # From the least on: 1 less the others loses digits.
-    left = np.append(np.cumsum(falling[::-1])[::-1], 0.0).tolist()
+    rests = np.append(np.cumsum(falling[::-1])[::-1], 0.0)
+    total, left = sums.tolist(), rests.tolist()
     # Operations of a sum of probabilities, with the rounding of the prior, and of the two numbers around A.
     mass = len(prior) + 4.0 + 2.0 * normalization(prior) / UNIT_ROUNDOFF
     of_values, of_limits = gamma(column_value(epsilon) + mass), gamma(EXCESS + 30.0 + 2.0 * mass)
@@ -167,19 +208,20 @@ def converse(prior: FloatArray, epsilon: float) -> Converse:
             bound = most * (1.0 + of_limits) + number / value.rise * (1.0 + of_few) * over
         return _Proof(min(max(equal, least), most), lam, bound, equal - least)
 
-    near = value.slope_at_zero / value.rise / value.rise
-    if at(near).above < 0.0:
-        from scipy.optimize import brentq
+    best = math.inf, 0.0
+    for least_bound, low, high in _pieces(value, falling[falling > 0.0], rests, sums, 4.0 * of_mass):
+        if least_bound >= best[0]:
+            break
+        first, last = at(low), at(high)
+        best = min(best, (first.bound, low), (last.bound, high))
+        if first.above > 0.0 > last.above:
+            from scipy.optimize import brentq
 
-        near = brentq(lambda q: at(q).above, 0.0, near, xtol=1e-300, rtol=_ROOT_TOLERANCE)
-    # Where A jumps the root is on either side, known to some roundings. Beyond it A is the larger number.
-    roundings = [-32.0, 0.0, *(2.0**j for j in range(5, 16))]
-    tried = [near * (1.0 + n * UNIT_ROUNDOFF) for n in roundings]
-    # It jumps at the probabilities of inputs, of which the next ones may prove a little more.
-    place = bisect_left(rising, -near)
-    for p in falling[max(place - 2, 0) : place + 2].tolist():
-        tried += [p * (1.0 - width) for width in (-4.0 * of_mass, 4.0 * of_mass) if p > 0.0]
-    q = min(tried, key=lambda q: at(q).bound)
+            root = brentq(lambda q: at(q).above, low, high, xtol=1e-300, rtol=_ROOT_TOLERANCE)
+            best = min(best, (at(root).bound, root))
+    # Some roundings beyond a root A is the larger number, which has more digits.
+    near = [best[1] * (1.0 + 2.0**n * UNIT_ROUNDOFF) for n in range(5, 16)]
+    q = min(best, *((at(q).bound, q) for q in near))[1]
     A, lam, bound, _ = at(q)
     alone = prior > q * (1.0 + of_mass)
     duals = np.where(alone, values - A, lam * prior) / value.rise
