@@ -43,6 +43,13 @@ TERMINAL = terminal.Concise(logger, lambda: workflow.dryrun)
 for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM"):
     os.environ[f"{library}_NUM_THREADS"] = "1"
 
+# Large arrays come and go: a C library of GNU would return the memory of each to the system, and ask for it again.
+for threshold, size in (("MMAP", 2**25), ("TRIM", 2**30)):
+    os.environ.setdefault(f"MALLOC_{threshold}_THRESHOLD_", str(size))
+
+# All jobs import the same modules: what the first one compiles is kept, as kernels are.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 COMMON_SCHEMA = json.loads((BASE / "workflow/schemas/common.schema.json").read_text(encoding="utf-8"))
 
 # Within braces, Snakemake reads every value of --config as a text: `--config 'figures={dpi: 100}'`.
