@@ -159,6 +159,25 @@ def refuse_to_keep(cache: bool = False, **options):
     return numba.njit(**options)
 
 
+@jit.inner
+def after(which: int) -> int:
+    return which + 1
+
+
+@jit.kernel
+def last_of(count: int) -> int:
+    which = -1
+    for _ in range(count):
+        which = after(which)
+    return which
+
+
+def test_nothing_is_compiled_for_the_number_that_a_variable_begins_with():
+    """While types are inferred, the variable has that number as its type."""
+    assert last_of.dispatcher(3) == 2
+    assert list(after._for_callers.overloads) == [(numba.int64,)]
+
+
 def test_compiling_is_announced_once(caplog):
     """Of what the library compiles; what others compile is theirs to announce."""
     notice = numba_compiler._Notice()
