@@ -164,7 +164,6 @@ def after(which: int) -> int:
     return which + 1
 
 
-@jit.kernel
 def last_of(count: int) -> int:
     which = -1
     for _ in range(count):
@@ -174,7 +173,7 @@ def last_of(count: int) -> int:
 
 def test_nothing_is_compiled_for_the_number_that_a_variable_begins_with():
     """While types are inferred, the variable has that number as its type."""
-    assert last_of.dispatcher(3) == 2
+    assert numba.njit(last_of)(3) == 2
     assert list(after._for_callers.overloads) == [(numba.int64,)]
 
 

@@ -122,19 +122,21 @@ class AssociationCone(BaseCone):
         g = np.minimum(np.maximum(np.sqrt(scaled * g), rho), 1.0)
         share = np.minimum((1.0 - g) / spread, 1.0)
         # At rho = 0 the worst one is 1, as a limit: then nobody with t has u.
-        share[:, never] = 1.0
-        smaller = rho * share
-        total = smaller + (1.0 - share)  # in this order a' is at most 1, however small rho is
-        total[:, never] = 1.0
-        rest = (1.0 - share) / total
-        rest[:, never] = 1.0
-        return Shares(share, smaller / total, rest)
+        if never.size:
+            share[:, never] = 1.0
+        smaller, others = rho * share, 1.0 - share
+        total = smaller + others  # in this order a' is at most 1, however small rho is
+        if never.size:
+            total[:, never] = others[:, never] = 1.0
+        return Shares(share, smaller / total, others / total)
 
     def means(self, columns: FloatArray, shares: Shares) -> FloatArray:
         """Return the two means of all comparisons at some shares, shape (m, k, 2)."""
         su, sw, tu, tw = (columns.take(cells, axis=1) for cells in self.places)
-        larger = shares.of_s * su + (1.0 - shares.of_s) * sw
-        return np.stack([larger, shares.of_t * tu + shares.rest_of_t * tw], axis=2)
+        means = np.empty((*shares.of_s.shape, 2))
+        means[..., 0] = shares.of_s * su + (1.0 - shares.of_s) * sw
+        means[..., 1] = shares.of_t * tu + shares.rest_of_t * tw
+        return means
 
     def separate(self, columns: FloatArray, *, exact: bool = False) -> FloatArray:
         """Return the most violated cut of every comparison with rho > 0, shape (m, comparisons, a1 a2)."""

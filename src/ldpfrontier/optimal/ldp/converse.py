@@ -161,7 +161,9 @@ def _pieces(
     x, y = rise * np.minimum(q, rest), rise * q
     least, most = x * np.log1p((y - x) / (1.0 + x)) + x - np.log1p(x), y - np.log1p(y)
     equal = ((value.slope_at_zero - rise * np.log1p(y)) * rest + total[alone]) / number
-    proved = np.maximum(equal, least) + np.maximum(equal - most, 0.0) * (number / rise - 1.0)
+    # At the least levels the factor is infinite, and a piece without an estimate comes last.
+    with np.errstate(over="ignore", invalid="ignore"):
+        proved = np.maximum(equal, least) + np.maximum(equal - most, 0.0) * (number / rise - 1.0)
     leaves = (equal > least)[0] & (equal < least)[1]
     least_bound = np.where(leaves, np.maximum(equal[1], least[0]), proved.min(axis=0))
     order = np.argsort(least_bound, kind="stable")
