@@ -43,7 +43,7 @@ def start(log: str | Path, configuration: Mapping[str, Any] | None = None) -> No
     # Embedding fonts in a PDF is reported glyph by glyph.
     logging.getLogger("fontTools").setLevel(logging.WARNING)
     # That a function is compiled belongs to the log of a job: the terminal has its progress.
-    terminal.addFilter(lambda record: not record.name.startswith("ldpfrontier.numerics."))
+    terminal.addFilter(lambda record: record.name != "ldpfrontier.numerics.numba_compiler")
     sys.excepthook = _log_failure
     # At its end, Python would look for cycles among all objects of all libraries; the memory is freed anyway.
     atexit.register(gc.freeze)

@@ -43,7 +43,7 @@ TERMINAL = terminal.Concise(logger, lambda: workflow.dryrun)
 for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM"):
     os.environ[f"{library}_NUM_THREADS"] = "1"
 
-# Large arrays come and go: a C library of GNU would return the memory of each to the system, and ask for it again.
+# Large arrays come and go: the GNU C library would return the memory of each to the system, and ask for it again.
 for threshold, size in (("MMAP", 2**25), ("TRIM", 2**30)):
     os.environ.setdefault(f"MALLOC_{threshold}_THRESHOLD_", str(size))
 

@@ -39,24 +39,16 @@ def kept_dispatcher(function: FunctionType, options: dict[str, Any], described: 
 def dispatcher_for_callers(function: FunctionType, options: dict[str, Any]) -> Any:
     """Return the `Dispatcher` that compiles a function for its callers, not to be called by Python."""
     dispatcher: Any = njit(pipeline_class=_PartCompiler, **options)(function)
-    dispatcher.get_call_template = _WithoutLiterals(dispatcher.get_call_template)
+    find = dispatcher.get_call_template
+
+    def find_for_types(args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        named = {name: numba.types.unliteral(kind) for name, kind in kws.items()}
+        return find(tuple(map(numba.types.unliteral, args)), named)
+
+    # While types are inferred, a variable that begins as -1 is of the type of that number alone. Numba would
+    # compile a function for it, and never use it.
+    dispatcher.get_call_template = find_for_types
     return dispatcher
-
-
-class _WithoutLiterals:
-    """Finds the function for types of arguments, of which numbers in the code are none of their own.
-
-    While types are inferred, a variable that begins as -1 has that number as its type. Numba would compile a
-    function for it, and never use it.
-    """
-
-    def __init__(self, find: Callable[[tuple[Any, ...], dict[str, Any]], Any]) -> None:
-        self._find = find
-
-    def __call__(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
-        """Return what `Dispatcher.get_call_template` does."""
-        of_names = {name: numba.types.unliteral(kind) for name, kind in kws.items()}
-        return self._find(tuple(map(numba.types.unliteral, args)), of_names)
 
 
 class _PartCompiler(compiler.Compiler):  # type: ignore[misc]  # numba has no types

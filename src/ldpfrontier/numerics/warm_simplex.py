@@ -71,7 +71,7 @@ class Basis(NamedTuple):
 
 
 @inner
-def _falls(rows: Rows, count: int, short: int, x: FloatArray) -> None:
+def _negative_products(rows: Rows, count: int, short: int, x: FloatArray) -> None:
     """Write -a . x of the inequalities, of which the first ones are short, as rates."""
     for k in range(count):
         places, entries, total = rows.places[k], rows.entries[k], 0.0
@@ -81,7 +81,7 @@ def _falls(rows: Rows, count: int, short: int, x: FloatArray) -> None:
 
 
 @inner
-def _first_to_end(values: FloatArray, rates: FloatArray, start: int, count: int, tolerance: float) -> int:
+def _ratio_test(values: FloatArray, rates: FloatArray, start: int, count: int, tolerance: float) -> int:
     """Return which value is 0 first as all fall, within a tolerance the one of the largest rate, or -1."""
     longest, which, steepest = np.inf, -1, _LEAST_PIVOT
     for k in range(start, count):
@@ -164,8 +164,8 @@ def advance(rows: Rows, count: int, short: int, basis: Basis, least_price: float
             if y[i] < least_price and (y[i] - least_price) ** 2 > most * basis.reference[i]:
                 place, most = i, (y[i] - least_price) ** 2 / basis.reference[i]
         if place >= 0:
-            _falls(rows, count, short, basis.inverse[place])
-            which = _first_to_end(slack, rate, 0, count, _TOLERANCE)
+            _negative_products(rows, count, short, basis.inverse[place])
+            which = _ratio_test(slack, rate, 0, count, _TOLERANCE)
             if which < 0:
                 return -1
             length = slack[which] / rate[which]
@@ -177,14 +177,14 @@ def advance(rows: Rows, count: int, short: int, basis: Basis, least_price: float
             _weigh(rows, basis, which)
         else:
             least_price, most = -np.inf, _TOLERANCE
-            _falls(rows, count, short, basis.x)
+            _negative_products(rows, count, short, basis.x)
             for k in range(count):
                 if -rate[k] - rows.right[k] > most and not rows.is_active[k]:
                     which, most = k, -rate[k] - rows.right[k]
             if which < 0:
                 return step
             _weigh(rows, basis, which)
-            place = _first_to_end(y, basis.weights, 1, n, _LEAST_PRICE)
+            place = _ratio_test(y, basis.weights, 1, n, _LEAST_PRICE)
             if place < 0:
                 return -1
         _exchange(rows, basis, place, which)
@@ -289,7 +289,7 @@ class WarmSimplex:
         check_time()
         if self._steps > _REINVERT_AFTER:
             self._refresh()
-        least_price = -np.inf if cost is None else self._price(cost)
+        least_price = -np.inf if cost is None else self._set_cost(cost)
         steps = advance(self._rows, self._count, self._short, self._basis, least_price)
         if steps < 0:
             self._reset()
@@ -297,7 +297,7 @@ class WarmSimplex:
         self._steps += steps
         return self.x
 
-    def _price(self, cost: FloatArray) -> float:
+    def _set_cost(self, cost: FloatArray) -> float:
         """Write the multipliers of a cost, and slacks; return above which ones no step is worth it."""
         rows, basis, count = self._rows, self._basis, self._count
         basis.y[:] = basis.inverse @ cost

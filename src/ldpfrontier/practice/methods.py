@@ -1,6 +1,6 @@
 """The mechanisms that are offered for a table, by the attackers that they have to protect from.
 
-Solvers are loaded with the mechanisms that need them: loading all of them takes as long as a small design.
+Solvers are imported by the functions that call them: all of them would add a fifth to the start of a command.
 """
 
 from __future__ import annotations

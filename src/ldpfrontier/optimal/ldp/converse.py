@@ -155,8 +155,8 @@ def _pieces(
     last = value.slope_at_zero / rise / rise
     low = np.append(falling * (1.0 + width), 0.0)
     high = np.append(max(last, low[0]), falling * (1.0 - width))
-    some = low <= high
-    q, alone = np.stack([low, high])[:, some], alone[some]
+    is_piece = low <= high
+    q, alone = np.stack([low, high])[:, is_piece], alone[is_piece]
     rest, number = left[alone], rise + alone
     x, y = rise * np.minimum(q, rest), rise * q
     least, most = x * np.log1p((y - x) / (1.0 + x)) + x - np.log1p(x), y - np.log1p(y)

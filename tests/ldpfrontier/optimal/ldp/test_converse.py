@@ -51,7 +51,8 @@ def test_no_other_q_proves_a_lower_bound(seed, k, concentration, epsilon):
         known = float(m(prior[alone]).sum()) + slope * rest
         A = np.clip(known / (rise + alone.sum()), least, most)
         proved = max(A, (known - alone.sum() * A) / rise)
-        assert bound <= proved * (1.0 + 1e-11)
+        # The formulas lose digits: they are differences of numbers of the size of phi(rise).
+        assert bound <= proved * (1.0 + 1e-9) + 1e-15 * phi(rise)
 
 
 @pytest.mark.parametrize(
