@@ -385,26 +385,14 @@ def _beyond_simplex(
 ) -> Optimum:
     """Solve the class of the projections or of F itself: by blocks, then jointly on small tables."""
     regime = choose(_ENVELOPES[envelope], Call(ball.centre.size))
-    small = regime.name == "joint"
     margin = SETTINGS.epsilon_margin
     products = BallFamily(ball, epsilon * (1.0 - margin), distinct=distinct, margin=margin)
-    nodes = 0 if max_nodes is None else max_nodes
-    bound = math.inf
-    if small or (envelope == "exact" and ball.order >= 1.0):
-        # Small tables have a bound of their own, and a bound on the projections does not hold over F. Below
-        # order 1 it is computed on larger tables all the same, for the vertices that its nodes find.
-        channel, rounds = mechanism_without_bound(
+    nodes, bound = 0 if max_nodes is None else max_nodes, math.inf
+    if regime.name == "joint":
+        # Small tables have a bound of their own.
+        channel, _ = mechanism_without_bound(
             products, tolerance=tolerance, max_rounds=max_rounds, start=start
         )
-    else:
-        channel, bound, rounds = projected_mechanism(
-            products,
-            tolerance=tolerance,
-            max_rounds=max_rounds,
-            max_nodes=nodes if envelope == "projections" else 0,
-            start=start,
-        )
-    if small:
         found = joint_optimum(
             ball,
             epsilon,
@@ -415,17 +403,53 @@ def _beyond_simplex(
             start=channel,
         )
         return replace(found, method=regime.method())
-    if envelope == "exact":
-        channel, more = shared_budget_mechanism(
-            ball, products.epsilon, tolerance=tolerance, max_rounds=max_rounds, start=channel
+    if envelope == "projections":
+        channel, bound, rounds = projected_mechanism(
+            products, tolerance=tolerance, max_rounds=max_rounds, max_nodes=nodes, start=start
         )
-        rounds += more
-        if few := regime.name == "ascent":
+    else:
+        few = regime.name == "ascent"
+        channel, rounds = _over_f(ball, products, few, tolerance, max_rounds, start)
+        if few:
             channel = _ascended(ball, products.epsilon, channel)
         bound = frontier_bound(ball, epsilon, nodes, choose_shares=few) if nodes > 0 else math.inf
     value = MutualInformation(ball.centre)(channel)
     bound = min(bound, nonrobust_bound(ball.centre, epsilon))
     return certified(channel, value, bound, tolerance, rounds, error=0.0, method=regime.method())
+
+
+def _over_f(
+    ball: RenyiBall, products: BallFamily, few: bool, tolerance: float, max_rounds: int, start: Channel | None
+) -> tuple[Channel, int]:
+    """Return a good mechanism private over F, and the rounds; `products` are those over the projections.
+
+    With few cells, of which an ascent follows, columns over the projections are found for themselves first:
+    it starts from more of them. Otherwise they are those at the multiplier 0, beside the others.
+    """
+    first, before = None, 0
+    if ball.order < 1.0:
+        # There a bound is computed, which does not hold over F, for the vertices that its nodes find.
+        first, _, before = projected_mechanism(
+            products, tolerance=tolerance, max_rounds=max_rounds, max_nodes=0, start=start
+        )
+    elif few:
+        first, before = mechanism_without_bound(
+            products, tolerance=tolerance, max_rounds=max_rounds, start=start
+        )
+    found = shared_budget_mechanism(
+        ball,
+        products.epsilon,
+        tolerance=tolerance,
+        max_rounds=max_rounds,
+        start=start if first is None else first,
+        with_zero=first is None,
+    )
+    if found is not None:
+        return found[0], before + found[1]
+    fell_back("the projections of F in place of F itself, as no program with a price of the budget succeeded")
+    if first is not None:
+        return first, before
+    return mechanism_without_bound(products, tolerance=tolerance, max_rounds=max_rounds, start=start)
 
 
 def _ascended(ball: RenyiBall, epsilon: float, channel: Channel) -> Channel:

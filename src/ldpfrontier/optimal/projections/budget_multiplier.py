@@ -12,7 +12,8 @@ and ::
 
 By the duality of convex programs every private column has such multipliers, one for each pair (s, s'), from
 order 1/2 on. Columns with one multiplier for all pairs are products of bodies again (`products.ball_family`);
-at nu = 0 they are those of the projections. Several multipliers take part in one decomposition.
+at nu = 0 they are those of the projections. Several multipliers take part in one decomposition: the larger
+the set and the smaller epsilon, the larger are those that count.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ class BudgetMultiplierFamily:
     epsilon : float
         In nats, > 0.
     most : int
-        Most multipliers.
+        Most multipliers above 0.
+    with_zero : bool
+        Whether 0 is one more: the columns that are private over the projections.
 
     Attributes
     ----------
@@ -56,7 +59,9 @@ class BudgetMultiplierFamily:
 
     efforts = BlockProduct.efforts
 
-    def __init__(self, ball: RenyiBall, epsilon: float, most: int = SETTINGS.multipliers) -> None:
+    def __init__(
+        self, ball: RenyiBall, epsilon: float, most: int = SETTINGS.multipliers, *, with_zero: bool = False
+    ) -> None:
         self.ball, self.epsilon, self.resolution = ball, epsilon, 0.0
         letters = int((ball.centre > 0).sum(axis=1).max())
         # Of many letters all pairs only, and one multiplier less: there these add little and take long.
@@ -64,9 +69,10 @@ class BudgetMultiplierFamily:
         largest = (
             SETTINGS.max_multiplier * min(SETTINGS.flat_epsilon / epsilon, 1.0) ** SETTINGS.falling_power
         )
+        multipliers = [largest * 0.5**n for n in range(max(most - 1, 1) if long else most)]
         self._families = [
-            BallFamily(ball, epsilon, distinct=not long, budget_multiplier=largest * 0.5**n)
-            for n in range(max(most - 1, 1) if long else most)
+            BallFamily(ball, epsilon, distinct=not long, budget_multiplier=multiplier)
+            for multiplier in (*multipliers, *[0.0] * with_zero)
         ]
 
     @property
@@ -104,8 +110,14 @@ class BudgetMultiplierFamily:
 
 
 def shared_budget_mechanism(
-    ball: RenyiBall, epsilon: float, *, tolerance: float, max_rounds: int, start: Channel
-) -> tuple[Channel, int]:
+    ball: RenyiBall,
+    epsilon: float,
+    *,
+    tolerance: float,
+    max_rounds: int,
+    start: Channel | None = None,
+    with_zero: bool = False,
+) -> tuple[Channel, int] | None:
     """Return a good mechanism private over F, of columns with one multiplier for all pairs, and the rounds.
 
     Parameters
@@ -116,26 +128,30 @@ def shared_budget_mechanism(
         In nats, > 0.
     tolerance, max_rounds
         As in `column_generation.generate`, for the joint columns.
-    start : Channel
-        A mechanism whose columns are used, too; the result where linear programs fail or the time is up.
+    start : Channel, optional
+        A mechanism whose columns are used, too.
+    with_zero : bool
+        As for `BudgetMultiplierFamily`.
 
     Returns
     -------
     channel : Channel
     rounds : int
+        None in place of both below order 1/2 or without a finite radius, where multipliers mean nothing, and
+        where linear programs fail, the columns are beyond the level, or the time is up.
     """
     if ball.order < SETTINGS.min_order or ball.radius == math.inf or time_is_up():
-        return start, 0
+        return None
     for most in (SETTINGS.multipliers, 1):
-        family = BudgetMultiplierFamily(ball, epsilon, most)
+        family = BudgetMultiplierFamily(ball, epsilon, most, with_zero=with_zero)
         try:
             found = mechanism_without_bound(family, tolerance=tolerance, max_rounds=max_rounds, start=start)
         except RuntimeError:  # HiGHS gives up some programs, fewer at one multiplier
             continue
-        # Rounding may put columns beyond the level, and never costs the start.
+        # Rounding may put columns beyond the level.
         if ball.worst_case_epsilon(found[0]) <= allowed_level(epsilon):
             return found
-    return start, 0
+    return None
 
 
 def check_level(

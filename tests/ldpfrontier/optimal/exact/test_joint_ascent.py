@@ -136,7 +136,9 @@ def channel_before(ball: RenyiBall, epsilon: float) -> Channel:
     """Return the mechanism of one multiplier for all pairs."""
     family = BallFamily(ball, epsilon, distinct=True)
     start, _ = mechanism_without_bound(family, tolerance=1e-3, max_rounds=60)
-    return shared_budget_mechanism(ball, epsilon, tolerance=1e-3, max_rounds=60, start=start)[0]
+    found = shared_budget_mechanism(ball, epsilon, tolerance=1e-3, max_rounds=60, start=start)
+    assert found is not None
+    return found[0]
 
 
 def test_no_step_loses_and_all_columns_are_in_the_cone() -> None:
