@@ -31,14 +31,48 @@ from ldpfrontier.types import FloatArray, Intractable
 
 
 @kernel
-def _two_valued_products(
-    inside: FloatArray, total: float, sets: NDArray[np.int32], low: FloatArray, high: FloatArray
-) -> FloatArray:
-    """Return the products of prices with vectors that have one value on a set and another off it."""
-    products = np.empty(len(sets))
+def _write_products(
+    prices: FloatArray,
+    sets: NDArray[np.int32],
+    low: FloatArray,
+    high: FloatArray,
+    third_letter: NDArray[np.int64],
+    third_value: FloatArray,
+    products: FloatArray,
+) -> None:
+    """Write the products of prices with vectors that are given by sets (see `SubsetVectors`)."""
+    inside, size, total, first = np.empty(1 << len(prices)), 1, 0.0, len(sets) - len(third_letter)
+    inside[0] = 0.0
+    for price in prices:
+        total += price
+        for i in range(size):
+            inside[size + i] = inside[i] + price
+        size *= 2
     for i in range(len(sets)):
         products[i] = low[i] * total + (high[i] - low[i]) * inside[sets[i]]
-    return products
+    for i in range(len(third_letter)):
+        products[first + i] += third_value[i] * prices[third_letter[i]]
+
+
+@kernel
+def _write_vectors(
+    indices: NDArray[np.int64],
+    sets: NDArray[np.int32],
+    low: FloatArray,
+    high: FloatArray,
+    third_letter: NDArray[np.int64],
+    third_value: FloatArray,
+    w: FloatArray,
+) -> None:
+    """Write the chosen of such vectors; rows beyond them are left as they are."""
+    first = len(sets) - len(third_letter)
+    for k in range(len(indices)):
+        i = indices[k]
+        if i < len(sets):
+            for u in range(w.shape[1]):
+                w[k, u] = high[i] if sets[i] >> u & 1 else low[i]
+            if i >= first:
+                w[k, third_letter[i - first]] = third_value[i - first]
 
 
 @kernel
@@ -82,24 +116,6 @@ class SubsetVectors(NamedTuple):
         z[self.n_two_valued :] += self.third_value * prior[self.third_letter]
         g[self.n_two_valued :] += xlogy(self.third_value, self.third_value) * prior[self.third_letter]
         return z, g
-
-    def dot(self, prices: FloatArray) -> FloatArray:
-        """Return prices . w for every vector, without forming the vectors."""
-        if not len(self.sets):
-            return np.empty(0)
-        sums, total = subset_sums(prices), float(prices.sum())
-        products = _two_valued_products(sums, total, self.sets, self.low, self.high)
-        products[self.n_two_valued :] += self.third_value * prices[self.third_letter]
-        return products
-
-    def dense(self, indices: NDArray[np.integer], letters: int) -> FloatArray:
-        """Form the chosen vectors, shape (m, letters)."""
-        bits = self.sets[indices][:, None] >> np.arange(letters) & 1
-        w = np.where(bits == 1, self.high[indices][:, None], self.low[indices][:, None])
-        rows = np.flatnonzero(indices >= self.n_two_valued)
-        third = indices[rows] - self.n_two_valued
-        w[rows, self.third_letter[third]] = self.third_value[third]
-        return np.asarray(w)
 
 
 NO_SUBSET_VECTORS = SubsetVectors(
@@ -176,8 +192,12 @@ class VertexList:
 
     def dot(self, prices: FloatArray) -> FloatArray:
         """Return prices . w for every vertex, shape (vertices,)."""
-        folded = self.fold(prices)
-        return np.concatenate([self._subset.dot(folded), self._stored @ folded])
+        folded, given = self.fold(prices), len(self._subset.sets)
+        products = np.empty(len(self))
+        if given:
+            _write_products(folded, *self._subset, products[:given])
+        products[given:] = self._stored @ folded
+        return products
 
     def reduced(self, prices: FloatArray) -> FloatArray:
         """Return g - prices . w for every vertex, shape (vertices,); the last answer is kept."""
@@ -195,10 +215,12 @@ class VertexList:
 
     def folded_vectors(self, indices: NDArray[np.integer]) -> FloatArray:
         """Return the chosen vertices, shape (m, letters)."""
-        late = indices >= len(self._subset.sets)
-        w = np.empty((len(indices), self.letters))
-        w[~late] = self._subset.dense(indices[~late], self.letters)
-        w[late] = self._stored[indices[late] - len(self._subset.sets)]
+        w, given = np.empty((len(indices), self.letters)), len(self._subset.sets)
+        if given:
+            _write_vectors(indices, *self._subset, w)
+        late = indices >= given
+        if late.any():
+            w[late] = self._stored[indices[late] - given]
         return w
 
     def vectors(self, indices: NDArray[np.integer]) -> FloatArray:
