@@ -190,4 +190,6 @@ def inlined_late(function: F) -> F:
 
 def inner_without_nan(function: F) -> F:
     """Compile as `inner` does, numbers that are never NaN: then the order of a maximum does not matter."""
-    return cast(F, Compiled(cast(FunctionType, function), {**_BORROWING, "fastmath": {"nnan", "nsz"}}))
+    return cast(
+        F, Compiled(cast(FunctionType, function), {**_BORROWING, "fastmath": {"nnan": True, "nsz": True}})
+    )

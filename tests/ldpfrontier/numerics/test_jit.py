@@ -142,6 +142,34 @@ def test_processes_that_begin_together_compile_once(tmp_path):
     assert sorted(found) == [("3.0", "0"), ("3.0", "1"), ("3.0", "1")]
 
 
+HASHES = """
+import importlib, pkgutil
+import ldpfrontier
+from ldpfrontier.numerics.jit import Kernel, source_hash
+for found in pkgutil.walk_packages(ldpfrontier.__path__, "ldpfrontier."):
+    if "__main__" not in found.name:
+        for name, value in sorted(vars(importlib.import_module(found.name)).items()):
+            if isinstance(value, Kernel):
+                print(name, sorted(value.targetoptions.items()), source_hash(value.py_func))
+"""
+
+
+def test_what_is_kept_is_found_by_every_process():
+    """Of a set in the options, say, the order differs from process to process."""
+    texts = [
+        subprocess.run(
+            [sys.executable, "-c", HASHES],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    ]
+    assert texts[0].count("\n") > 30
+    assert len(set(texts)) == 1
+
+
 def test_nothing_is_kept_where_nothing_can_be_written(monkeypatch):
     """As in a container whose files are read-only: everything works, and is compiled each time."""
     monkeypatch.setattr(numba_compiler, "njit", refuse_to_keep)
