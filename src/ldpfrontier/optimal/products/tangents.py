@@ -15,16 +15,31 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ldpfrontier.numerics.jit import borrowing_kernel, kernel
+from ldpfrontier.numerics.jit import borrowing_kernel, inner, kernel
 from ldpfrontier.optimal.products.settings import SETTINGS
 from ldpfrontier.types import FloatArray
+
+
+@inner
+def _largest_of_four(f: FloatArray, z: FloatArray, lam: float, i: int) -> float:
+    """Return the largest f - lam z of places i to i + 3: two are compared while the other two are."""
+    first = max(f[i] - lam * z[i], f[i + 1] - lam * z[i + 1])
+    return max(first, max(f[i + 2] - lam * z[i + 2], f[i + 3] - lam * z[i + 3]))
 
 
 @borrowing_kernel
 def conjugate(f: FloatArray, z: FloatArray, lam: float) -> tuple[float, float]:
     """Return the largest f - lam z of a list of vertices, and the z of the first vertex that attains it."""
-    best, own = -np.inf, 0.0
-    for i in range(len(f)):
+    best, own, place, n = -np.inf, 0.0, 0, len(f)
+    whole = n - n % 8
+    for i in range(0, whole, 8):
+        largest = max(_largest_of_four(f, z, lam, i), _largest_of_four(f, z, lam, i + 4))
+        if largest > best:
+            best, place = largest, i
+    for i in range(place + 7 if whole else -1, place - 1, -1):
+        if f[i] - lam * z[i] == best:
+            own = z[i]
+    for i in range(whole, n):
         value = f[i] - lam * z[i]
         if value > best:
             best, own = value, z[i]
