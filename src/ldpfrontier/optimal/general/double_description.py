@@ -113,7 +113,8 @@ class DoubleDescription:
                 raise Intractable(
                     f"The cone has more than {self.max_rays:,} extreme rays, which are not listed."
                 )
-            new = [_on_border(row, self._rays[i], self._rays[j]) for i, j in pairs]
+            over = {i: _product(row, self._rays[i]) for i in set(pairs.ravel().tolist())}
+            new = [_on_border(over[i], self._rays[i], over[j], self._rays[j]) for i, j in pairs.tolist()]
             masks: _Masks = np.bitwise_and(met[pairs[:, 0]], met[pairs[:, 1]])
             _mark(masks, np.ones(len(masks), dtype=np.bool_), number)
             _mark(met, signs == 0, number)
@@ -163,23 +164,27 @@ def _whole(inequalities: FloatArray) -> list[list[int]]:
 
 def _floats(rays: list[list[int]], n: int) -> FloatArray:
     """Return rays as floats with the largest entry 1, shape (rays, n)."""
-    return np.array([[x / max(ray) for x in ray] for ray in rays]).reshape(-1, n)
+    largest = [max(ray) for ray in rays]
+    return np.array([[x / top for x in ray] for ray, top in zip(rays, largest, strict=True)]).reshape(-1, n)
 
 
 def _signs(rays: list[list[int]], values: FloatArray, row: list[int]) -> NDArray[np.int64]:
     """Return the signs of an inequality at rays, given its values in floating point."""
     signs = np.sign(values).astype(np.int64)
     for i in np.flatnonzero(np.abs(values) < SETTINGS.doubtful_sign):
-        exact = sum(a * x for a, x in zip(row, rays[i], strict=True) if a and x)
+        exact = _product(row, rays[i])
         signs[i] = (exact > 0) - (exact < 0)
     return signs
 
 
-def _on_border(row: list[int], beyond: list[int], inside: list[int]) -> list[int]:
-    """Return the ray between two at which an inequality holds with equality."""
-    over = sum(a * x for a, x in zip(row, beyond, strict=True) if a and x)
-    under = -sum(a * x for a, x in zip(row, inside, strict=True) if a and x)
-    ray = [over * y + under * x for x, y in zip(beyond, inside, strict=True)]
+def _product(row: list[int], ray: list[int]) -> int:
+    """Return the value of an inequality at a ray."""
+    return sum(a * x for a, x in zip(row, ray, strict=True) if a and x)
+
+
+def _on_border(over: int, beyond: list[int], under: int, inside: list[int]) -> list[int]:
+    """Return the ray between two at which an inequality holds with equality, given its values there."""
+    ray = [over * y - under * x for x, y in zip(beyond, inside, strict=True)]
     common = math.gcd(*ray)
     return [x // common for x in ray]
 

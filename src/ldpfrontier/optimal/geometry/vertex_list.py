@@ -56,7 +56,7 @@ def _write_products(
 
 @kernel
 def _write_vectors(
-    indices: NDArray[np.int64],
+    indices: NDArray[np.integer],
     sets: NDArray[np.int32],
     low: FloatArray,
     high: FloatArray,
