@@ -89,31 +89,28 @@ def _tilted_divergence(
     g = 1.0 - 1.0 / order
     middle = abs(order - 1.0) < _CANCELLING_ORDER
     W = T = moment = bent = part = 0.0
-    if order == 2.0:
-        # Roots apart from sums, so that those of several letters are taken at once.
-        for u in range(r.size):
-            R[u] = r[u] / np.sqrt((inverse + z[u]) * scale)
-        for u in range(r.size):
+    for u in range(r.size):
+        R[u] = 0.0
+        if r[u] > 0.0:
             v = (inverse + z[u]) * scale
+            if order == 2.0:
+                root = 1.0 / np.sqrt(v)
+                R[u] = r[u] * root
+                W += R[u]
+                T += v * R[u]
+                moment += z[u] * R[u]
+                bent += z[u] * R[u] * (root * root)
+                continue
+            if middle:
+                log = np.log(v)
+                R[u] = r[u] * np.exp(-log / order)
+                part += r[u] * (np.expm1(g * log) / g if g != 0.0 else log)
+            else:
+                R[u] = r[u] * v ** (-1.0 / order)
             W += R[u]
             T += v * R[u]
             moment += z[u] * R[u]
             bent += z[u] * R[u] / v
-    else:
-        for u in range(r.size):
-            R[u] = 0.0
-            if r[u] > 0.0:
-                v = (inverse + z[u]) * scale
-                if middle:
-                    log = np.log(v)
-                    R[u] = r[u] * np.exp(-log / order)
-                    part += r[u] * (np.expm1(g * log) / g if g != 0.0 else log)
-                else:
-                    R[u] = r[u] * v ** (-1.0 / order)
-                W += R[u]
-                T += v * R[u]
-                moment += z[u] * R[u]
-                bent += z[u] * R[u] / v
     if middle:
         if g != 0.0:
             part = (np.log1p(g * part) if g * part > -0.5 else np.log(T)) / g

@@ -33,6 +33,7 @@ from ldpfrontier.types import FloatArray, Intractable
 @kernel
 def _write_products(
     prices: FloatArray,
+    total: float,
     sets: NDArray[np.int32],
     low: FloatArray,
     high: FloatArray,
@@ -40,11 +41,10 @@ def _write_products(
     third_value: FloatArray,
     products: FloatArray,
 ) -> None:
-    """Write the products of prices with vectors that are given by sets (see `SubsetVectors`)."""
-    inside, size, total, first = np.empty(1 << len(prices)), 1, 0.0, len(sets) - len(third_letter)
+    """Write the products of prices, and their total, with vectors given by sets (see `SubsetVectors`)."""
+    inside, size, first = np.empty(1 << len(prices)), 1, len(sets) - len(third_letter)
     inside[0] = 0.0
     for price in prices:
-        total += price
         for i in range(size):
             inside[size + i] = inside[i] + price
         size *= 2
@@ -195,7 +195,7 @@ class VertexList:
         folded, given = self.fold(prices), len(self._subset.sets)
         products = np.empty(len(self))
         if given:
-            _write_products(folded, *self._subset, products[:given])
+            _write_products(folded, float(folded.sum()), *self._subset, products[:given])
         products[given:] = self._stored @ folded
         return products
 
