@@ -113,8 +113,8 @@ class DoubleDescription:
                 raise Intractable(
                     f"The cone has more than {self.max_rays:,} extreme rays, which are not listed."
                 )
-            over = {i: _product(row, self._rays[i]) for i in set(pairs.ravel().tolist())}
-            new = [_on_border(over[i], self._rays[i], over[j], self._rays[j]) for i, j in pairs.tolist()]
+            value = {i: _product(row, self._rays[i]) for i in set(pairs.ravel().tolist())}
+            new = [_on_border(value[i], self._rays[i], value[j], self._rays[j]) for i, j in pairs.tolist()]
             masks: _Masks = np.bitwise_and(met[pairs[:, 0]], met[pairs[:, 1]])
             _mark(masks, np.ones(len(masks), dtype=np.bool_), number)
             _mark(met, signs == 0, number)

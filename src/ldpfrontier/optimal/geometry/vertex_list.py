@@ -31,17 +31,9 @@ from ldpfrontier.types import FloatArray, Intractable
 
 
 @kernel
-def _write_products(
-    prices: FloatArray,
-    total: float,
-    sets: NDArray[np.int32],
-    low: FloatArray,
-    high: FloatArray,
-    third_letter: NDArray[np.int64],
-    third_value: FloatArray,
-    products: FloatArray,
-) -> None:
-    """Write the products of prices, and their total, with vectors given by sets (see `SubsetVectors`)."""
+def _write_products(prices: FloatArray, total: float, vectors: SubsetVectors, products: FloatArray) -> None:
+    """Write prices . w for every vector w; `total` is the sum of the prices."""
+    sets, low, high, third_letter, third_value = vectors
     inside, size, first = np.empty(1 << len(prices)), 1, len(sets) - len(third_letter)
     inside[0] = 0.0
     for price in prices:
@@ -55,16 +47,9 @@ def _write_products(
 
 
 @kernel
-def _write_vectors(
-    indices: NDArray[np.integer],
-    sets: NDArray[np.int32],
-    low: FloatArray,
-    high: FloatArray,
-    third_letter: NDArray[np.int64],
-    third_value: FloatArray,
-    w: FloatArray,
-) -> None:
-    """Write the chosen of such vectors; rows beyond them are left as they are."""
+def _write_vectors(indices: NDArray[np.integer], vectors: SubsetVectors, w: FloatArray) -> None:
+    """Write the chosen vectors as rows of w; those of indices beyond the last vector are left as they are."""
+    sets, low, high, third_letter, third_value = vectors
     first = len(sets) - len(third_letter)
     for k in range(len(indices)):
         i = indices[k]
@@ -195,7 +180,7 @@ class VertexList:
         folded, given = self.fold(prices), len(self._subset.sets)
         products = np.empty(len(self))
         if given:
-            _write_products(folded, float(folded.sum()), *self._subset, products[:given])
+            _write_products(folded, float(folded.sum()), self._subset, products[:given])
         products[given:] = self._stored @ folded
         return products
 
@@ -217,7 +202,7 @@ class VertexList:
         """Return the chosen vertices, shape (m, letters)."""
         w, given = np.empty((len(indices), self.letters)), len(self._subset.sets)
         if given:
-            _write_vectors(indices, *self._subset, w)
+            _write_vectors(indices, self._subset, w)
         late = indices >= given
         if late.any():
             w[late] = self._stored[indices[late] - given]

@@ -22,7 +22,7 @@ from ldpfrontier.types import FloatArray
 
 @inner
 def _largest_of_four(f: FloatArray, z: FloatArray, lam: float, i: int) -> float:
-    """Return the largest f - lam z of places i to i + 3: two are compared while the other two are."""
+    """Return the largest f - lam z of places i to i + 3: neither pair waits for the other."""
     first = max(f[i] - lam * z[i], f[i + 1] - lam * z[i + 1])
     return float(max(first, max(f[i + 2] - lam * z[i + 2], f[i + 3] - lam * z[i + 3])))
 
