@@ -62,15 +62,17 @@ def outer_bound(
     max_rays : int
         Most extreme rays of a larger cone.
     """
-    p, best = problem.p, 0.0
+    p, best, known, is_rough = problem.p, 0.0, inner, True
     rays = DoubleDescription(p.size, max_rays)
     try:
         for row in coarse(cone.inequalities):
             rays.cut(row)
         while True:
             vectors = rays.points / (rays.points @ p)[:, None]
+            # Until the bound is close, any good mechanism of the larger cone shows where to cut it.
+            gap = max(tolerance, 1.0 - best / phi) if is_rough else tolerance
             found = generate(
-                problem, inner, ListedRays(vectors), SETTINGS.outer_share * tolerance, SETTINGS.max_rounds
+                problem, known, ListedRays(vectors), SETTINGS.outer_share * gap, SETTINGS.max_rounds
             )
             best = max(best, found.bound)
             if best >= phi * (1.0 - tolerance):
@@ -82,8 +84,14 @@ def outer_bound(
             i = int(score.argmax())
             most = int(outside[i].argmax())
             if outside[i, most] <= SETTINGS.equality:  # all columns are inside
-                break
-            rays.cut(coarse(cuts[i, most : most + 1])[0])
+                if not is_rough:
+                    break
+                is_rough = False
+                continue
+            cut = coarse(cuts[i, most : most + 1])[0]
+            rays.cut(cut)
+            # What the cut leaves of the best columns is where the next search begins.
+            known = np.vstack([inner, columns[(theta > 0.0) & (columns @ cut <= 0.0)]])
     except Intractable as error:
         fell_back(f"the bound of fewer cuts, as rays became too many: {one_line(error)}")
     return best

@@ -127,7 +127,8 @@ class EstimationSettings:
     outer_tolerance: float = 1e-2
     #: Nodes of branch and bound after the last column found, where it is too good for a bound.
     nodes_after_found: int = 300
-    #: The gap of the weights of columns, as a share of that asked for; the excess of columns has the rest.
+    #: The gap of the weights of columns, as a share of that asked for, or of that which the bound over larger
+    #: cones has left; the excess of columns has the rest.
     outer_share: float = 0.2
     #: Binary digits of the coefficients of a cut, rounded downwards, which keeps it valid: rays are listed in
     #: whole numbers, and more digits make these longer.

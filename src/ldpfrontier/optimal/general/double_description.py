@@ -26,7 +26,7 @@ from ldpfrontier.numerics.highs import maximize
 from ldpfrontier.numerics.jit import kernel
 from ldpfrontier.optimal.general.settings import SETTINGS
 from ldpfrontier.optimal.registry import LIMITS
-from ldpfrontier.types import FloatArray, Intractable
+from ldpfrontier.types import FloatArray, IntArray, Intractable
 
 _Masks = NDArray[np.uint64]
 _BITS = 64
@@ -103,10 +103,10 @@ class DoubleDescription:
             met = np.hstack([met, np.zeros_like(met)])
         beyond, inside = np.flatnonzero(signs > 0), np.flatnonzero(signs < 0)
         if beyond.size:
-            found = []
+            found, meeting = [], _transposed(met)
             for first in range(0, beyond.size, self.n):  # in portions, as there may be pairs for minutes
                 check_time()
-                found.append(_adjacent(met, beyond[first : first + self.n], inside, self.n - 2))
+                found.append(_adjacent(met, meeting, beyond[first : first + self.n], inside, self.n - 2))
             pairs = np.concatenate(found)
             kept = np.flatnonzero(signs <= 0)
             if len(kept) + len(pairs) > self.max_rays:
@@ -152,6 +152,14 @@ def _mark(met: _Masks, rows: NDArray[np.bool_], number: int) -> None:
     met[:, number // _BITS] = np.where(rows, np.bitwise_or(word, bit), word)
 
 
+def _transposed(met: _Masks) -> _Masks:
+    """Return a mask of rays for every inequality, those that meet it, (inequalities, words)."""
+    bits = np.unpackbits(met.astype("<u8", copy=False).view(np.uint8), axis=1, bitorder="little")
+    bits = np.pad(bits, ((0, -len(bits) % _BITS), (0, 0)))
+    packed = np.packbits(bits, axis=0, bitorder="little")
+    return np.ascontiguousarray(packed.T).view("<u8").astype(np.uint64, copy=False)
+
+
 def _whole(inequalities: FloatArray) -> list[list[int]]:
     """Return the rows of a matrix, each times a positive number that makes its entries whole."""
     rows = []
@@ -190,50 +198,67 @@ def _on_border(over: int, beyond: list[int], under: int, inside: list[int]) -> l
 
 
 @kernel
-def _adjacent(
-    met: _Masks, beyond: NDArray[np.int64], inside: NDArray[np.int64], least: int
-) -> NDArray[np.int64]:
-    """Return the pairs of adjacent rays, one from each list, shape (pairs, 2).
+def _adjacent(met: _Masks, meeting: _Masks, beyond: IntArray, inside: IntArray, least: int) -> IntArray:
+    """Return the pairs of adjacent rays, one from each list, shape (pairs, 2), given the masks of each side.
 
     A third ray shows that two are not adjacent if it meets all inequalities that both of them meet, which are
     at least `least`: only rays that meet so many together with the first one are looked at.
     """
-    words, rays, count = met.shape[1], len(met), 0
+    rays, blocks, count = len(met), meeting.shape[1], 0
     found = np.empty((64, 2), dtype=np.int64)
+    own = np.empty(len(meeting), dtype=np.int64)
     near = np.empty(rays, dtype=np.int64)
-    shared = np.empty((rays, words), dtype=np.uint64)
+    shared = np.empty((len(meeting), blocks), dtype=np.uint64)
+    lacking = np.empty_like(meeting)
     is_inside = np.zeros(rays, dtype=np.bool_)
+    one, none = np.uint64(1), np.uint64(0)
     for k in inside:
         is_inside[k] = True
     for i in beyond:
-        close, last = 0, 0
-        for k in range(rays):
-            common = 0
-            for w in range(words):
-                rest = met[i, w] & met[k, w]
-                shared[close, w] = rest
-                while rest:
-                    rest &= rest - np.uint64(1)
-                    common += 1
-            if common >= least and k != i:
-                near[close] = k
-                close += 1
+        size = 0
+        for t in range(len(meeting)):
+            if met[i, t // _BITS] & (one << np.uint64(t % _BITS)):
+                own[size] = t
+                size += 1
+        # Masks of the rays that lack at most j of the first inequalities: those that decide on `most` of all.
+        most = size - least
+        lacking[: most + 1] = ~none
+        for done in range(1, size + 1):
+            t = own[done - 1]
+            for j in range(min(most, done), max(0, most - size + done - 1), -1):
+                for w in range(blocks):
+                    lacking[j, w] = (lacking[j, w] & meeting[t, w]) | lacking[j - 1, w]
+            if most - size + done <= 0:
+                for w in range(blocks):
+                    lacking[0, w] &= meeting[t, w]
+        close = 0
+        for w in range(blocks):
+            if lacking[most, w]:
+                for k in range(_BITS * w, min(_BITS * (w + 1), rays)):
+                    if k != i and lacking[most, w] & (one << np.uint64(k % _BITS)):
+                        near[close] = k
+                        close += 1
+        # The same masks, of these rays alone.
+        few, last = (close + _BITS - 1) // _BITS, 0
+        shared[:size, :few] = none
+        for a in range(close):
+            for j in range(size):
+                if met[near[a], own[j] // _BITS] & (one << np.uint64(own[j] % _BITS)):
+                    shared[j, a // _BITS] |= one << np.uint64(a % _BITS)
         for a in range(close):
             if not is_inside[near[a]]:
                 continue
-            adjacent = True
+            adjacent, itself = True, one << np.uint64(a % _BITS)
             # What was between the last two is often between the next two.
-            for b in range(-1, close):
-                k = last if b < 0 else b
-                if k != a:
-                    third = True
-                    for w in range(words):
-                        if shared[a, w] & ~shared[k, w]:
-                            third = False
-                            break
-                    if third:
-                        adjacent, last = False, k
-                        break
+            for b in range(few):
+                w = (last + b) % few
+                between = ~itself if w == a // _BITS else ~none
+                for j in range(size):
+                    if shared[j, a // _BITS] & itself:
+                        between &= shared[j, w]
+                if between:
+                    adjacent, last = False, w
+                    break
             if adjacent:
                 if count == len(found):
                     grown = np.empty((2 * count, 2), dtype=np.int64)
