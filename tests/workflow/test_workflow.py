@@ -48,7 +48,7 @@ TINY = {
         "bounds": {"epsilon": [1.0], "max_nodes": 0},
         "steps": {"pairs": 1, "epsilon": [1.0], "max_nodes": 0},
         "second_level": {"pairs": 1, "epsilon": [1.0], "levels": [0]},
-        "drift": {"pairs": 1, "epsilon": [1.0], "factors": [1], "shares": [1], "truths": 9, "max_nodes": 0},
+        "drift": {"pairs": 1, "epsilon": [1.0], "factors": [1], "shares": [1], "truths": 9},
         "coverage": {"pairs": 1, "shares": [1], "rare": [0.2], "samples": 50},
         "few_records": {"pairs": 1, "epsilon": [1.0], "orders": [2], "mechanisms": ["polyopt"]},
         "calibrated": {"pairs": 1, "epsilon": [1.0], "mechanisms": ["srr"], "accuracy": 0.01},

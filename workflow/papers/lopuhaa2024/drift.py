@@ -44,7 +44,6 @@ def drift(
     factors: Sequence[float],
     shares: Sequence[float],
     truths: int,
-    max_nodes: int,
     mechanisms: Sequence[str] = ("polyopt", "exact"),
     beta: float = 0.05,
     order: float = 2.0,
@@ -64,11 +63,9 @@ def drift(
         Truths are drawn around P-hat with the spread of a sample of n times the share.
     truths : int
         How many are drawn of every kind and spread.
-    max_nodes : int
-        Most nodes of branch and bound per pricing of the optimum against acquaintances, which is private for
-        all odds ratios of distributions in F, and is computed on tables of up to 16 cells.
     mechanisms : sequence of str
-        Names in the catalogue, of mechanisms that depend on F.
+        Names in the catalogue, of mechanisms that depend on F. Beside them, on tables of up to 16 cells, there is
+        the optimum against acquaintances, which is private for all odds ratios of distributions in F.
     seed : int
         Root of the random streams.
 
@@ -99,7 +96,8 @@ def drift(
         if table.size <= LIMITS.max_joint_cells:
             odds = OddsRatios.over(ball)
             for epsilon in epsilons:
-                best = optimal_association(odds, epsilon, tolerance=tolerance, max_nodes=max_nodes)
+                # The mechanism alone is of interest, and not a bound of its information.
+                best = optimal_association(odds, epsilon, tolerance=tolerance, max_nodes=0)
                 found.append((epsilon, ACQUAINTANCES, best.channel))
         for epsilon, mechanism, channel in found:
             for (kind, share), conditionals in drawn.items():

@@ -115,7 +115,6 @@ def drift(configuration: Mapping[str, Any]) -> PartsByName:
             "factors": sorted(map(float, study["factors"])),
             "shares": sorted(map(float, study["shares"])),
             "truths": study["truths"],
-            "max_nodes": study["max_nodes"],
             "mechanisms": list(study["mechanisms"]),
             "seed": configuration["seed"],
             **solver_of(paper, study),

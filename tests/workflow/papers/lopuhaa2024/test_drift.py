@@ -51,7 +51,6 @@ def test_the_table_counts_the_truths_whose_level_is_at_most_epsilon():
         "truths": 60,
         "seed": 3,
         "instance": "a",
-        "max_nodes": 200,
     }
     table = drift(COUNTS, [0.4], mechanisms=["polyopt", "exact"], **options)
     assert len(table) == 3 * 2 * 3
