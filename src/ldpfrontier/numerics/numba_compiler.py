@@ -10,6 +10,7 @@ from typing import Any
 import numba
 from numba import njit, typeof
 from numba.core import codegen, compiler, event
+from numba.core.runtime import rtsys
 
 __all__ = ["dispatcher_for_callers", "kept_dispatcher", "njit", "typeof"]
 
@@ -33,6 +34,7 @@ def kept_dispatcher(function: FunctionType, options: dict[str, Any], described: 
     kept = dispatcher._cache._cache_file
     kept._version = f"{numba.__version__} {described}"
     kept._load_index = _Index(kept._load_index)
+    dispatcher._cache.load_overload = _Reader(dispatcher._cache)
     return dispatcher, kept
 
 
@@ -105,6 +107,21 @@ class _Index:
             return self._read()
         except (AttributeError, ImportError):
             return {}
+
+
+class _Reader:
+    """Reads what is kept of a function, for one signature.
+
+    Numba would first load all that is needed to compile, a fifth of a second in every process.
+    """
+
+    def __init__(self, cache: Any) -> None:
+        self._cache = cache
+
+    def __call__(self, signature: Any, context: Any) -> Any:
+        rtsys.initialize(context)  # what makes and frees arrays
+        with self._cache._guard_against_spurious_io_errors():
+            return self._cache._load_overload(signature, context)
 
 
 class _Notice(event.Listener):  # type: ignore[misc]  # numba has no types

@@ -142,6 +142,39 @@ def test_processes_that_begin_together_compile_once(tmp_path):
     assert sorted(found) == [("3.0", "0"), ("3.0", "1"), ("3.0", "1")]
 
 
+DOUBLED = """
+import sys
+import numpy as np
+from ldpfrontier.numerics.jit import kernel
+
+@kernel
+def doubled(x):
+    found = np.empty(len(x))
+    for i in range(len(x)):
+        found[i] = 2.0 * x[i]
+    return found
+
+for kind in sys.argv[1:]:
+    print(doubled(np.ones(3, kind)).sum(), "numba.typed.dictimpl" in sys.modules)
+"""
+
+
+def test_what_is_kept_runs_without_what_compiles(tmp_path):
+    """With arrays that it makes; and for other types, what is not kept is compiled all the same."""
+    (tmp_path / "doubling.py").write_text(DOUBLED)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(PACKAGE.parent)])}
+
+    def run(*kinds: str) -> list[str]:
+        command = [sys.executable, "doubling.py", *kinds]
+        done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split("\n")[:-1]
+
+    assert run("float64") == ["6.0 True"]
+    assert run("float64", "float32") == ["6.0 False", "6.0 True"]
+    assert run("float64", "float32") == ["6.0 False", "6.0 False"]
+
+
 HASHES = """
 import importlib, pkgutil
 import ldpfrontier
