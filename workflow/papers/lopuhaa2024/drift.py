@@ -64,8 +64,8 @@ def drift(
     truths : int
         How many are drawn of every kind and spread.
     mechanisms : sequence of str
-        Names in the catalogue, of mechanisms that depend on F. Beside them, on tables of up to 16 cells, there is
-        the optimum against acquaintances, which is private for all odds ratios of distributions in F.
+        Names in the catalogue, of mechanisms that depend on F. Beside them there is, on tables of up to 16
+        cells, the optimum against acquaintances, which is private for all odds ratios of distributions in F.
     seed : int
         Root of the random streams.
 

@@ -266,14 +266,15 @@ class ExcessBound:
         return max(self._cutoff(), -heap[0].negative_bound) if heap else self._cutoff()
 
     def _split(self, node: Node, cut: bool) -> list[tuple[FloatArray, FloatArray, int]]:
-        """Return the halves of a box, with 0; or the box, if new cuts help more, with how often they did."""
+        """Return the parts of a box, with 0; or the box, if new cuts help more, with how often they did."""
         gaps = self._curvature * (node.z - node.lo) * (node.hi - node.z)
         small = gaps.sum() < 0.5 * (-node.negative_bound - self._cutoff())
         if cut and small and node.cuts < SETTINGS.box_rounds:
             return [(node.lo, node.hi, node.cuts + 1)]
         k = int(gaps.argmax())
         under, over = node.hi.copy(), node.lo.copy()
-        under[k] = over[k] = 0.5 * (node.lo[k] + node.hi[k])
+        # Secants are exact at the ends of boxes: near z, but with parts of a quarter at least.
+        under[k] = over[k] = 0.5 * node.z[k] + 0.25 * (node.lo[k] + node.hi[k])
         return [(node.lo, under, 0), (over, node.hi, 0)]
 
     def _cutoff(self) -> float:
@@ -309,25 +310,22 @@ class ExcessBound:
     def _bounded(self, lo: FloatArray, hi: FloatArray, cuts: int = 0) -> Node | None:
         """Return the node of a box, cut down to where the excess may be above the cutoff; None if nowhere."""
         n, curvature = self.prices.lam.size, self._curvature
-        for _ in range(SETTINGS.box_rounds):
-            enough = self._cutoff()
-            costs = curvature * (lo + hi)
-            ends = -curvature * lo * hi
-            sizes = curvature * np.maximum(np.abs(lo), np.abs(hi)) ** 2
-            constant = float(ends.sum()) + self._error + gamma(4 * len(lo)) * float(sizes.sum())
-            costs[:n] += self._parts.c - self.prices.lam
-            costs[-1] = -1.0
-            found = self.pool.maximize(costs, lo, hi, enough - constant)
-            if found is None or (bound := found[0] + constant) <= enough:
-                return None
-            _, z, reduced = found
-            # Moving an entry from its end costs its reduced cost: beyond `reach` the bound is below `enough`.
-            with np.errstate(divide="ignore"):
-                reach = (bound - enough) / np.abs(reduced)
-            new_lo = np.where(reduced > 0, np.maximum(lo, hi - reach), lo)
-            new_hi = np.where(reduced < 0, np.minimum(hi, lo + reach), hi)
-            shrunk = bool((new_hi - new_lo < 0.7 * (hi - lo))[:-1].any())
-            lo, hi = new_lo, new_hi
-            if not shrunk:
-                break
+        enough = self._cutoff()
+        costs = curvature * (lo + hi)
+        ends = -curvature * lo * hi
+        sizes = curvature * np.maximum(np.abs(lo), np.abs(hi)) ** 2
+        constant = float(ends.sum()) + self._error + gamma(4 * len(lo)) * float(sizes.sum())
+        costs[:n] += self._parts.c - self.prices.lam
+        costs[-1] = -1.0
+        found = self.pool.maximize(costs, lo, hi, enough - constant)
+        if found is None or (bound := found[0] + constant) <= enough:
+            return None
+        _, z, reduced = found
+        # Moving an entry from its end costs its reduced cost: beyond `reach` the bound is below `enough`.
+        with np.errstate(divide="ignore"):
+            reach = (bound - enough) / np.abs(reduced)
+        lo, hi = (
+            np.where(reduced > 0, np.maximum(lo, hi - reach), lo),
+            np.where(reduced < 0, np.minimum(hi, lo + reach), hi),
+        )
         return Node(-bound, next(self._count), np.clip(z, lo, hi), lo, hi, cuts)

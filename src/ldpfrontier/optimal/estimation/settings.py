@@ -52,7 +52,7 @@ class EstimationSettings:
     tangent_share: float = 1e-2
     #: Weight of the constant column that a cut must ask for.
     violated: float = 1e-6
-    #: Linear programs that cut down a box, at most, and times that cuts are tried before it is split.
+    #: Times that cuts are tried before a box is split.
     box_rounds: int = 20
 
     # Tuning. With half and twice the values up to `least_kept`, errors on 10 to 25 cells change by at most 1%

@@ -66,10 +66,10 @@ class JointColumns:
     cone : Cone
     utility : SublinearUtility
     max_nodes : int
-        Most nodes per pricing: the first, rough effort has a tenth of them.
-    value, resolution : float
-        In nats: no bound on the optimum below value + resolution is looked for, and none on reduced costs
-        closer than `resolution` to the best one found.
+        Most nodes per pricing.
+    value, resolution, gap : float
+        In nats: no bound on the optimum below value + gap is looked for, and none on reduced costs closer
+        than `resolution` to the best one found.
     """
 
     cone: Cone
@@ -77,7 +77,8 @@ class JointColumns:
     max_nodes: int
     value: float = field(default=0.0, init=False)
     resolution: float = field(default=0.0, init=False)
-    efforts: int = 2
+    gap: float = field(default=0.0, init=False)
+    efforts: int = 1
 
     def __post_init__(self) -> None:
         known = self.cone.inequalities
@@ -94,9 +95,9 @@ class JointColumns:
         self.top = self._upper_bounds()
         self._count = itertools.count()
 
-    def set_accuracy(self, value: float, resolution: float) -> None:
+    def set_accuracy(self, value: float, resolution: float, gap: float = 0.0) -> None:
         """Set the value of the best channel so far, and how exact searches and bounds are to be, in nats."""
-        self.value, self.resolution = value, resolution
+        self.value, self.resolution, self.gap = value, resolution, gap
         self._weight = max(SETTINGS.pull_loss * resolution, SETTINGS.least_weight)
         self.pool.slack = self._weight * self.cone.least_constant_slack
 
@@ -198,21 +199,20 @@ class JointColumns:
         reduced = self.found.values - self.found.vectors @ duals
         first = np.argsort(-reduced, kind="stable")[:8]
         self.search(duals, self.starts(self.found.vectors[first]))
-        bound = self._branch(duals, effort)
+        bound = self._branch(duals)
         reduced = self.found.values - self.found.vectors @ duals
         best = np.argsort(-reduced, kind="stable")[: 2 * GENERATION.batch]
         return bound, Columns(self.found.vectors[best], self.found.values[best])
 
-    def _branch(self, duals: FloatArray, effort: int) -> float:
+    def _branch(self, duals: FloatArray) -> float:
         """Return a bound on the reduced costs of all columns, by branch and bound, the best node first."""
         best = float((self.found.values - self.found.vectors @ duals).max())
-        target = self.value + self.resolution - float(duals.sum())
+        nodes, target = self.max_nodes, self.value + self.gap - float(duals.sum())
 
         def cutoff() -> float:
-            rough = max(best, 0.0) if effort + 1 < self.efforts else 0.0
-            return max(best + max(self.resolution, rough), target)
+            # A column that gains leads to other duals, for which there is another bound.
+            return max(best + max(self.resolution, best), target)
 
-        nodes = self.max_nodes if effort + 1 == self.efforts else self.max_nodes // 10
         root = self._bound(duals, np.zeros_like(self.top), self.top, cutoff())
         heap = [] if root is None else [root]
         while (
@@ -245,34 +245,31 @@ class JointColumns:
 
     def _bound(self, duals: FloatArray, lo: FloatArray, hi: FloatArray, enough: float) -> Node | None:
         """Return the node of a box, cut down to where reduced costs may exceed `enough`; None if nowhere."""
-        while True:
-            slopes, constants = self.utility.majorant(lo, hi)
-            constant = float(constants.sum())
-            found = self.pool.maximize(slopes - duals, lo, hi, enough - constant)
-            if found is None:
-                return None
-            bound, v, reduced = found[0] + constant, found[1], found[2]
-            if bound <= enough:
-                return None
-            # Moving a letter from its end costs its reduced cost: beyond `reach` the bound is below `enough`.
-            with np.errstate(divide="ignore"):
-                reach = (bound - enough) / np.abs(reduced)
-            new_lo = np.where(reduced > 0, np.maximum(lo, hi - reach), lo)
-            new_hi = np.where(reduced < 0, np.minimum(hi, lo + reach), hi)
-            shrunk = (new_hi - new_lo < 0.7 * (hi - lo)).any()
-            lo, hi = new_lo, new_hi
-            if not shrunk:
-                return Node(-bound, next(self._count), np.clip(v, lo, hi), lo, hi)
+        slopes, constants = self.utility.majorant(lo, hi)
+        constant = float(constants.sum())
+        found = self.pool.maximize(slopes - duals, lo, hi, enough - constant)
+        if found is None or found[0] + constant <= enough:
+            return None
+        bound, v, reduced = found[0] + constant, found[1], found[2]
+        # Moving a letter from its end costs its reduced cost: beyond `reach` the bound is below `enough`.
+        with np.errstate(divide="ignore"):
+            reach = (bound - enough) / np.abs(reduced)
+        lo, hi = (
+            np.where(reduced > 0, np.maximum(lo, hi - reach), lo),
+            np.where(reduced < 0, np.minimum(hi, lo + reach), hi),
+        )
+        return Node(-bound, next(self._count), np.clip(v, lo, hi), lo, hi)
 
     def _split(self, node: Node, enough: float) -> list[tuple[FloatArray, FloatArray]]:
-        """Return the halves of a box at the entry with the largest gap; or the box, if new cuts help more."""
+        """Return the parts of a box at the entry with the largest gap; or the box, if new cuts help more."""
         _, _, v, lo, hi = node
         gaps = self.utility.gaps(v, lo, hi)
         if gaps.sum() < 0.5 * (-node.negative_bound - enough):
             return [(lo, hi)]
         x = int(gaps.argmax())
         below, above = hi.copy(), lo.copy()
-        below[x] = above[x] = 0.5 * (lo[x] + hi[x])
+        # Secants are exact at the ends of boxes: near v, but with parts of a quarter at least.
+        below[x] = above[x] = 0.5 * v[x] + 0.25 * (lo[x] + hi[x])
         return [(lo, below), (above, hi)]
 
 
@@ -377,4 +374,4 @@ def generate_by_search(family: JointColumns, tolerance: float, max_rounds: int) 
         # While columns are far from the best, so may the ends of the searches be.
         family.set_accuracy(value, max(fine, 0.01 * min(largest, value)))
         starts = family.starts(np.array([master.vectors[j] for j in np.flatnonzero(weights > 1e-9)]))
-    family.set_accuracy(value, fine)
+    family.set_accuracy(value, fine, (1.0 - GENERATION.pricing_error) * tolerance * value)

@@ -252,7 +252,9 @@ def _adjacent(met: _Masks, meeting: _Masks, beyond: IntArray, inside: IntArray, 
             # What was between the last two is often between the next two.
             for b in range(few):
                 w = (last + b) % few
-                between = ~itself if w == a // _BITS else ~none
+                between = ~none if close - _BITS * w >= _BITS else (one << np.uint64(close % _BITS)) - one
+                if w == a // _BITS:
+                    between &= ~itself
                 for j in range(size):
                     if shared[j, a // _BITS] & itself:
                         between &= shared[j, w]
