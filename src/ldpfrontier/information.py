@@ -43,7 +43,8 @@ def entropy(p: ArrayLike, *, bits: bool = False) -> float:
 def mutual_information(prior: ArrayLike, channel: Channel, *, bits: bool = False) -> float:
     r"""Compute the mutual information I(X;Y) between the input and the output of a channel.
 
-    Computed as sum_xy p(x) M(y) phi(Q(y|x)/M(y) - 1) with phi(t) = (1 + t) log(1 + t) - t >= 0, which equals
+    Computed as H(M) - sum_x p(x) H(Q(.|x)), M = p Q, unless most of that cancels: then as
+    sum_xy p(x) M(y) phi(Q(y|x)/M(y) - 1) with phi(t) = (1 + t) log(1 + t) - t >= 0, which equals
     sum p Q log(Q/M) because the first-order terms cancel exactly: every term is non-negative, so a tiny
     I (small epsilon) keeps its relative accuracy.
 
@@ -67,12 +68,11 @@ def mutual_information(prior: ArrayLike, channel: Channel, *, bits: bool = False
     as_instance(channel, Channel, "The channel")
     p = channel.flat_prior(prior)
     p = p / p.sum()
-    # Rounding of M matters only to second order: the sum is stationary in M at M = p Q.
     M = p @ channel.matrix
-    terms = _logarithmic_terms if M.min() >= LEAST_QUOTIENT else _precise_terms
-    nats = _mean_of_terms(p, channel.matrix, M, terms)
-    if nats < LEAST_BY_LOGARITHM:
-        nats = _mean_of_terms(p, channel.matrix, M, _precise_terms)
+    nats = -float(xlogy(M, M).sum()) - float(p @ channel.row_entropies)
+    if nats < LEAST_BY_ENTROPIES:
+        # Rounding of M matters only to second order: the sum is stationary in M at M = p Q.
+        nats = _mean_of_terms(p, channel.matrix, M)
     return _unit(nats, bits)
 
 
@@ -84,8 +84,8 @@ def relative_excess(t: FloatArray) -> FloatArray:
     return power_excess(t, 1.0)
 
 
-#: Mutual information, in nats, from which on logarithms of rounded quotients keep twelve of its digits.
-LEAST_BY_LOGARITHM = 1e-3
+#: Mutual information, in nats, from which on a difference of entropies keeps twelve of its digits.
+LEAST_BY_ENTROPIES = 1e-3
 
 #: Below this probability of an output, Q / M is taken apart: it may be beyond the largest float.
 LEAST_QUOTIENT = 1e-200
@@ -93,22 +93,15 @@ LEAST_QUOTIENT = 1e-200
 #: Entries of a channel whose terms are computed at once: so few stay in the cache.
 _AT_ONCE = 8_000
 
-_Terms = Callable[[FloatArray, FloatArray], FloatArray]
 
-
-def _mean_of_terms(p: FloatArray, Q: FloatArray, M: FloatArray, terms: _Terms) -> float:
-    """Return sum_xy p(x) terms(Q(.|x), M)(y) over all x that have a probability."""
+def _mean_of_terms(p: FloatArray, Q: FloatArray, M: FloatArray) -> float:
+    """Return sum_xy p(x) M(y) phi(Q(y|x) / M(y) - 1) over all x that have a probability."""
     total, occurs, step = 0.0, np.flatnonzero(p > 0.0), max(1, _AT_ONCE // M.size)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for start in range(0, occurs.size, step):
             some = occurs[start : start + step]
-            total += float(p[some] @ terms(Q[some], M).sum(axis=1))
+            total += float(p[some] @ _precise_terms(Q[some], M).sum(axis=1))
     return total
-
-
-def _logarithmic_terms(q: FloatArray, m: FloatArray) -> FloatArray:
-    """Return m phi(q / m - 1) = q log(q / m) - (q - m) by the logarithm of NumPy, the fastest there is."""
-    return q * np.log(np.maximum(q / m, np.finfo(np.float64).tiny)) - (q - m)
 
 
 def _precise_terms(q: FloatArray, m: FloatArray) -> FloatArray:
