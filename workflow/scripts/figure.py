@@ -12,3 +12,4 @@ figure = function_of(params.call)(*tables, **params.call["arguments"])
 require_plan(snakemake)
 for path in snakemake.output:
     save(figure, path, dpi=params.dpi, comment=drawn_data(figure))
+    figure.set_layout_engine("none")  # all formats have the layout of the first

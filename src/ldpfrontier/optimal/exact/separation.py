@@ -148,7 +148,9 @@ class Oracle(BaseCone):
             blocks = columns.reshape(m, *shape)
             means, of_larger, of_smaller = self._simplex_cuts(blocks, blocks, factor)
             return means, (of_larger + of_smaller).reshape(*means.shape[:2], -1)
-        means, cuts = worst_pairs(columns.reshape(m, *shape), self._pairs, self._ball, factor, accuracy)
+        # A copy, as what is compiled depends on how an array lies in memory.
+        blocks = np.array(columns.reshape(m, *shape), order="C")
+        means, cuts = worst_pairs(blocks, self._pairs, self._ball, factor, accuracy)
         return means, cuts.reshape(*means.shape[:2], -1)
 
     def _simplex_cuts(

@@ -202,7 +202,8 @@ class VertexList:
         """Return the chosen vertices, shape (m, letters)."""
         w, given = np.empty((len(indices), self.letters)), len(self._subset.sets)
         if given:
-            _write_vectors(indices, self._subset, w)
+            # A copy, as what is compiled depends on how an array lies in memory.
+            _write_vectors(np.array(indices), self._subset, w)
         late = indices >= given
         if late.any():
             w[late] = self._stored[indices[late] - given]
