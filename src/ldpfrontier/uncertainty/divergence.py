@@ -347,10 +347,15 @@ class _Tilts:
         t = np.exp(log_t)
         unit = 1.0 + t * self.floor
         # Dividing by the smallest factor on the support keeps every sum within range.
-        v = np.maximum((1.0 + t * z) / unit, 1.0)
+        v = z * (t / unit)
+        v += 1.0 / unit
+        np.maximum(v, 1.0, out=v)
         h = r / np.sqrt(v) if order == 2.0 else r / v if order == 1.0 else r * v ** (-1.0 / order)
-        W, moment, T = h.sum(axis=0), (z * h).sum(axis=0), (v * h).sum(axis=0)
-        bent = (z * h / v).sum(axis=0)
+        W, h = h.sum(axis=0), z * h
+        moment = h.sum(axis=0)
+        T = (W + t * moment) / unit  # sum_u v_u h_u
+        h /= v
+        bent = h.sum(axis=0)
         if abs(order - 1.0) < SETTINGS.cancelling_order:
             # log T / (order - 1), by powers less 1, divided by g.
             g, log = 1.0 - 1.0 / order, np.log(v)
