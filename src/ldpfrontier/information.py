@@ -84,7 +84,7 @@ def relative_excess(t: FloatArray) -> FloatArray:
     return power_excess(t, 1.0)
 
 
-#: Mutual information, in nats, from which on a difference of entropies keeps twelve of its digits.
+#: Mutual information, in nats, from which on a difference of entropies keeps eleven of its digits.
 LEAST_BY_ENTROPIES = 1e-3
 
 #: Below this probability of an output, Q / M is taken apart: it may be beyond the largest float.
