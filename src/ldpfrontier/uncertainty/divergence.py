@@ -351,11 +351,10 @@ class _Tilts:
         v += 1.0 / unit
         np.maximum(v, 1.0, out=v)
         h = r / np.sqrt(v) if order == 2.0 else r / v if order == 1.0 else r * v ** (-1.0 / order)
-        W, h = h.sum(axis=0), z * h
-        moment = h.sum(axis=0)
+        zh = z * h
+        W, moment = h.sum(axis=0), zh.sum(axis=0)
         T = (W + t * moment) / unit  # sum_u v_u h_u
-        h /= v
-        bent = h.sum(axis=0)
+        bent = (zh / v).sum(axis=0)
         if abs(order - 1.0) < SETTINGS.cancelling_order:
             # log T / (order - 1), by powers less 1, divided by g.
             g, log = 1.0 - 1.0 / order, np.log(v)

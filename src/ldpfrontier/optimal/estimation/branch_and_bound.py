@@ -29,7 +29,7 @@ from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATIO
 from ldpfrontier.optimal.estimation.quadratic_utility import QuadraticUtility
 from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.optimal.estimation.weights import Prices
-from ldpfrontier.optimal.exact.cut_pool import CutPool
+from ldpfrontier.optimal.exact.cut_pool import CutPool, cut_down
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import JointColumns
 from ldpfrontier.types import FloatArray
 
@@ -269,7 +269,7 @@ class ExcessBound:
         """Return the parts of a box, with 0; or the box, if new cuts help more, with how often they did."""
         gaps = self._curvature * (node.z - node.lo) * (node.hi - node.z)
         small = gaps.sum() < 0.5 * (-node.negative_bound - self._cutoff())
-        if cut and small and node.cuts < SETTINGS.box_rounds:
+        if cut and small and node.cuts < SETTINGS.cuts_before_split:
             return [(node.lo, node.hi, node.cuts + 1)]
         k = int(gaps.argmax())
         under, over = node.hi.copy(), node.lo.copy()
@@ -321,11 +321,5 @@ class ExcessBound:
         if found is None or (bound := found[0] + constant) <= enough:
             return None
         _, z, reduced = found
-        # Moving an entry from its end costs its reduced cost: beyond `reach` the bound is below `enough`.
-        with np.errstate(divide="ignore"):
-            reach = (bound - enough) / np.abs(reduced)
-        lo, hi = (
-            np.where(reduced > 0, np.maximum(lo, hi - reach), lo),
-            np.where(reduced < 0, np.minimum(hi, lo + reach), hi),
-        )
+        lo, hi = cut_down(lo, hi, reduced, bound - enough)
         return Node(-bound, next(self._count), np.clip(z, lo, hi), lo, hi, cuts)

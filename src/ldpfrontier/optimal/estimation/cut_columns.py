@@ -77,7 +77,8 @@ class CutColumns:
             self._bounded, self._bound = prices, tree.bound(self.left)
             self.left -= tree.nodes
             found = np.vstack([found, *tree.found])
-            if tree.found:  # near them there are more, which cost less to find
+            if tree.found:
+                # Near them are more, which cost less to find. As many starts as `JointColumns.price` has.
                 new = found[np.argsort(-prices.excess(found), kind="stable")[:8]]
                 found = np.vstack([found, family.search(prices.lam, family.starts(new)).vectors])
         return np.asarray(found[np.argsort(-prices.excess(found), kind="stable")])

@@ -53,7 +53,7 @@ class EstimationSettings:
     #: Weight of the constant column that a cut must ask for.
     violated: float = 1e-6
     #: Times that cuts are tried before a box is split.
-    box_rounds: int = 20
+    cuts_before_split: int = 20
 
     # Tuning. With half and twice the values up to `least_kept`, errors on 10 to 25 cells change by at most 1%
     # where that was asked for, and those of 16 letters not at all; times change by a third.

@@ -95,3 +95,25 @@ class CutPool:
         """Return bound, solution and reduced costs as `dual_simplex.maximize`; None if there is no such v."""
         found = maximize(self._pool, cost, lo, hi, self.slack, enough)
         return None if found[0] == -math.inf else found
+
+
+def cut_down(
+    lo: FloatArray, hi: FloatArray, reduced: FloatArray, above: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the part of a box where the bound of a program allows values above a threshold.
+
+    Parameters
+    ----------
+    lo, hi : ndarray, shape (n,)
+    reduced : ndarray, shape (n,)
+        Reduced costs of the bound, as `CutPool.maximize` returns them.
+    above : float
+        How far the bound is above the threshold.
+    """
+    # Moving a variable from its end costs its reduced cost: beyond `reach` the bound is below the threshold.
+    with np.errstate(divide="ignore"):
+        reach = above / np.abs(reduced)
+    return (
+        np.where(reduced > 0, np.maximum(lo, hi - reach), lo),
+        np.where(reduced < 0, np.minimum(hi, lo + reach), hi),
+    )

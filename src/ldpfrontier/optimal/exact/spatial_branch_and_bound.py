@@ -33,7 +33,7 @@ from ldpfrontier.numerics.deadline import TimeIsUp, no_time_limit, time_is_up
 from ldpfrontier.numerics.rounding import sum_error
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.column_generation.smoothed import Master, best_channel, generate
-from ldpfrontier.optimal.exact.cut_pool import CutPool
+from ldpfrontier.optimal.exact.cut_pool import CutPool, cut_down
 from ldpfrontier.optimal.exact.separation import Conditionals, Oracle
 from ldpfrontier.optimal.exact.settings import SETTINGS
 from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound
@@ -251,13 +251,7 @@ class JointColumns:
         if found is None or found[0] + constant <= enough:
             return None
         bound, v, reduced = found[0] + constant, found[1], found[2]
-        # Moving a letter from its end costs its reduced cost: beyond `reach` the bound is below `enough`.
-        with np.errstate(divide="ignore"):
-            reach = (bound - enough) / np.abs(reduced)
-        lo, hi = (
-            np.where(reduced > 0, np.maximum(lo, hi - reach), lo),
-            np.where(reduced < 0, np.minimum(hi, lo + reach), hi),
-        )
+        lo, hi = cut_down(lo, hi, reduced, bound - enough)
         return Node(-bound, next(self._count), np.clip(v, lo, hi), lo, hi)
 
     def _split(self, node: Node, enough: float) -> list[tuple[FloatArray, FloatArray]]:
