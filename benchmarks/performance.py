@@ -1,4 +1,4 @@
-"""Renew docs/performance.md: the solvers against those that a user would otherwise pick, over the size.
+"""The solvers against those that a user would otherwise pick, over the size.
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=src:workflow:tests python benchmarks/performance.py
 
@@ -16,7 +16,6 @@ import json
 import math
 import os
 import platform
-import re
 import resource
 import select
 import signal
@@ -45,7 +44,7 @@ from oracles import enumeration
 # What is measured is compiled.
 os.environ["LDPFRONTIER_INTERPRET"] = "0"
 
-PAGE = Path(__file__).parents[1] / "docs/performance.md"
+PICTURE = Path(__file__).parents[1] / "docs/img/performance.png"
 
 #: Seconds of processor time and bytes after which a solve is given up; most runs of a size, and seconds after
 #: which there is no next one.
@@ -346,30 +345,14 @@ def two_digits(number: float) -> str:
     return f"{float(f'{number:.2g}'):,g}"
 
 
-def renewed(page: str, text: str, part: str = "performance") -> str:
-    """Return a page with another generated part.
-
-    Raises
-    ------
-    ValueError
-        If the page lacks the marks between which it stands.
-    """
-    begin, end = f"<!-- {part} -->", f"<!-- /{part} -->"
-    renewed, found = re.subn(f"{begin}.*{end}", lambda _: f"{begin}\n{text}\n{end}", page, flags=re.DOTALL)
-    if found != 1:
-        raise ValueError(f"The page has {found} generated parts between {begin} and {end}; it must have one.")
-    return renewed
-
-
 def main() -> None:
-    """Measure, draw, and write the page."""
-    parser = argparse.ArgumentParser(description="Renew docs/performance.md.")
-    parser.add_argument("--page", type=Path, default=PAGE)
-    page = parser.parse_args().page
+    """Measure, draw, and print the tables."""
+    parser = argparse.ArgumentParser(description="Compare solvers over the size, and draw the picture.")
+    parser.add_argument("--picture", type=Path, default=PICTURE)
+    picture = parser.parse_args().picture
     begin = time.perf_counter()
     rows = pd.concat([compete(contest) for contest in CONTESTS], ignore_index=True)
-    save(draw(rows, CONTESTS), page.parent / "img/performance.png", dpi=150)
-    page.write_text(renewed(page.read_text(encoding="utf-8"), written(rows)), encoding="utf-8")
+    save(draw(rows, CONTESTS), picture, dpi=150)
     print(written(rows))
     print(f"{time.perf_counter() - begin:.0f} s")
 

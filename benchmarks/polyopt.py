@@ -3,7 +3,7 @@
     PYTHONPATH=workflow:tests python benchmarks/polyopt.py [runs]
 
 On the small Adult pairs both are timed in turn, in one process, and medians and their ratio are printed;
-on the large ones enumeration is out of reach, and only ours is. Renews the table in docs/performance.md.
+on the large ones enumeration is out of reach, and only ours is. Prints a table.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from time import perf_counter
 
 import numpy as np
 import pandas as pd
-from performance import PAGE, renewed, two_digits
+from performance import two_digits
 from scipy.optimize import linprog
 
 from ldpfrontier import MutualInformation, Optimum, RenyiBall, optimal_robust
@@ -87,9 +87,7 @@ def main(runs: int) -> None:
                 }
             )
             print(f"{sensitive}, {useful}, {pairs}, epsilon {epsilon}: {median(ours):.3g} s", file=sys.stderr)
-    text = markdown(pd.DataFrame(rows)).strip()
-    PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), text, "polyopt"), encoding="utf-8")
-    print(text)
+    print(markdown(pd.DataFrame(rows)).strip())
 
 
 if __name__ == "__main__":

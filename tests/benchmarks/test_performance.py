@@ -1,4 +1,4 @@
-"""The command that renews docs/performance.md: how it measures, and that its page is there."""
+"""The command that compares solvers: how it measures; and the limits that docs/performance.md gives."""
 
 import importlib.util
 import math
@@ -69,7 +69,7 @@ def test_methods_take_turns_until_they_are_given_up(rows):
     assert math.isnan(found.loc[(2, "cvxpy"), "ratio"])
 
 
-def test_the_page_has_a_row_per_size(rows, tmp_path):
+def test_the_tables_have_a_row_per_size(rows, tmp_path):
     text = performance.written(rows).splitlines()
     assert text[2] == "**a contest**"
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text[6:]]
@@ -81,22 +81,6 @@ def test_the_page_has_a_row_per_size(rows, tmp_path):
     crosses = [line for line in figure.axes[0].lines if line.get_marker() == "x"]
     assert [line.get_xdata()[0] for line in crosses] == [2]
     save(figure, tmp_path / "figure.png")
-
-
-def test_a_page_is_renewed_between_its_marks_only():
-    begin, end = "<!-- performance -->", "<!-- /performance -->"
-    page = f"# Title\n\n{begin}\nold \\1\n{end}\n\nEnd.\n"
-    assert performance.renewed(page, "new \\1") == f"# Title\n\n{begin}\nnew \\1\n{end}\n\nEnd.\n"
-    with pytest.raises(ValueError, match="The page has 0 generated parts"):
-        performance.renewed("# Title\n", "new")
-
-
-def test_the_page_that_is_there_has_every_contest():
-    page = performance.PAGE.read_text(encoding="utf-8")
-    assert performance.renewed(page, "") != page
-    for each in performance.CONTESTS:
-        assert f"**{each.name}**" in page
-    assert (performance.PAGE.parent / "img/performance.png").is_file()
 
 
 @pytest.mark.parametrize("each", performance.CONTESTS, ids=lambda each: each.name)
