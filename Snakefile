@@ -28,7 +28,7 @@ rule all:
 
 
 # Targets of a workflow that uses this one as a module are its own, and so is what is done before a run.
-if Path(workflow.main_snakefile).parent == BASE:
+if Path(workflow.main_snakefile).resolve().parent in (BASE.resolve(), BASE.resolve() / "workflow"):
     for problem in unknown_targets(sys.argv[1:]):
         raise WorkflowError(problem)
 elif workflow.is_main_process:

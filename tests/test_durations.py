@@ -1,20 +1,14 @@
 """How long the commands of the README take is said once, in resources/durations.csv, and pages round it.
 
-Its columns: minutes on so many cores, and the processor time of the jobs, s. What the workflow announces
-comes from the times of the jobs, which the project ships as well. They are those of the row that has the time
-of the loop (`reproduction.planning.speed`) on the same machine, and agree with it.
+Its columns: minutes on so many cores, and the processor time of the jobs, s.
 """
 
 import csv
 import math
 import re
-from importlib import import_module
 from pathlib import Path
 
 import pytest
-
-from reproduction.planning.plan import plan_of
-from reproduction.planning.run_times import expected_times, read_times, shipped
 
 ROOT = Path(__file__).parents[1]
 DURATIONS = ROOT / "resources/durations.csv"
@@ -74,15 +68,3 @@ def test_no_page_says_it_in_other_words():
         words = [words for places in SAID.values() for own, words in places if own == page]
         allowed = sum(text.count("{") for text in words)
         assert len(re.findall(r"\d+ to \d+ minutes", text)) <= allowed, page
-
-
-@pytest.mark.parametrize(("command", "names"), [("default", []), ("smoke", ["smoke"])])
-def test_what_is_announced_is_what_was_measured(command, names, monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "tools"))
-    times = read_times(*shipped(ROOT / "resources", names))
-    expected = expected_times(import_module("cluster").table_jobs(plan_of(*names)), times)
-    known = sum(of.seconds for of in expected if of.is_measured)
-    assert known >= 0.9 * sum(of.seconds for of in expected), "tools/artifact.py stores the times of a run"
-    (row,) = (row for row in rows_of(command) if row["loop"])
-    assert sum(times[0].values()) == pytest.approx(float(row["cpu"]), abs=1.0)
-    assert sum(times[0].values()) / float(row["cores"]) / 60 == pytest.approx(float(row["minutes"]), rel=0.1)

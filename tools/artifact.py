@@ -6,7 +6,8 @@ FOLDER...` first takes over what it took: the times of its jobs, by which later 
 (`resources/run_times.csv`), and the sum of these, the memory and the disk of every table
 (`resources/measured.csv`). Of several folders the last one that has a job or a table counts. With
 `--configuration smoke` the run is one with `config/smoke.yaml`, of which the times of the jobs are taken
-over alone (`resources/run_times_smoke.csv`); likewise for other files.
+over alone (`resources/run_times_smoke.csv`); likewise for other files. In the end, the times of the jobs are
+compared with `resources/durations.csv`.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ import pandas as pd
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "workflow"), str(ROOT / "src")]
+sys.path[:0] = [str(ROOT / "workflow"), str(ROOT / "src"), str(ROOT / "tools")]
 
 from reproduction.ledger.claims import Claim, claims_of  # noqa: E402
 from reproduction.planning.paper import Call, Paper, Table, papers  # noqa: E402
 from reproduction.planning.plan import plan_of  # noqa: E402
-from reproduction.planning.run_times import Times, read_times, shipped, write_times  # noqa: E402
+from reproduction.planning.run_times import Times, expected_times, read_times, shipped, write_times  # noqa: E402
 from reproduction.planning.speed import loop_seconds  # noqa: E402
 
 ARTIFACT, CODECHECK, MEASURED = (
@@ -277,6 +278,27 @@ def codecheck() -> str:
     )
 
 
+def contradictions(command: str, *changes: str) -> Iterator[str]:
+    """Yield sentences about shipped times that disagree: of the jobs, and of the run in durations.csv.
+
+    They are of the row that has the time of the loop (`reproduction.planning.speed`) on the same machine.
+    """
+    import cluster  # It imports this module.
+
+    times = read_times(*shipped(ROOT / "resources", changes))
+    expected = expected_times(cluster.table_jobs(plan_of(*changes)), times)
+    known = sum(job.seconds for job in expected if job.is_measured) / sum(job.seconds for job in expected)
+    if known < 0.9:
+        yield f"{command}: jobs with measured times take only {known:.0%} of the expected time"
+    durations = pd.read_csv(ROOT / "resources/durations.csv")
+    row = durations[(durations["command"] == command) & durations["loop"].notna()].iloc[0]
+    total = sum(times[0].values())
+    if abs(total - row["cpu"]) > 1.0:
+        yield f"{command}: durations.csv has {row['cpu']:.0f} s of processor time, the jobs took {total:.0f}"
+    if abs(total / row["cores"] / 60 / row["minutes"] - 1.0) > 0.1:
+        yield f"{command}: durations.csv has {row['minutes']} minutes, the jobs took {total:.0f} s"
+
+
 def renew() -> None:
     """Write the four files."""
     ARTIFACT.write_text(appendix(ARTIFACT.read_text(encoding="utf-8")), encoding="utf-8")
@@ -304,6 +326,8 @@ def main() -> None:
         if not changes:
             measure(*given.folders).to_csv(MEASURED, index=False, lineterminator="\n")
     renew()
+    if wrong := [*contradictions("default"), *contradictions("smoke", "smoke")]:
+        sys.exit("\n".join(wrong))
 
 
 if __name__ == "__main__":

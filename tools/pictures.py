@@ -3,7 +3,7 @@
 `python tools/pictures.py` compares those that the pages show with the figures of a run in `results/`, byte by
 byte, and `python tools/pictures.py renew` copies what differs. Figures that the run has drawn from other
 configurations than the page's own, such as those of a smaller run, are left out. The bytes of another
-machine differ; what its figures show, which the tests compare, does not.
+machine differ; so the command also says whether the pictures show something else (`seen_difference`).
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ if __name__ == "__main__":
         if path.read_bytes() != source.read_bytes()
     ]
     for path, source in different:
-        print(f"{path.relative_to(ROOT)} is not the figure of {source.relative_to(ROOT)}")
+        seen = seen_difference(path, source) or "the bytes alone, and not what is drawn"
+        print(f"{path.relative_to(ROOT)} and {source.relative_to(ROOT)} differ: {seen}")
     if renewing := sys.argv[1:] == ["renew"]:
         for path, source in different:
             shutil.copyfile(source, path)

@@ -26,9 +26,11 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 sys.path[:0] = [str(DOCS.parent / "workflow"), str(DOCS.parent / "src")]
 
 from reproduction.job import load  # noqa: E402
-from reproduction.ledger.claims import NotCheckable, ResultTables  # noqa: E402
+from reproduction.ledger.claims import ResultTables  # noqa: E402
 from reproduction.ledger.quotes import Quote  # noqa: E402
 from reproduction.planning.paper import papers  # noqa: E402
+from reproduction.planning.plan import plan_of  # noqa: E402
+from reproduction.results.files import read_metadata  # noqa: E402
 
 NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)*(?:e-?\d+)?%?")
 
@@ -186,31 +188,39 @@ def tables_of(results: Path) -> dict[str, ResultTables]:
     }
 
 
-def stale(results: Path) -> Iterator[tuple[Quoted, Number, str]]:
-    """Yield the numbers that are others in the tables, with what is there."""
+def changes(page: Mapping[str, Any]) -> list[str]:
+    """Return the names of the files that change the configuration of the runs that a page quotes."""
+    return [Path(page["configuration"]).stem] if "configuration" in page else []
+
+
+def stale(results: Path, pages: Mapping[str, Any]) -> Iterator[tuple[Quoted, Number, str]]:
+    """Yield the numbers that differ from the tables of a run, with what is there.
+
+    Tables of another configuration than the page's own, such as a smaller run has, are left out.
+    """
     tables = tables_of(results)
-    for page in read().values():
+    for page in pages.values():
+        plan = plan_of(*changes(page))
         for quoted in page["quotes"]:
+            known = plan.papers[quoted.paper].tables
             for number in quoted.numbers():
-                try:
-                    found = number.renewed(tables[quoted.paper][number.quote.table])
-                except NotCheckable:
-                    continue
-                except ValueError:
-                    if "configuration" not in page:  # A run of the default configuration has fewer rows.
-                        raise
-                    continue
-                if found != number.text:
-                    yield quoted, number, found
+                name = number.quote.table
+                path = results / f"tables/{quoted.paper}/{name}.parquet"
+                asked = plan.configuration_of(known[name])
+                if path.is_file() and read_metadata(path).get("configuration_hash") == asked:
+                    found = number.renewed(tables[quoted.paper][name])
+                    if found != number.text:
+                        yield quoted, number, found
 
 
 if __name__ == "__main__":
-    wrong = list(stale(DOCS.parent / "results"))
+    run = DOCS.parent / "results"
+    wrong = list(stale(run, read()))
     for quoted, number, found in wrong:
         line = quoted.page.read_text(encoding="utf-8")[: number.start].count("\n") + 1
         print(f"{quoted.page.name}:{line}: {number.text}, the tables have {found}")
     if renewing := sys.argv[1:] == ["renew"]:
-        tables = tables_of(DOCS.parent / "results")
+        tables = tables_of(run)
         for quoted in {id(quoted): quoted for quoted, *_ in wrong}.values():
             quoted.renew(tables[quoted.paper])
     sys.exit(bool(wrong) and not renewing)

@@ -1,10 +1,11 @@
 """A Python that is warm: what a run imports is there before it starts.
 
 A run of the pipeline is a hundred short processes, and most of their time goes into imports. Here a server
-imports the libraries, of the project nothing, and forks for every command. The file that `serving` gives is
-called as Python is, with ``-m module``, ``-c text`` or a script, and has the arguments, the environment, the
-directory and the terminal of its caller; but not its process id and limits, and all have one seed of hashes.
-Of the modules that a plan hashes, the text of each is made once (`remember_texts`).
+imports the libraries, of the project nothing, and forks for every command. The file that `serving` gives, in
+a folder whose name must be quoted, is called as Python is, with ``-m module``, ``-c text`` or a script, and
+has the arguments, the environment, the directory and the terminal of its caller; but not its process id and
+limits, and all have one seed of hashes. Of the modules that a plan hashes, the text of each is made once
+(`remember_texts`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import importlib
 import json
 import os
 import runpy
+import shlex
 import shutil
 import signal
 import socket
@@ -64,8 +66,7 @@ LIBRARIES = (
     "yte",
 )
 
-CLIENT = """#!{python} -IS
-import json, os, socket, sys
+CLIENT = """import json, os, socket, sys
 with socket.socket(socket.AF_UNIX) as server:
     server.connect({address!r})
     asked = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]).encode()
@@ -79,7 +80,7 @@ sys.exit(code[0] if code else 1)
 @contextmanager
 def serving() -> Iterator[str]:
     """Start a server, and give the path of what is called in place of Python."""
-    directory = Path(tempfile.mkdtemp())
+    directory = Path(tempfile.mkdtemp(prefix="""it's "$1" """))
     command = [sys.executable, __file__, str(directory)]
     # What one process has compiled the next one need not.
     compiling = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
@@ -102,7 +103,10 @@ def serve(directory: Path) -> int:
     yaml.FullLoader = getattr(yaml, "CFullLoader", yaml.FullLoader)
     gc.freeze()
     python, address = directory / "python", str(directory / "socket")
-    python.write_text(CLIENT.format(python=sys.executable, address=address))
+    client = directory / "client.py"
+    client.write_text(CLIENT.format(address=address))
+    # No path with spaces can stand in the first line of a script.
+    python.write_text(f'#!/bin/sh\nexec {shlex.join([sys.executable, "-IS", str(client)])} "$@"\n')
     python.chmod(0o755)
     sys.executable = str(python)
     with socket.socket(socket.AF_UNIX) as listening:

@@ -1,7 +1,6 @@
-"""The numbers that the pages quote are those of the tables; docs/quoted.yaml says of which."""
+"""What docs/quoted.yaml says of the pages is there; the command notices others in a run."""
 
 import importlib.util
-import os
 import re
 import sys
 from pathlib import Path
@@ -12,12 +11,10 @@ import yaml
 
 from reproduction.planning.paper import papers
 from reproduction.planning.plan import plan_of
-from reproduction.results.files import read_metadata, write_table
+from reproduction.results.files import write_table
 from reproduction.results.tables import Schema
 
 ROOT = Path(__file__).parents[2]
-#: Where the results of a run at full scale are.
-RESULTS = Path(os.environ.get("LDPFRONTIER_RESULTS", ROOT / "results"))
 
 
 def loaded():
@@ -43,34 +40,12 @@ def test_every_quote_is_on_its_page_and_of_a_table(name):
 
 
 @each_page
-def test_a_page_quotes_what_the_tables_have(name):
-    plan, tables, compared = plan_of(*files_of(PAGES[name])), QUOTED.tables_of(RESULTS), 0
-    for quoted in PAGES[name]["quotes"]:
-        for number in quoted.numbers():
-            table = number.quote.table
-            path = RESULTS / f"tables/{quoted.paper}/{table}.parquet"
-            # Those of a smaller run say nothing.
-            asked = plan.configuration_of(plan.papers[quoted.paper].tables[table])
-            if path.is_file() and read_metadata(path).get("configuration_hash") == asked:
-                has = number.renewed(tables[quoted.paper][table])
-                assert has == number.text, f"{number.quote}: python tools/quoted.py renew"
-                compared += 1
-    if not compared:
-        pytest.skip(f"There are no tables of a run at full scale in {RESULTS}.")
-
-
-@each_page
 def test_what_another_machine_computes_otherwise_is_quoted_as_a_bound(name):
     """Rounding errors, and how far from its bound a solver happened to stop."""
     for quoted in PAGES[name]["quotes"]:
         for number in quoted.numbers():
             tiny = float(number.text.replace(",", "").rstrip("%")) < 1e-5 and "e" in number.text
             assert number.is_bound or not (tiny or re.search(r"\bgap\b", number.quote.column)), number
-
-
-def files_of(page):
-    """Return the names of the files that change the configuration of the runs that a page quotes."""
-    return [Path(page["configuration"]).stem] if "configuration" in page else []
 
 
 def numbers(said):
@@ -104,7 +79,7 @@ def test_every_paper_has_a_page():
 def test_every_number_of_a_section_is_accounted_for(name):
     page = PAGES[name]
     text = (ROOT / f"docs/{name}.md").read_text(encoding="utf-8")
-    known = given(page.get("paper", name), plan_of(*files_of(page)).configuration) | {"0"}
+    known = given(page.get("paper", name), plan_of(*QUOTED.changes(page)).configuration) | {"0"}
     constants = page.get("constants", {})
     sourced, met = numbers(list(constants.values())), set()
     computed = {number.start for quoted in page["quotes"] for number in quoted.numbers()}
@@ -206,23 +181,23 @@ def test_a_bound_that_does_not_hold_or_is_loose_is_noticed(page, text, value, re
     assert texts(quoted, tables) == [(renewed, renewed)]
 
 
-def test_a_page_that_quotes_another_number_than_the_run_has_fails(page, tmp_path, monkeypatch):
+def test_a_page_that_quotes_another_number_than_the_run_has_is_noticed(page, tmp_path, monkeypatch):
     plan = plan_of()
     metadata = {"configuration_hash": plan.configuration_of(plan.papers["kalantari2018"].tables["bounds"])}
     path = tmp_path / "tables/kalantari2018/bounds.parquet"
     path.parent.mkdir(parents=True)
-    write_table([], path, metadata, Schema(name="any", columns={"value": "float64"}, key=("value",)))
+    schema = Schema(name="any", columns={"value": "float64"}, key=("value",))
+    write_table([], path, metadata, schema)
     tables = {"bounds": pd.DataFrame({"value": [0.125, 2e-9]})}
     quoted = [
         QUOTED.Quoted(page, "kalantari2018", "bounds", "it is {max value} here,\nand {min value} there")
     ]
-    monkeypatch.setattr(sys.modules[__name__], "RESULTS", tmp_path)
     monkeypatch.setattr(QUOTED, "tables_of", lambda results: {"kalantari2018": tables})
-    monkeypatch.setitem(PAGES, "falsified", {"quotes": quoted})
-    with pytest.raises(AssertionError, match=r"quoted\.py renew"):
-        test_a_page_quotes_what_the_tables_have("falsified")
-    tables["bounds"]["value"] = [0.125, 3e-9]
-    test_a_page_quotes_what_the_tables_have("falsified")
+    found = [(number.text, said) for _, number, said in QUOTED.stale(tmp_path, {"page": {"quotes": quoted}})]
+    assert found == [("3e-9", "2e-9")]
+    # A smaller run says nothing.
+    write_table([], path, {"configuration_hash": "another"}, schema)
+    assert not list(QUOTED.stale(tmp_path, {"page": {"quotes": quoted}}))
 
 
 def test_the_page_names_the_rows(page):

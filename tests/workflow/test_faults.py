@@ -6,6 +6,7 @@ On a paper that is a toy, alone in a copy of the repository: a run takes seconds
 import copy
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -27,6 +28,8 @@ CONFIGURATION = {
     "adult": {"source": "bundled", "file": None, "timeout": 5, "retries": 0, "cache": None},
     "figures": {"formats": ["svg"], "dpi": 60},
 }
+#: Where the copies of the project are: of a name that must be quoted.
+HOUSE = "it's our house"
 RATES = "results/chunks/faulty2026/rates/1.parquet"
 
 PAPER = """
@@ -115,8 +118,8 @@ def rates(table):
 
 
 def build(directory):
-    """Copy the repository without its papers to ``house`` in a directory, and put a toy in their place."""
-    copied = directory / "house"
+    """Copy the repository without its papers to a folder of a directory, and put a toy in their place."""
+    copied = directory / HOUSE
     ignore = shutil.ignore_patterns("__pycache__", "*.egg-info", "*20[0-9][0-9]")
     for name in ("workflow", "src", "resources", "profiles"):
         shutil.copytree(ROOT / name, copied / name, ignore=ignore)
@@ -200,7 +203,7 @@ def once(tmp_path_factory, python):
 @pytest.fixture
 def fresh(once, tmp_path, python):
     """Runs in a directory in which there was none."""
-    return Runs(shutil.copytree(once / "house", tmp_path / "house"), tmp_path / "run", python)
+    return Runs(shutil.copytree(once / HOUSE, tmp_path / HOUSE), tmp_path / "run", python)
 
 
 @pytest.fixture
@@ -328,7 +331,7 @@ def test_an_edit_during_a_run_leaves_nothing_stale_when_it_is_reverted(runs, tmp
         assert run.wait(timeout=1200) != 0
     assert not (runs.directory / lost).exists()
     logged = "".join(path.read_text() for path in runs.directory.glob("logs/**/*.log"))
-    assert f"The code was edited after this run had been planned: ../house/workflow/{place}." in logged
+    assert f"The code was edited after this run had been planned: ../{HOUSE}/workflow/{place}." in logged
     runs(target)
     made = runs.made()
     assert lost in expected
@@ -550,3 +553,20 @@ def test_a_raw_file_that_is_not_there_is_noticed_in_a_finished_directory(runs):
     missing = {**CONFIGURATION, "adult": CONFIGURATION["adult"] | {"source": "file", "file": "adult.data"}}
     said = runs("-n", configuration=missing, ok=False)
     assert "adult.file is 'adult.data'; there is no such file beside the files of configuration" in said
+
+
+def test_the_folder_of_the_workflow_has_the_same_snakefile(runs):
+    """Catalogues of workflows look for it there."""
+    above, below = (
+        subprocess.run(
+            [runs.python, "-m", "snakemake", "-n", "-s", str(runs.house / name), "--forceall"],
+            cwd=runs.directory,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for name in ("Snakefile", "workflow/Snakefile")
+    )
+    counted = [re.findall(r"^(\w+) +(\d+)$", said, re.M) for said in (above, below)]
+    assert counted[0] == counted[1]
+    assert ("all", "1") in counted[0]

@@ -114,7 +114,7 @@ TOY = {"toy2026_rates", "toy2026_checks"}
 @pytest.fixture(scope="module")
 def house(tmp_path_factory):
     """Copy the repository, and put the folder of the toy among the papers; nothing else is touched."""
-    copied = tmp_path_factory.mktemp("house")
+    copied = tmp_path_factory.mktemp("house") / "it's $HOME"
     for name in ("workflow", "src", "config", "resources", "profiles"):
         shutil.copytree(ROOT / name, copied / name, ignore=shutil.ignore_patterns("*.pyc", "*.egg-info"))
     shutil.copy(ROOT / "Snakefile", copied)

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import sys
 from functools import cache
 from pathlib import Path
@@ -37,6 +38,14 @@ except ImportError as missing:
         " its repository, also as a module."
     ) from None
 
+
+class QuotedInCommands(str):
+    """A path that is quoted where a text is formatted with it."""
+
+    def __format__(self, specification):
+        return shlex.quote(str(self))
+
+
 TERMINAL = terminal.Concise(logger, lambda: workflow.dryrun)
 
 # One thread per job: Snakemake shares out the cores, and sums keep their order on every machine.
@@ -46,6 +55,9 @@ for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM"):
 # Large arrays come and go: the GNU C library would return the memory of each to the system, and ask for it again.
 for threshold, size in (("MMAP", 2**25), ("TRIM", 2**30)):
     os.environ.setdefault(f"MALLOC_{threshold}_THRESHOLD_", str(size))
+
+# Snakemake puts the path of Python into its commands without quotes.
+sys.executable = QuotedInCommands(sys.executable)
 
 # All jobs import the same modules: what the first one compiles is kept, as kernels are.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

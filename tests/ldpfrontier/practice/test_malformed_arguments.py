@@ -32,7 +32,7 @@ STANDS_FOR = {
     "NUL": "\0",
     "NEWLINE": "\n",
     "RAW": "\udce9",
-    "EXECUTABLE": sys.executable,
+    "EXECUTABLE": shlex.quote(sys.executable),
     "LONG": "x" * 300,
     "MANY": "x" * 100_000,
     "NINES": "9" * 5000,
