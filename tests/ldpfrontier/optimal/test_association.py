@@ -311,6 +311,17 @@ def test_adult(pair: tuple[str, str], epsilon: float, known: float, intervals: f
         assert association_epsilon(optimum.channel, odds) <= epsilon
 
 
+def test_only_the_promise_for_all_odds_ratios_of_f_implies_the_guarantee_over_it() -> None:
+    counts = adult("sex", "race")
+    ball = RenyiBall.confidence(counts)
+    of_counts, of_set = (
+        optimal_association(odds, 1.0, max_nodes=0).channel
+        for odds in (OddsRatios.confidence(counts), OddsRatios.over(ball))
+    )
+    assert ball.worst_case_epsilon(of_counts) > 1.05
+    assert ball.worst_case_epsilon(of_set) <= 1.0
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("pair", "epsilon", "least", "most"),

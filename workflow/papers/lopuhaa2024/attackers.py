@@ -23,6 +23,7 @@ from papers.lopuhaa2024.catalogue import (
     UNCONDITIONAL,
     WITH_INTERVALS,
     WITH_ODDS,
+    WITH_SET,
 )
 from reproduction.results.tables import OPTIMUM_TOLERANCE, PRIVACY_TOLERANCE, SKIPPED, Schema, select
 
@@ -104,20 +105,29 @@ TWO_LEVELS = Schema(
 def _promise_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
     yield table["nmi"] > table["bound"], "has the NMI {nmi} above its bound {bound}"
     for promise, column in (
+        ("outsiders", "over_set"),
+        ("insiders", "over_set"),
         ("insiders", "given_useful"),
         ("known", "about_useful_known"),
         ("intervals", "about_useful"),
+        ("set", "about_useful_set"),
         ("anyone", "about_useful"),
     ):
         broken = (table["promise"] == promise) & (table[column] > table["epsilon"] + _LEVEL)
         yield broken, f"has the level {{{column}}}, above that of its promise"
-    # A stronger promise allows no more information, to the gap of the optima.
-    strength = {name: place for place, name in enumerate(("known", "intervals", "anyone"))}
-    rows = table[table["promise"].isin(strength)]
-    rows = rows.assign(strength=rows["promise"].map(strength)).sort_values("strength", kind="stable")
-    before = rows.groupby([*_PLACE, "epsilon"], sort=False)["nmi"].shift()
-    more = rows["nmi"] > before * (1.0 + OPTIMUM_TOLERANCE)
-    yield more.reindex(table.index, fill_value=False), "has the NMI {nmi}, above that of a weaker promise"
+    yield (
+        table["over_set"] > table["about_useful_set"] + _LEVEL,
+        ("has the level {over_set} over F above that for acquaintances of all of it, {about_useful_set}"),
+    )
+    # A stronger promise allows no more information, to the gap of the optima. Neither of the odds ratios in
+    # intervals and of those of F contain the others.
+    for order in (("known", "intervals", "anyone"), ("insiders", "set", "anyone")):
+        strength = {name: place for place, name in enumerate(order)}
+        rows = table[table["promise"].isin(strength)]
+        rows = rows.assign(strength=rows["promise"].map(strength)).sort_values("strength", kind="stable")
+        before = rows.groupby([*_PLACE, "epsilon"], sort=False)["nmi"].shift()
+        more = rows["nmi"] > before * (1.0 + OPTIMUM_TOLERANCE)
+        yield more.reindex(table.index, fill_value=False), "has the NMI {nmi}, above that of a weaker promise"
 
 
 PROMISES_KEPT = Schema(
@@ -125,13 +135,16 @@ PROMISES_KEPT = Schema(
     columns={
         **_PLACE,
         "epsilon": "float64",
-        "promise": "str",  # from whom S is protected: outsiders, insiders, known or intervals, anyone
+        "promise": "str",  # from whom S is protected: outsiders, insiders, known, intervals or set, anyone
         "nmi": "float64",  # of the optimum with this promise
         "bound": "float64",  # NMI that no such mechanism passes
-        # What it tells others, as levels of S in nats.
+        "kept": "float64",  # share of the NMI of the promise to insiders
+        # Its levels of S for others, in nats: log ratios of chances, and no information.
+        "over_set": "float64",  # outsiders, over F
         "given_useful": "float64",  # insiders
         "about_useful_known": "float64",  # acquaintances, with the odds ratios of the estimate
         "about_useful": "float64",  # acquaintances, with odds ratios in intervals
+        "about_useful_set": "float64",  # acquaintances, with any odds ratios that a distribution in F has
         "one_of_two": "float64",  # those who know, under the estimate, that U is one of two values
     },
     key=(*_PLACE, "epsilon", "promise"),
@@ -198,7 +211,7 @@ def two_levels(second_level: pd.DataFrame) -> pd.DataFrame:
 
 
 def promises_kept(promises: pd.DataFrame) -> pd.DataFrame:
-    """Put the optima of five promises side by side, with what each tells acquaintances.
+    """Put the optima of six promises side by side, with what each tells acquaintances.
 
     Parameters
     ----------
@@ -221,8 +234,16 @@ def promises_kept(promises: pd.DataFrame) -> pd.DataFrame:
         part = certified[["value", "bound", "conditional_privacy"]].set_axis(
             ["nmi", "bound", "given_useful"], axis=1
         )
-        measured = {"about_useful_known": WITH_ODDS, "about_useful": WITH_INTERVALS, "one_of_two": ONE_OF_TWO}
+        measured = {
+            "over_set": OVER_SET,
+            "about_useful_known": WITH_ODDS,
+            "about_useful": WITH_INTERVALS,
+            "about_useful_set": WITH_SET,
+            "one_of_two": ONE_OF_TWO,
+        }
         for column, metric in measured.items():
             part[column] = select(of, metric=metric).set_index(key)["value"]
         parts.append(part.reset_index().assign(promise=promise))
-    return PROMISES_KEPT.conform(pd.concat(parts, ignore_index=True))
+    found = pd.concat(parts, ignore_index=True)
+    both = select(found, promise="insiders").set_index(key)["nmi"].rename("both")
+    return PROMISES_KEPT.conform(found.assign(kept=found["nmi"] / found.join(both, on=key)["both"]))

@@ -67,6 +67,7 @@ DRIFT = Schema(
         "records": "float64",  # of which the truths have the spread
         "nmi": "float64",  # under P-hat
         "survived": "float64",  # share of the truths at which the level is at most epsilon
+        "standard_error": "float64",  # of that share, as the truths are drawn
         "median": "float64",  # of the level over the truths, nats
     },
     key=(*_KEY, "mechanism", "factor", "drift", "records"),

@@ -33,9 +33,7 @@ from reproduction.results.tables import select
 _HOLLOW = Look("hollow: uncalibrated", "#333333", "o", "", filled=False)
 
 #: The optimum against acquaintances, in the colour that this promise has in all figures.
-_ACQUAINTANCES = Look(
-    "Optimum against acquaintances", PROMISES["intervals"].colour, PROMISES["intervals"].marker, "-"
-)
+_ACQUAINTANCES = Look("Optimum against acquaintances", PROMISES["set"].colour, PROMISES["set"].marker, "-")
 
 #: The horizontal axis of the figure of drifts.
 _SURVIVED = f"share of drifted distributions at which the level is at most {EPSILON}"

@@ -37,8 +37,9 @@ ACQUAINTANCES = "acquaintances"
 OVER_SET, EVERYWHERE, ANY_INPUTS = "worst_case_epsilon", "unconditional_epsilon", "ldp_epsilon"
 
 #: Metrics of the level of S for acquaintances, who know anything about U alone: with the odds ratios of the
-#: estimate, and under every distribution with odds ratios in intervals.
+#: estimate, under every distribution with odds ratios in confidence intervals, and with those of F.
 WITH_ODDS, WITH_INTERVALS = "association_epsilon", "association_epsilon_intervals"
+WITH_SET = "association_epsilon_set"
 
 #: That of the level of S for those who know, under the estimate, that U is one of two values.
 ONE_OF_TWO = "one_of_two_epsilon"
@@ -91,6 +92,7 @@ PROMISES: Mapping[str, Promise] = {
         "acquaintances, odds ratios known", "association_known", "#E69F00", "s", (0, (3, 1)), filled=False
     ),
     "intervals": Promise("acquaintances, odds ratios in intervals", "association", "#E69F00", "P"),
+    "set": Promise("acquaintances, all odds ratios of F", "association_set", "#E69F00", "X", (0, (1, 1.2))),
     "anyone": Promise("anyone", UNCONDITIONAL, "#6699CC", "D", (0, (4, 1.5, 1, 1.5))),
 }
 
@@ -221,6 +223,7 @@ LABELS: Mapping[str, str] = {
     **{name: mechanism.label for name, mechanism in MECHANISMS.items()},
     "association_known": "Optimum, acquaintances, odds ratios known",
     "association": "Optimum, acquaintances, odds ratios in intervals",
+    "association_set": "Optimum, acquaintances, all odds ratios of F",
     UNCONDITIONAL: "Optimum, anyone",
     ACQUAINTANCES: f"Optimum against {ACQUAINTANCES}",
     **{designed(name): f"Least error, {design.label}" for name, design in DESIGNS.items()},

@@ -9,6 +9,7 @@ that they survive.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -29,6 +30,8 @@ from papers.lopuhaa2024.experiments import solve
 
 #: Iterations of proportional fitting, and the relative error of marginals at which it ends.
 _FITS, _FITTED = 1000, 1e-10
+#: Distributions whose levels are computed at once: as many as memory allows on large tables.
+_AT_ONCE = 2000
 #: By how much a level may exceed epsilon by rounding.
 _ROUNDING = 1e-9
 
@@ -101,7 +104,9 @@ def drift(
                 found.append((epsilon, ACQUAINTANCES, best.channel))
         for epsilon, mechanism, channel in found:
             for (kind, share), conditionals in drawn.items():
-                levels = rldp_epsilon(channel, conditionals)
+                pieces = np.array_split(conditionals, -(-truths // _AT_ONCE))
+                levels = np.concatenate([rldp_epsilon(channel, piece) for piece in pieces])
+                survived = float((levels <= epsilon * (1.0 + _ROUNDING)).mean())
                 rows.append(
                     {
                         "size": " x ".join(map(str, table.shape)),
@@ -114,7 +119,8 @@ def drift(
                         "drift": kind,
                         "records": float(np.rint(table.sum() * share)),
                         "nmi": mutual_information(ball.centre, channel) / entropy(ball.centre),
-                        "survived": float((levels <= epsilon * (1.0 + _ROUNDING)).mean()),
+                        "survived": survived,
+                        "standard_error": math.sqrt(survived * (1.0 - survived) / truths),
                         "median": float(np.median(levels)),
                     }
                 )

@@ -183,7 +183,7 @@ def two_levels(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def promises(table: pd.DataFrame) -> pd.DataFrame:
-    """Lay five promises out: a row per pair, privacy level and promise, small tables first.
+    """Lay six promises out: a row per pair, privacy level and promise, small tables first.
 
     Parameters
     ----------
@@ -195,10 +195,13 @@ def promises(table: pd.DataFrame) -> pd.DataFrame:
         "protects from": [PROMISES[name].label for name in table["promise"]],
         "NMI": _number_texts(table["nmi"], ".4f"),
         "Bound": _number_texts(table["bound"], ".4f"),
+        "of both levels": [f"{share:.0%}" for share in table["kept"]],
+        "outsiders, over F": _level_texts(table["over_set"], ".3f"),
         "insiders": _level_texts(table["given_useful"], ".3f"),
         "one of two": _level_texts(table["one_of_two"], ".3f"),
         "acquaintances, known": _level_texts(table["about_useful_known"], ".3f"),
         "acquaintances, in intervals": _level_texts(table["about_useful"], ".3f"),
+        "acquaintances, of F": _level_texts(table["about_useful_set"], ".3f"),
     }
     return pd.DataFrame(texts, dtype="str")
 

@@ -108,7 +108,7 @@ DISCLOSURE = Schema(
 
 
 def people(fig2: pd.DataFrame, promises: pd.DataFrame, estimation: pd.DataFrame) -> pd.DataFrame:
-    """Count the people whom mechanisms of Figure 2, optima of five promises, and least errors need.
+    """Count the people whom mechanisms of Figure 2, optima of six promises, and least errors need.
 
     Parameters
     ----------

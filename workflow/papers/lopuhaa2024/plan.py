@@ -136,7 +136,7 @@ def few_records(configuration: Mapping[str, Any]) -> PartsByName:
 
 
 def promises(configuration: Mapping[str, Any]) -> PartsByName:
-    """Return the parts of the table of five promises: as many per pair as the study says."""
+    """Return the parts of the table of six promises: as many per pair as the study says."""
     return study_of_pairs(
         configuration,
         "promises",

@@ -1,9 +1,10 @@
-"""lopuhaa2024 beyond outsiders: five promises side by side, and what mechanisms tell acquaintances.
+"""lopuhaa2024 beyond outsiders: six promises side by side, and what mechanisms tell acquaintances.
 
 A promise says from whom S is protected at the level eps: from outsiders, over F (the optimum over F); from
 outsiders and insiders (with the second level k = eps); from acquaintances, who know anything about U alone,
-with known odds ratios, or under every distribution with odds ratios in intervals (docs/beyond.md, statement
-11); from anyone (the unconditional optimum).
+with known odds ratios, under every distribution with odds ratios in confidence intervals, or with any that a
+distribution in F has (docs/beyond.md, statement 11); from anyone (the unconditional optimum). Of the promises
+to acquaintances only the last one implies the guarantee over F.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from ldpfrontier.privacy import conditional_epsilon, rldp_epsilon
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from papers.lopuhaa2024.catalogue import ONE_OF_TWO, WITH_INTERVALS, WITH_ODDS
-from papers.lopuhaa2024.experiments import Solution, odds_of, place_of, rows_of
+from papers.lopuhaa2024.catalogue import ONE_OF_TWO, OVER_SET, WITH_INTERVALS, WITH_ODDS, WITH_SET
+from papers.lopuhaa2024.experiments import FIG2_LEVELS, Solution, odds_of, place_of, rows_of
 from papers.lopuhaa2024.second_level import solve_levels
 from reproduction.results.tables import RESULTS, SKIPPED
 
@@ -40,15 +41,15 @@ def promises(
     max_rounds: int = 300,
     max_nodes: int | None = None,
 ) -> pd.DataFrame:
-    """Compute the optimum of each of five promises on one table of counts, and what it tells acquaintances.
+    """Compute the optimum of each of six promises on one table of counts, and what it tells acquaintances.
 
     The optima over F, without and with a second level, and the unconditional optimum are those of
     `second_level`, with PolyOpt beside them. The optima against acquaintances are the mechanisms
-    "association_known" and "association"; on tables too large for them they are skipped. Every mechanism has
-    the metrics ``mutual_information`` and ``nmi`` as in `experiments.fig2`, and its levels for acquaintances
-    are measured, in nats: ``association_epsilon`` and ``association_epsilon_intervals``, and
-    ``one_of_two_epsilon``, that of those who know under the estimate that U is one of two values; and so is
-    what `reported.measures` yields.
+    "association_known", "association" and "association_set"; on tables too large for them they are skipped.
+    Every mechanism has the metrics ``mutual_information`` and ``nmi`` as in `experiments.fig2`. Its levels
+    are measured, in nats: ``worst_case_epsilon``, that over F; for acquaintances ``association_epsilon``,
+    ``association_epsilon_intervals`` and ``association_epsilon_set``; and ``one_of_two_epsilon``, that of
+    those who know under the estimate that U is one of two values. So is what `reported.measures` yields.
 
     Parameters
     ----------
@@ -67,9 +68,12 @@ def promises(
     ------
     TableError, ValueError
         As `experiments.fig2`.
+    Intractable
+        If the order is below 1.
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
-    place, odds = place_of("promises", instance, beta, ball), odds_of(counts, beta)
+    place = place_of("promises", instance, beta, ball)
+    odds = odds_of(counts, beta) | {WITH_SET: OddsRatios.over(ball)}
     # The bounds of the optima over F on large tables are those of other tables of results.
     nodes = 0 if ball.centre.size > LIMITS.max_joint_cells else None
     max_nodes = max_nodes if nodes is None else None
@@ -80,7 +84,10 @@ def promises(
         )
         for epsilon in epsilons
     )
-    levels = {ONE_OF_TWO: lambda ball, channel: one_of_two_epsilon(channel, ball.centre)}
+    levels = {
+        OVER_SET: FIG2_LEVELS[OVER_SET],
+        ONE_OF_TWO: lambda ball, channel: one_of_two_epsilon(channel, ball.centre),
+    }
     return RESULTS.table(rows_of(ball, place, solutions, levels=levels, odds=odds, reported=True))
 
 
@@ -88,7 +95,8 @@ def _against_acquaintances(
     odds: dict[str, OddsRatios], epsilon: float, tolerance: float, max_nodes: int | None
 ) -> Iterator[Solution]:
     """Yield the optima against acquaintances at one level, or that the library has none for this size."""
-    for name, metric in (("association_known", WITH_ODDS), ("association", WITH_INTERVALS)):
+    optima = {"association_known": WITH_ODDS, "association": WITH_INTERVALS, "association_set": WITH_SET}
+    for name, metric in optima.items():
         try:
             found = optimal_association(odds[metric], epsilon, tolerance=tolerance, max_nodes=max_nodes)
         except Intractable as reason:

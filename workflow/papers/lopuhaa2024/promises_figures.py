@@ -24,7 +24,7 @@ _TOP = 1.6
 
 
 def promises(table: pd.DataFrame) -> Figure:
-    """Plot five promises: the information of their optima, and below it what these tell acquaintances.
+    """Plot six promises: the information of their optima, and below it what these tell acquaintances.
 
     Parameters
     ----------

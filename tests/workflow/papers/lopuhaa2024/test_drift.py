@@ -64,6 +64,7 @@ def test_the_table_counts_the_truths_whose_level_is_at_most_epsilon():
         levels = rldp_epsilon(best.channel, drifted_conditionals(COUNTS, row["drift"], 0.02, 60, 3))
         assert row["survived"] == np.mean(levels <= 0.4 * (1 + 1e-9))
         assert row["median"] == np.median(levels)
+        assert row["standard_error"] == pytest.approx(np.std(levels <= 0.4 * (1 + 1e-9)) / np.sqrt(60))
     laid = layouts.drift(table)
     assert len(laid) == 6
     assert laid["mechanism"].iloc[-1] == "Optimum against acquaintances"

@@ -1,4 +1,4 @@
-"""Five promises side by side: whom they protect, what they cost, and what their optima tell acquaintances."""
+"""Six promises side by side: whom they protect, what they cost, and what their optima tell acquaintances."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldpfrontier import Channel, OddsRatios, association_epsilon, optimal_association, rldp_epsilon
+from ldpfrontier import (
+    Channel,
+    OddsRatios,
+    RenyiBall,
+    association_epsilon,
+    optimal_association,
+    rldp_epsilon,
+)
 from ldpfrontier.information import entropy
 from ldpfrontier.practice.figure_style import save
 from ldpfrontier.types import Intractable
@@ -37,7 +44,11 @@ def kept(rows) -> pd.DataFrame:
 
 def test_the_optima_against_acquaintances_are_those_of_the_library(kept):
     prior = COUNTS / COUNTS.sum()
-    for promise, odds in (("known", OddsRatios.known(prior)), ("intervals", OddsRatios.confidence(COUNTS))):
+    for promise, odds in (
+        ("known", OddsRatios.known(prior)),
+        ("intervals", OddsRatios.confidence(COUNTS)),
+        ("set", OddsRatios.over(RenyiBall.confidence(COUNTS))),
+    ):
         best = optimal_association(odds, 1.5)
         row = select(kept, promise=promise, epsilon=1.5).iloc[0]
         assert row["nmi"] == pytest.approx(best.value / entropy(prior), rel=2e-3)
@@ -52,15 +63,28 @@ def test_two_levels_leave_a_hole_and_the_promise_to_acquaintances_closes_it(kept
     assert (insiders["one_of_two"] > insiders["epsilon"] + 0.5).all()
     assert (insiders["about_useful_known"] >= insiders["one_of_two"] - 1e-9).all()
     assert (insiders["about_useful"] > insiders["about_useful_known"]).all()
-    for promise, level in (("known", "about_useful_known"), ("intervals", "about_useful")):
+    for promise, level in (
+        ("known", "about_useful_known"),
+        ("intervals", "about_useful"),
+        ("set", "about_useful_set"),
+    ):
         closed = select(kept, promise=promise)
         assert (closed[level] <= closed["epsilon"] + 1e-9).all()
         assert (closed["one_of_two"] <= closed["epsilon"] + 1e-9).all()
     wide = kept.pivot_table("nmi", "epsilon", "promise")
-    names = list(PROMISES)
-    for weaker, stronger in itertools.pairwise(names):
-        assert (wide[weaker] >= wide[stronger] - 1e-3).all()
-    assert (wide["intervals"] > 1.1 * wide["anyone"]).all()
+    for between in ("intervals", "set"):
+        for weaker, stronger in itertools.pairwise(["outsiders", "insiders", "known", between, "anyone"]):
+            assert (wide[weaker] >= wide[stronger] - 1e-3).all()
+        assert (wide[between] > 1.1 * wide["anyone"]).all()
+
+
+def test_the_promise_for_all_odds_ratios_of_f_implies_the_guarantee_over_f(kept):
+    for promise in ("outsiders", "insiders", "set", "anyone"):
+        rows = select(kept, promise=promise)
+        assert (rows["over_set"] <= rows["epsilon"] + 1e-6).all()
+    of_both = select(kept, promise="insiders").set_index("epsilon")["nmi"]
+    rows = select(kept, promise="set").set_index("epsilon")
+    assert rows["kept"].to_dict() == pytest.approx((rows["nmi"] / of_both).to_dict())
 
 
 def test_one_of_two_is_the_worst_pair_and_at_most_the_level_for_acquaintances():
@@ -101,7 +125,7 @@ def test_tables_out_of_reach_are_skipped_with_the_reason(monkeypatch):
     monkeypatch.setattr(study, "optimal_association", refused)
     table = promises(COUNTS, [1.0], instance="a, b")
     skipped = select(table, status=SKIPPED)
-    assert set(skipped["mechanism"]) == {"association_known", "association"}
+    assert set(skipped["mechanism"]) == {"association_known", "association", "association_set"}
     assert skipped["note"].str.contains("2 x 3 cells; at most 5 are supported").all()
     found = promises_kept(table)
     assert set(found["promise"]) == {"outsiders", "insiders", "anyone"}
@@ -114,6 +138,7 @@ def test_tables_out_of_reach_are_skipped_with_the_reason(monkeypatch):
     [
         ("known", {"nmi": 1.0}, "above its bound"),
         ("intervals", {"about_useful": 9.0}, "above that of its promise"),
+        ("set", {"over_set": 9.0}, "above that for acquaintances of all of it"),
         ("insiders", {"given_useful": 9.0}, "above that of its promise"),
         ("anyone", {"nmi": 0.9, "bound": 0.95}, "above that of a weaker promise"),
     ],
