@@ -173,7 +173,8 @@ def read() -> dict[str, Any]:
                 given = {"text": entry} if isinstance(entry, str) else dict(entry)
                 for key in {"text", "rows"} & set(given):
                     given[key] = re.sub(r"\$(\w+)", lambda m, known=known: known.get(m[1], m[0]), given[key])
-                quotes.append(Quoted(DOCS / f"{name}.md", page.get("paper", name), table, **given))
+                paper = given.pop("paper", page.get("paper", name))
+                quotes.append(Quoted(DOCS / f"{name}.md", paper, table, **given))
         page["quotes"] = quotes
     return dict(pages)
 

@@ -2,7 +2,6 @@
 
 import importlib.util
 import os
-import re
 from pathlib import Path
 
 import pytest
@@ -46,11 +45,3 @@ def test_the_table_of_the_readme_is_replaced():
     shipped = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "<!-- claims -->\n| paper |" in shipped
     assert with_table(shipped, "| new |\n") != shipped
-    # What is said first is what the table has.
-    every = [int(cell) for cell in re.search(r"^\| all \| (.*) \|$", shipped, re.MULTILINE)[1].split(" | ")]
-    said = " ".join(shipped.split())
-    reproduced, another, wrong, unknown = every
-    assert f"Of {sum(every)} claims that" in said
-    assert f"{reproduced} hold as printed. Another {another} hold with another reading" in said
-    assert f"The other {wrong} are not reproduced." in said
-    assert unknown == 0
