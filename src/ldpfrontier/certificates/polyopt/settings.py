@@ -13,8 +13,7 @@ class PolyoptCertificateSettings:
     """Numbers that proofs are searched with; slacks and distances are relative."""
 
     # Stated limits.
-    #: Most nodes of the tree that splits columns by the z of a block; the example of docs/certificates.md has
-    #: eight leaves.
+    #: Most nodes of the tree that splits columns by the z of a block.
     max_nodes: int = 500
     #: Most nodes of a tree of a block.
     max_block_nodes: int = 200_000
