@@ -13,9 +13,9 @@ The interval has every r for which neither the upper limit of this is below 0 no
 With a = 1 / P(u) and b = 1 / P(v) this is r - r_0 - d for every r_0; a and b are those of the table of the
 design, and v is the more frequent value there. The nuisance r_0 is confined as by Berger and Boos (1994, *P
 values maximized over a confidence set for the nuisance parameter*): d is in the interval if the test accepts
-it for some r_0 in the interval of that rate, and the errors of the two add up. The limit is a convex function
-of r_0 but for small departures, so that the ends of its interval, and the most likely value within, stand for
-all of it.
+it for some r_0 in the interval of that rate, and the errors of the two add up. For each d the limit is a
+convex function of r_0 but for small departures, so that the ends of the range of r_0, and the most likely
+value within, stand for all of it. As r = r_0 + d is a rate as well, that range may end where r is 0 or 1.
 
 *A ratio* q = r / r_0 in the same way: a (P(s, u) - q r_0 P(u)) - b q (P(s, v) - r_0 P(v)) = 0.
 
@@ -46,7 +46,7 @@ from ldpfrontier.types import FloatArray, IntArray
 Measure = Literal["rate", "difference", "ratio"]
 
 #: Tests of numbers t: weights that are constant + t slope, where t is accepted, and the end of its range.
-_Test = tuple[FloatArray, FloatArray, FloatArray, float]
+_Test = tuple[FloatArray, FloatArray, FloatArray, FloatArray | float]
 
 
 @dataclass(frozen=True)
@@ -276,10 +276,14 @@ class _Rates:
             ends = self._ends(self._difference(r, u, v) + self._ratio(r, u, v), (1.0 - share) * self.tail)
             with np.errstate(divide="ignore"):
                 found.append((ends[0] - r, ends[1] - r, *(x / (1.0 - x) for x in ends[2:])))
+        at_zero, at_one = self._ends(self._edges(least, most, u, v), (1.0 - share) * self.tail)
         ends = [np.stack(some) for some in zip(*found, strict=True)]
         low, high, ratio_low, ratio_high = (
             some.min(axis=0) if i % 2 == 0 else some.max(axis=0) for i, some in enumerate(ends)
         )
+        # Where the rate given u is 0 or 1, r_0 is -d or 1 - d.
+        low = np.where(found[0][0] == -least, np.minimum(low, -at_zero), low)
+        high = np.where(found[-1][1] == 1.0 - most, np.maximum(high, 1.0 - at_one), high)
         with np.errstate(divide="ignore"):
             difference = np.where(turned, [-high, -low], [low, high])
             ratio = np.where(turned, [1.0 / ratio_high, 1.0 / ratio_low], [ratio_low, ratio_high])
@@ -301,6 +305,13 @@ class _Rates:
         low = self.minus_cell[:, u] * a + b * (self.cell[:, v] + r * self.minus_sum[v])
         high = self.cell[:, u] * a + b * (self.minus_cell[:, v] + r * self.sum[v])
         return [(low, self.sum[u] * a, centre, 0.0), (high, self.minus_sum[u] * a, centre, 1.0)]
+
+    def _edges(self, least: FloatArray, most: FloatArray, u: IntArray, v: IntArray) -> list[_Test]:
+        """Return the tests of rates given v, from least to most, if those given u are 0, and if 1."""
+        a, b = 1.0 / self.prior[u][:, None], 1.0 / self.prior[v][:, None]
+        zero = self.minus_cell[:, u] * a + self.cell[:, v] * b
+        one = (self.cell[:, u] + self.minus_sum[u]) * a + self.minus_cell[:, v] * b
+        return [(zero, self.minus_sum[v] * b, least, most), (one, self.sum[v] * b, most, least)]
 
     def _ratio(self, r: FloatArray, u: IntArray, v: IntArray) -> list[_Test]:
         """Return the tests of ratios of the rates given u and v if the latter are r, shape (a1, pairs).
@@ -326,7 +337,7 @@ class _Rates:
             for i in (0, 1)
         )  # fmt: skip
         inside = np.concatenate([test[2] for test in tests])
-        outside = np.concatenate([np.full(test[2].shape, test[3]) for test in tests])
+        outside = np.concatenate([np.broadcast_to(test[3], test[2].shape) for test in tests])
         size = max(NUMERICS.piece // outputs, 1)
 
         def limit(t: FloatArray, rows: IntArray) -> FloatArray:

@@ -118,6 +118,32 @@ def test_a_rate_is_in_the_interval_if_and_only_if_the_test_accepts_it(table, mec
                 assert accepted == (row.low <= r <= row.high)
 
 
+def test_the_interval_of_a_difference_has_all_pairs_of_rates_that_the_tests_accept():
+    """Where the rates of few people may be 0 or 1, the extreme difference is at no end of the other rate."""
+    table = CountTable(("s",), ("u",), (("a",), ("b",)), (("u",), ("v",)), np.array([[197, 405], [387, 11]]))
+    private = channel_of(table, "grr", 8.0)
+    counts = np.array([16, 8, 3, 3])[np.argsort(private.channel.matrix.argmax(axis=1))]
+    fit = FittedReports(private, counts)
+    found = by_key(estimate_rates(private, counts, compare_with=["u"]))["difference", ("a",), ("v",)]
+    down, up = fit.weights(TAIL)
+    scale = 1.0 / table.distribution.sum(axis=0)
+
+    def accepted(weights, tail):
+        return (upper_limits(np.array(weights), fit.counts, fit.fitted, tail) >= 0).all()
+
+    seen = []
+    for base in np.linspace(0.0, 1.0, 41):
+        if not accepted([up[0] + base * down[6], down[0] + base * up[6]], 0.1 * TAIL):
+            continue
+        for rate in np.linspace(0.0, 1.0, 41):
+            high = scale[1] * (up[1] + rate * down[7]) + scale[0] * (down[0] + base * up[6])
+            low = scale[1] * (down[1] + rate * up[7]) + scale[0] * (up[0] + base * down[6])
+            if accepted([high, low], 0.9 * TAIL):
+                seen.append(rate - base)
+    assert found.low - 1e-6 <= min(seen) < found.low + 0.1
+    assert found.high - 0.1 < max(seen) <= found.high + 1e-6
+
+
 def test_weights_of_rates_bound_their_functions_under_every_distribution(table):
     private = channel_of(table, "srr")
     fit = FittedReports(private, drawn(private, 50))
