@@ -179,16 +179,12 @@ def arrows(diagram: str) -> str:
 
 
 def reference(text: str) -> str:
-    """Return the page of public names with complete docstrings instead of signatures and first lines."""
-    before, *sections = re.split(r"^(?=### `)", text, flags=re.MULTILINE)
-    made = [before]
-    for section in sections:
-        name = section.split("`")[1]
+    """Return the page of public names with complete docstrings instead of first lines."""
+    made = [text.partition("- [`")[0]]
+    for name in ldpfrontier.__all__:
         kind = "class" if isinstance(getattr(ldpfrontier, name), type) else "function"
-        directive = f"```{{eval-rst}}\n.. auto{kind}:: ldpfrontier.{name}\n```"
-        following = "".join(section.partition("\n## ")[1:])
-        made.append(f"### `{name}`\n\n{directive}\n{following}\n")
-    return "".join(made)
+        made.append(f"## `{name}`\n\n```{{eval-rst}}\n.. auto{kind}:: ldpfrontier.{name}\n```\n")
+    return "\n".join(made)
 
 
 def formula(writer: Any, node: nodes.math) -> None:
