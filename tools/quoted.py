@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -118,6 +118,9 @@ class Quoted:
             else self._group(part)
             for n, part in enumerate(PLACE.split(self.text))
         )
+        pattern += (
+            r"(?! *[\d.]+ *\|)" if self.text.endswith("|") else ""
+        )  # A longer row of a table is another.
         found = list(re.finditer(pattern, self.page.read_text(encoding="utf-8")))
         if len(found) != 1 and not (found and "=}" in self.text):
             raise ValueError(f"{self.page.name} has {len(found)} times, not once: {self.text}")
@@ -155,13 +158,6 @@ class Quoted:
         table, take = match["table"] or self.table, match["take"] or "only"
         return Quote(table, match["column"], rows, take, f".{decimals}{kind}")
 
-    def renew(self, tables: Mapping[str, pd.DataFrame]) -> None:
-        """Write the numbers of the tables into the page."""
-        page = self.page.read_text(encoding="utf-8")
-        for number in sorted(self.numbers(), key=lambda number: -number.start):
-            page = page[: number.start] + number.renewed(tables[number.quote.table]) + page[number.end :]
-        self.page.write_text(page, encoding="utf-8")
-
 
 def read() -> dict[str, Any]:
     """Return quoted.yaml by page: ``quotes`` as a list of `Quoted`, and its other keys."""
@@ -197,21 +193,41 @@ def changes(page: Mapping[str, Any]) -> list[str]:
 def stale(results: Path, pages: Mapping[str, Any]) -> Iterator[tuple[Quoted, Number, str]]:
     """Yield the numbers that differ from the tables of a run, with what is there.
 
-    Tables of another configuration than the page's own, such as a smaller run has, are left out.
+    Tables of another configuration than the page's own, such as a smaller run has, are left out, but for
+    those of the default one: what they have of the rows is compared.
     """
-    tables = tables_of(results)
+    tables, default = tables_of(results), plan_of()
     for page in pages.values():
         plan = plan_of(*changes(page))
         for quoted in page["quotes"]:
-            known = plan.papers[quoted.paper].tables
             for number in quoted.numbers():
                 name = number.quote.table
                 path = results / f"tables/{quoted.paper}/{name}.parquet"
-                asked = plan.configuration_of(known[name])
-                if path.is_file() and read_metadata(path).get("configuration_hash") == asked:
+                run = read_metadata(path).get("configuration_hash") if path.is_file() else None
+                own, usual = (
+                    p.configuration_of(table) if (table := p.papers[quoted.paper].tables.get(name)) else None
+                    for p in (plan, default)
+                )
+                if run is None or run not in (own, usual):
+                    continue
+                try:
                     found = number.renewed(tables[quoted.paper][name])
-                    if found != number.text:
-                        yield quoted, number, found
+                except ValueError:
+                    if run == own:
+                        raise
+                    continue  # These rows are not in the default configuration.
+                if found != number.text:
+                    yield quoted, number, found
+
+
+def renew(wrong: Collection[tuple[Quoted, Number, str]]) -> None:
+    """Write what the tables have into the pages, as `stale` yields it."""
+    for path in {quoted.page for quoted, *_ in wrong}:
+        page = path.read_text(encoding="utf-8")
+        here = {number.start: (number.end, found) for quoted, number, found in wrong if quoted.page == path}
+        for start, (end, found) in sorted(here.items(), reverse=True):
+            page = page[:start] + found + page[end:]
+        path.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":
@@ -221,7 +237,5 @@ if __name__ == "__main__":
         line = quoted.page.read_text(encoding="utf-8")[: number.start].count("\n") + 1
         print(f"{quoted.page.name}:{line}: {number.text}, the tables have {found}")
     if renewing := sys.argv[1:] == ["renew"]:
-        tables = tables_of(run)
-        for quoted in {id(quoted): quoted for quoted, *_ in wrong}.values():
-            quoted.renew(tables[quoted.paper])
+        renew(wrong)
     sys.exit(bool(wrong) and not renewing)

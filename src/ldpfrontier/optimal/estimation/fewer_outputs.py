@@ -6,9 +6,9 @@ output by output are kept in two ways of having fewer outputs:
 - **Outputs are united** that tell nearly the same. Ward's hierarchical clustering of the posteriors decides
   which ones, for all numbers of outputs at once, and the error rises from step to step.
 - **Outputs are left out**, a few of the least probability at a time, and those that stay get the best
-  weights. The error depends on a mechanism through the r (r + 1) / 2 entries of a matrix and r + 1 row sums,
-  for inputs that differ in r dimensions, so that as many outputs as these numbers are enough for any error
-  (Caratheodory). Fewer cost some.
+  weights. The error depends on a mechanism through a symmetric matrix M of r (r + 1) / 2 entries, for inputs
+  that differ in r dimensions, and M p = 1 are the row sums; so that as many outputs as entries are enough for
+  any error (Caratheodory). Fewer cost some.
 
 `with_fewer_outputs` does both for a number of outputs, and returns what has less error; `with_united_outputs`
 has as few outputs as a rise of the error allows, at no more cost than that of computing errors.
