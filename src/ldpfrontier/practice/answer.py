@@ -43,7 +43,12 @@ def answer_text(made: Design, best: Candidate, private: PrivateChannel, error: f
         kinds += f", {len(table.columns)} of {_named(table.useful)}"
     origin = f"{table.records:,} records of {visible(shortened(table.source, NAME))}"
     counts = "It contains the counts of the table, which are public then."
-    if not table.counted:
+    if not table.counted and table.source:
+        origin = (
+            f"Weighted shares of {visible(shortened(table.source, NAME))}, from an unknown number of people"
+        )
+        counts = "It contains these shares, which are public then."
+    elif not table.counted:
         origin, counts = "No table; all values are taken to be as frequent", "It contains no counts."
     parts = [
         f"{origin}: {kinds}.",
@@ -147,13 +152,17 @@ def _useful(private: PrivateChannel) -> str:
     joint = table.distribution.ravel()[:, None] * matrix
     by_value = joint.reshape(*table.counts.shape, -1).sum(axis=0)
     before, after = float(by_value.sum(axis=1).max()), float(by_value.max(axis=0).sum())
-    words = f"{name} is not protected: with a report it is guessed right for {_percent(after)} of people"
+    be, it = ("are", "they are") if len(table.useful) > 1 else ("is", "it is")
+    words = f"{name} {be} not protected: with a report {it} guessed right for {_percent(after)} of people"
     if after >= SETTINGS.given_away:
-        words = f"A report gives {name} away: it is guessed right for {_percent(after)} of people"
+        words = f"A report gives {name} away: {it} guessed right for {_percent(after)} of people"
+    protect = "If it has to be protected, name it"
+    if len(table.useful) > 1:
+        protect = "If they have to be protected, name them"
     if private.protects == "insider-only":
         told = f"and with it what {name} tells about {_named(table.sensitive)}"
         return f"{words} ({_percent(before)} without), {told}."
-    return f"{words} ({_percent(before)} without). If it has to be protected, name it in --sensitive."
+    return f"{words} ({_percent(before)} without). {protect} in --sensitive."
 
 
 def _raised(chance: float, level: float) -> str:

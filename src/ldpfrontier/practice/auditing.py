@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -250,6 +250,7 @@ def count_pairs(
     *,
     column: str = REPORT,
     missing: str | None = None,
+    missing_codes: Sequence[str] = (),
     progress: Callable[[int], None] | None = None,
 ) -> IntArray:
     """Count the pairs of a record and its report in a file that contains both.
@@ -270,7 +271,7 @@ def count_pairs(
     outputs = Codes(path, (column,), [(report,) for report in private.outputs])
     counts = np.zeros(private.weights.shape, dtype=np.int64)
     done = 0
-    made = translations_for(path, attributes, private.table.labels, missing)
+    made = translations_for(path, attributes, private.table.labels, missing, missing_codes)
     for chunk in read_chunks(path, (*attributes, column), translations=made, progress=progress):
         x = inputs([record[:-1] for record in chunk], done)
         y = outputs([record[-1:] for record in chunk], done)

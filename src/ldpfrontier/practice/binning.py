@@ -11,7 +11,7 @@ import math
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,9 +20,9 @@ import numpy as np
 from ldpfrontier.numerics.arguments import as_count, as_number
 from ldpfrontier.practice.numerals import as_finite, is_ambiguous
 from ldpfrontier.practice.reading import is_standard_input, shown
-from ldpfrontier.practice.records import Translation, as_text, read_chunks, whole_count
+from ldpfrontier.practice.records import Translation, as_text, as_texts, read_chunks, weight_of, whole_count
 from ldpfrontier.practice.settings import SETTINGS
-from ldpfrontier.practice.values import DROP, KEEP, may_be_missing
+from ldpfrontier.practice.values import DROP, KEEP, as_code, declared_codes, may_be_missing
 
 #: Number of groups of about as many records each, or the numbers at which groups begin.
 Bins = int | Sequence[float]
@@ -141,6 +141,8 @@ def translations_of(
     *,
     bins: Mapping[str, Bins] | None = None,
     count: str | None = None,
+    weighted: bool = False,
+    codes: Sequence[str] = (),
     progress: Callable[[int], None] | None = None,
     remark: Callable[[str], None] | None = None,
 ) -> dict[str, Translation]:
@@ -154,7 +156,11 @@ def translations_of(
     bins : mapping of str to int or sequence of float, optional
         By column: how many groups, or where they begin.
     count : str, optional
-        Column of the counts of a table of counts.
+        Column of the counts of a table of counts, or of weights.
+    weighted : bool
+        Whether these are weights.
+    codes : sequence of str
+        Codes for missing values, as `declared_codes` takes them: they become empty fields.
     progress : callable, optional
         Called with the number of records read.
     remark : callable, optional
@@ -165,7 +171,8 @@ def translations_of(
     ValueError
         If a column with groups is not among those that are read, or has values that are no numbers.
     """
-    made: dict[str, Translation] = {}
+    declared = declared_codes(as_texts(codes, "The codes for missing values"), columns)
+    made: dict[str, Translation] = {name: _without(some) for name, some in declared.items()}
     if bins is not None and not isinstance(bins, Mapping):
         raise ValueError(f"bins is a {type(bins).__name__}; it must be a mapping from columns to groups.")
     for column, wanted in (bins or {}).items():
@@ -175,10 +182,12 @@ def translations_of(
                 f" sensitive nor useful; allowed are {', '.join(columns)}."
             )
         if isinstance(wanted, Sequence) and not isinstance(wanted, str):
-            made[column] = Groups(path, column, wanted)
+            made[column] = _without(declared.get(column, ()), Groups(path, column, wanted))
             continue
         number = _groups(column, wanted)
-        made[column] = groups = Groups(path, column, _quantiles(path, column, number, count, progress))
+        edges = _quantiles(path, column, number, count, weighted, made, progress)
+        groups = Groups(path, column, edges)
+        made[column] = _without(declared.get(column, ()), groups)
         if remark and len(groups.labels) < number:
             remark(
                 f"the values of {column} are put into {len(groups.labels)} groups, not {number}, since too"
@@ -188,7 +197,11 @@ def translations_of(
 
 
 def translations_for(
-    path: Path | str, attributes: Sequence[str], labels: Sequence[Sequence[str]], missing: str | None = None
+    path: Path | str,
+    attributes: Sequence[str],
+    labels: Sequence[Sequence[str]],
+    missing: str | None = None,
+    codes: Sequence[str] = (),
 ) -> dict[str, Translation]:
     """Return what becomes of the values of a channel's columns: numbers go into the channel's groups.
 
@@ -203,6 +216,8 @@ def translations_for(
     missing : str, optional
         The name that missing values become; values of the channel stay what they are, even if they are called
         NA.
+    codes : sequence of str
+        Codes for missing values, as `declared_codes` takes them.
 
     Raises
     ------
@@ -216,6 +231,7 @@ def translations_for(
             " missing value. Remove these people from the file, or give missing values a name."
         )
     missing = None if missing == KEEP else missing
+    declared = declared_codes(as_texts(codes, "The codes for missing values"), attributes)
     made: dict[str, Translation] = {}
     for place, column in enumerate(attributes):
         values = {label[place] for label in labels}
@@ -227,6 +243,18 @@ def translations_for(
         groups = Groups(path, column, sorted(starts - {-math.inf}), missing)
         if values.issuperset(groups.labels):
             made[column] = _unless_known(groups, values)
+    for column, some in declared.items():
+        made[column] = _without(some, made.get(column))
+    return made
+
+
+def _without(codes: Collection[float | str], then: Translation | None = None) -> Translation:
+    """Return a translation that takes some codes for empty fields, before another one."""
+
+    def made(value: str) -> str:
+        value = "" if as_code(value) in codes else value
+        return value if then is None else then(value)
+
     return made
 
 
@@ -266,6 +294,8 @@ def _quantiles(
     column: str,
     number: int,
     count: str | None,
+    weighted: bool,
+    codes: Mapping[str, Translation],
     progress: Callable[[int], None] | None,
 ) -> list[float]:
     """Return numbers of a column at which groups of about as many records each begin."""
@@ -274,18 +304,22 @@ def _quantiles(
             f"To form groups of {column!r} with as many records each, the records are read twice, but the"
             " standard input can be read only once; state where the groups begin, or name a file."
         )
-    values, times = array("d"), array("q")
-    check = Groups(path, column, [0.0])
-    for chunk in read_chunks(path, (column,) if count is None else (column, count), progress=progress):
+    values, times = array("d"), array("d")
+    check, amount = Groups(path, column, [0.0]), weight_of if weighted else whole_count
+    asked, codes = (
+        (column,) if count is None else (column, count),
+        {n: codes[n] for n in codes if n == column},
+    )
+    for chunk in read_chunks(path, asked, translations=codes, progress=progress):
         for row, (text, *counts) in enumerate(chunk, start=len(values) + 1):
             value = as_finite(text)
             if value is None:
                 check(text)  # raises unless it is missing
             values.append(math.nan if value is None else value)
-            times.append(whole_count(path, row, counts[0]) if counts else 1)
+            times.append(amount(path, row, counts[0]) if counts else 1)
     known = np.frombuffer(values)
     order = np.argsort(known, kind="stable")[: int(np.isfinite(known).sum())]
-    known, total = known[order], np.cumsum(np.frombuffer(times, dtype=np.int64)[order], dtype=np.float64)
+    known, total = known[order], np.cumsum(np.frombuffer(times)[order])
     if not known.size or known[0] == known[-1]:
         raise ValueError(
             f"{shown(path)} has fewer than two numbers in the column {column}; at least two are needed for"

@@ -87,18 +87,23 @@ def counts(value: Any) -> IntArray:
 def table(value: Any) -> CountTable:
     """Return the table that a channel was designed from; without counts, nothing was counted.
 
+    Shares by weights, if there are any, are in the place of counts.
+
     Raises
     ------
     ValueError
     """
     names = ("source", "sha256", "sensitive", "useful", "rows", "columns", "counts")
-    design = members(value, "The design", names)
+    shares = value.get("shares") if isinstance(value, dict) else None
+    design = members(value, "The design", names if shares is None else (*names, "shares"))
     sensitive, useful = (texts(design[name], name) for name in ("sensitive", "useful"))
     check_columns(sensitive, useful, None)
     rows = labels(design["rows"], "rows", len(sensitive))
     columns = labels(design["columns"], "columns", len(useful))
     counted = design["counts"] is not None
-    found = counts(design["counts"] if counted else [[1] * len(columns)] * len(rows))
+    if counted and shares is not None:
+        raise ValueError("The design has counts and shares; it must have one of the two.")
+    found = counts(design["counts"] if counted else shares or [[1] * len(columns)] * len(rows))
     source, sha256 = (text(design[name], name) for name in ("source", "sha256"))
     return CountTable(sensitive, useful, rows, columns, found, source, sha256, counted)
 

@@ -220,6 +220,11 @@ class PrivateChannel:
                 "rows": [list(label) for label in table.rows],
                 "columns": [list(label) for label in table.columns],
                 "counts": table.counts.tolist() if table.counted else None,
+                **(
+                    {"shares": table.counts.tolist()}
+                    if not table.counted and (table.counts != 1).any()
+                    else {}
+                ),
             },
             "outputs": list(self.outputs),
             "bits": BITS,

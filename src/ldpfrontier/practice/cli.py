@@ -120,6 +120,7 @@ def design(options: argparse.Namespace) -> int:
     from ldpfrontier.practice.design import design_channel
     from ldpfrontier.practice.exports import design_json, files_beside
     from ldpfrontier.practice.population import Radius
+    from ldpfrontier.practice.value_lists import parsed_values, table_of_values, with_values
 
     sources = [source for source in (options.table, options.data) if source is not None]
     outputs = [*written_files(options.out), *([] if options.picture is None else [options.picture])]
@@ -128,12 +129,11 @@ def design(options: argparse.Namespace) -> int:
         from ldpfrontier.practice.pictures import channel_picture, check_picture, draw
 
         check_picture(options.picture)
-    reading = {"missing": options.missing, "bins": parsed_bins(options.bins)}
-    if options.values:
-        from ldpfrontier.practice.value_lists import parsed_values, table_of_values
-
-        values = parsed_values(options.values)
-        table = table_of_values(values, options.sensitive, options.useful, bins=reading["bins"])
+    reading = {"missing": options.missing, "missing_codes": options.missing_codes, "weight": options.weight}
+    reading["bins"] = bins = parsed_bins(options.bins)
+    values = parsed_values(options.values or ())
+    if not sources:
+        table = table_of_values(values, options.sensitive, options.useful, bins=bins)
     elif options.data is not None:
         counting = Progress("{:,} records counted")
         table = count_records(
@@ -145,6 +145,10 @@ def design(options: argparse.Namespace) -> int:
         table = read_count_table(
             options.table, options.sensitive, options.useful, count=count, remark=_warn, **reading
         )
+    if sources and values:
+        if both := [name for name in values if name in bins]:
+            raise ValueError(f"The column {both[0]!r} has values and groups; it may have one of the two.")
+        table = with_values(table, values)
     for hint in table.hints:
         _warn(hint)
     if not options.spreadsheet:
@@ -265,6 +269,7 @@ def apply(options: argparse.Namespace) -> int:
         source = np.random.default_rng(seed).bytes
     working = Progress("{:,} records privatized")
     ways = {"keep": tuple(options.keep), "column": options.column, "missing": options.missing}
+    ways["missing_codes"] = tuple(options.missing_codes)
     ways["spreadsheet"] = options.spreadsheet
     if options.memo is None:
         done = privatize_file(private, options.data, options.out, source=source, progress=working, **ways)
@@ -354,7 +359,12 @@ def audit(options: argparse.Namespace) -> int:
     if options.data:
         reading = Progress("{:,} records read")
         pairs = count_pairs(
-            private, options.data, column=options.column, missing=options.missing, progress=reading
+            private,
+            options.data,
+            column=options.column,
+            missing=options.missing,
+            missing_codes=options.missing_codes,
+            progress=reading,
         )
         reading.end()
     found = audit_channel(private, samples=options.samples or 0, pairs=pairs, confidence=options.confidence)

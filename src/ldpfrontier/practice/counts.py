@@ -13,7 +13,7 @@ import numpy as np
 
 from ldpfrontier.numerics.arguments import are_counts, as_flag, as_instance, as_numbers, check_callable
 from ldpfrontier.practice.binning import Bins, in_order, missing_name, translations_of
-from ldpfrontier.practice.reading import close_name, is_standard_input, shown
+from ldpfrontier.practice.reading import close_name, has_weights, is_standard_input, shown
 from ldpfrontier.practice.records import (
     Label,
     as_text,
@@ -23,8 +23,12 @@ from ldpfrontier.practice.records import (
     numeric_hint,
     said,
 )
+from ldpfrontier.practice.settings import SETTINGS
 from ldpfrontier.practice.values import look_alikes, may_be_missing
 from ldpfrontier.types import FloatArray, IntArray
+
+#: Parts of a distribution that is known by weights.
+SHARES = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +45,8 @@ class CountTable:
     source, sha256 : str
         Name and hash of the file that was counted.
     counted : bool
-        Whether records were counted. Without them all counts are 1, which stand for the uniform distribution.
+        Whether records were counted. Else the counts are parts of a distribution, and nothing is known of the
+        number of people: those of weights, or 1 each without a file.
 
     Raises
     ------
@@ -75,8 +80,6 @@ class CountTable:
                 f" together, for {len(self.rows)} x {len(self.columns)} pairs of values."
             )
         counts = table.astype(np.int64)
-        if not self.counted and (counts != 1).any():
-            raise ValueError("Nothing was counted, but there are counts other than 1; all must be 1.")
         if counts.sum() == 0:
             raise ValueError(f"{self.source or 'The table'} contains no records; at least one is needed.")
         if len(self.rows) == 1:
@@ -120,7 +123,9 @@ def count_records(
     sensitive: Sequence[str],
     useful: Sequence[str] = (),
     *,
+    weight: str | None = None,
     missing: str | None = None,
+    missing_codes: Sequence[str] = (),
     bins: Mapping[str, Bins] | None = None,
     progress: Callable[[int], None] | None = None,
     remark: Callable[[str], None] | None = None,
@@ -134,10 +139,15 @@ def count_records(
         or vertical bars, or a Parquet file; ``-`` is the standard input.
     sensitive, useful : sequence of str
         Columns; several together are one attribute, whose values are the combinations that occur.
+    weight : str, optional
+        Column of survey weights, numbers of 0 or more. The table has the shares of the weights then, in
+        millionths, and not `counted`: how sure they are is not known, and no promise can rest on them.
     missing : str, optional
         What becomes of missing values, which are empty fields, ``nan``, and texts such as ``NA``, ``None``,
         ``?`` and ``-``: ``drop`` leaves these records out, ``keep`` takes the texts for answers, any other
         name takes their place; without it they are refused.
+    missing_codes : sequence of str
+        Codes for missing values, such as ``99``, or ``age=99`` for one column: they count as empty fields.
     bins : mapping of str to int or sequence of float, optional
         Columns of numbers that are put into groups: how many, of about as many records each, or the numbers
         at which they begin. A group is named by its interval, as in ``[18,40)``.
@@ -153,8 +163,9 @@ def count_records(
         If the file is no such file, lacks a column or a value, has no records, or more than 1000 values.
     """
     return _counted(
-        path, sensitive, useful, None, missing=missing, bins=bins, progress=progress, remark=remark
-    )
+        path, sensitive, useful, None, weight,
+        missing=missing, codes=missing_codes, bins=bins, progress=progress, remark=remark,
+    )  # fmt: skip
 
 
 def read_count_table(
@@ -163,7 +174,9 @@ def read_count_table(
     useful: Sequence[str] = (),
     *,
     count: str = "count",
+    weight: str | None = None,
     missing: str | None = None,
+    missing_codes: Sequence[str] = (),
     bins: Mapping[str, Bins] | None = None,
     remark: Callable[[str], None] | None = None,
 ) -> CountTable:
@@ -176,8 +189,8 @@ def read_count_table(
     sensitive, useful : sequence of str
         As in `count_records`.
     count : str
-        Column of the counts.
-    missing, bins
+        Column of the counts, of people and not of weights.
+    weight, missing, missing_codes, bins
         As in `count_records`.
     remark : callable, optional
         Called with a sentence if a column has fewer groups than wanted, or records are left out.
@@ -187,7 +200,9 @@ def read_count_table(
     ValueError
         As in `count_records`, and if a count is no whole number, 0 or more.
     """
-    return _counted(path, sensitive, useful, count, missing=missing, bins=bins, remark=remark)
+    return _counted(
+        path, sensitive, useful, count, weight, missing=missing, codes=missing_codes, bins=bins, remark=remark
+    )
 
 
 def _counted(
@@ -195,8 +210,10 @@ def _counted(
     sensitive: Sequence[str],
     useful: Sequence[str],
     count: str | None,
+    weight: str | None,
     *,
     missing: str | None,
+    codes: Sequence[str],
     bins: Mapping[str, Bins] | None,
     progress: Callable[[int], None] | None = None,
     remark: Callable[[str], None] | None = None,
@@ -204,23 +221,42 @@ def _counted(
     sensitive = as_texts(sensitive, "The names of the sensitive columns")
     useful = as_texts(useful, "The names of the useful columns")
     count = None if count is None else as_text(count, "count")
+    if weight is not None:
+        count = as_text(weight, "weight")
+    elif count is not None and has_weights(count):
+        raise ValueError(
+            f"The column {count!r} has the name of weights, which do not tell how many people were asked;"
+            f" --weight {count} reads them as weights. If they are numbers of people, rename the column."
+        )
+    weighted = weight is not None
     check_columns(sensitive, useful, count)
     missing = missing_name(missing)
     if remark is not None:
         check_callable(remark, "remark")
     made = translations_of(
-        path, (*sensitive, *useful), bins=bins, count=count, progress=progress, remark=remark
-    )
+        path, (*sensitive, *useful), bins=bins, count=count, weighted=weighted, codes=codes,
+        progress=progress, remark=remark,
+    )  # fmt: skip
     digest = hashlib.sha256()
     found = count_values(
-        path, sensitive, useful, count=count, translations=made, missing=missing,
+        path, sensitive, useful, count=count, weighted=weighted, translations=made, missing=missing,
         digest=digest, progress=progress, remark=remark,
     )  # fmt: skip
     cut = len(sensitive)
     rows = tuple(sorted({label[:cut] for label in found}, key=in_order))
     columns = tuple(sorted({label[cut:] for label in found}, key=in_order))
-    counts = [[found.get(row + column, 0) for column in columns] for row in rows]
-    return CountTable(sensitive, useful, rows, columns, np.array(counts), _name(path), digest.hexdigest())
+    counts = np.array([[found.get(row + column, 0) for column in columns] for row in rows])
+    if weighted and counts.sum() > 0:
+        # A share that is above 0 stays so.
+        counts = np.maximum(np.rint(counts / counts.sum() * SHARES), counts > 0).astype(np.int64)
+    elif remark is not None and counts.sum() > SETTINGS.many_people:
+        remark(
+            f"the counts of {shown(path)} are taken for {counts.sum():,} people who were asked. If they are"
+            " sums of weights, all promises that rest on the table are void; --weight reads weights."
+        )
+    return CountTable(
+        sensitive, useful, rows, columns, counts, _name(path), digest.hexdigest(), counted=not weighted
+    )
 
 
 def _labels(values: Sequence[Label], name: str, parts: int) -> tuple[Label, ...]:

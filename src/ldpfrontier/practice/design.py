@@ -338,7 +338,9 @@ def design_channel(
         raise ValueError(f"beta is {beta} and the order is {order}; both must be numbers.")
     against = attacker_of(table, against)
     if records is None and not table.counted:
-        raise ValueError("Without a table, the number of records is needed (--records), for the errors.")
+        raise ValueError(
+            "Without a table of counts, the number of records is needed (--records), for the errors."
+        )
     records = table.records if records is None else records
     records = as_count(records, "The number of records", "a whole number, at least 1", least=1)
     added = own_methods(own, cones)

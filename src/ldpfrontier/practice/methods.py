@@ -340,6 +340,7 @@ def attacker_of(table: CountTable, against: Attacker | None) -> Attacker:
     if not table.counted and against not in WITHOUT_TABLE:
         raise ValueError(
             f"Protection against an {against} depends on the distribution of the population, and needs a"
-            " table; without one, only protection against anyone or insider-only is possible."
+            " table that counts people. Without one, or with weights, only protection against anyone or"
+            " insider-only is possible."
         )
     return against

@@ -122,10 +122,17 @@ def _contradiction(options: argparse.Namespace) -> str:
         return "--utility is a share of information, and goes with --for information"
     if options.command == "design" and options.purpose == "information" and options.precise != "cells":
         return "--precise is about frequencies, and does not go with --for information or --utility"
-    if options.command == "design" and options.values and (options.missing or options.count):
-        return "--missing and --count are about a table; with --values there is none"
+    if options.command == "design" and options.data is options.table is None:
+        if not options.values:
+            return "one of --data, --table and --values is needed"
+        if options.missing or options.count or options.weight:
+            return "--missing, --count and --weight are about a table; with --values alone there is none"
     if options.command == "design" and options.data is not None and options.count is not None:
         return "--count is allowed with --table only; with --data every row is one record"
+    if options.command == "design" and options.count is not None and options.weight is not None:
+        return "--count and --weight are two names for the numbers in a table; one of them is allowed"
+    if getattr(options, "missing_codes", None) and options.missing in (None, "keep"):
+        return "--missing-codes says what is missing, and needs --missing: what becomes of it"
     if options.command == "estimate" and options.quiet and options.out is options.picture is None:
         return "--quiet needs --out or --plot; otherwise the estimate would be lost"
     return ""
@@ -133,7 +140,7 @@ def _contradiction(options: argparse.Namespace) -> str:
 
 def _table_options(one: argparse.ArgumentParser) -> None:
     """Add the options of `design` that describe the table."""
-    table = one.add_mutually_exclusive_group(required=True)
+    table = one.add_mutually_exclusive_group()
     table.add_argument(
         "--data", metavar="FILE",
         help="a file with a row per record: CSV with a header and any usual separator, or Parquet; - is the"
@@ -143,12 +150,18 @@ def _table_options(one: argparse.ArgumentParser) -> None:
         "--table", metavar="FILE",
         help="a file with a row per combination of values, and a column with the number of its records",
     )  # fmt: skip
-    table.add_argument(
+    one.add_argument(
         "--values", nargs="+", metavar="COLUMN=VALUE,...",
-        help="no table, but the values of every column, or a file with such a text in every line: for"
+        help="the values of columns in their order, or a file with such a text in every line. With a table,"
+        " of some columns, whose combinations are all possible then. Without a table, of every column: for"
         " protection from anyone, with errors as if all values were equally frequent (needs --records)",
     )  # fmt: skip
     one.add_argument("--count", metavar="COLUMN", help="the column of counts in --table (default: count)")
+    one.add_argument(
+        "--weight", metavar="COLUMN",
+        help="the column of survey weights in --data or --table. How sure weighted shares are is not known, "
+        "so that only protection from anyone or insider-only is possible (needs --records)",
+    )  # fmt: skip
     one.add_argument(
         "--sensitive", nargs="+", required=True, metavar="COLUMN", help="the columns to be protected"
     )
@@ -343,6 +356,10 @@ def _missing_option(parser: argparse.ArgumentParser) -> None:
         help="what becomes of missing values (empty fields and texts such as NA, None, ? and -): a name that"
         " takes their place, such as unknown. In a design also drop, which leaves these records out, and"
         " keep, which takes the texts for answers (default: they are refused)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--missing-codes", nargs="+", default=[], metavar="CODE",
+        help="more codes for missing values, such as 99 -9 Refused, or age=99 for one column",
     )  # fmt: skip
 
 

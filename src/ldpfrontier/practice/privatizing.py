@@ -107,6 +107,7 @@ def privatize_file(
     keep: Label = (),
     column: str = REPORT,
     missing: str | None = None,
+    missing_codes: Sequence[str] = (),
     source: Source | None = None,
     progress: Callable[[int], None] | None = None,
     spreadsheet: bool = False,
@@ -127,6 +128,8 @@ def privatize_file(
         Of the reports.
     missing : str, optional
         A value of the channel that stands for missing ones.
+    missing_codes : sequence of str
+        Codes for missing values, as in `count_records`.
     source : callable, optional
         Takes a number and returns that many random bytes; by default those of the operating system. Anything
         else is no protection.
@@ -147,7 +150,7 @@ def privatize_file(
     check_source(source)
     drawing = nullcontext(Draw(private, source))
     columns = _Columns(keep, column, None, spreadsheet)
-    return _written(private, path, target, columns, missing, drawing, progress)
+    return _written(private, path, target, columns, missing, missing_codes, drawing, progress)
 
 
 def privatize_persons(
@@ -159,6 +162,7 @@ def privatize_persons(
     keep: Label = (),
     column: str = REPORT,
     missing: str | None = None,
+    missing_codes: Sequence[str] = (),
     progress: Callable[[int], None] | None = None,
     spreadsheet: bool = False,
 ) -> Privatized:
@@ -166,7 +170,7 @@ def privatize_persons(
 
     Parameters
     ----------
-    private, path, target, keep, column, missing, progress, spreadsheet
+    private, path, target, keep, column, missing, missing_codes, progress, spreadsheet
         As in `privatize_file`.
     memo : Memo
         Keeps the reports. A person who is in it gives the same report again, whatever the record says now.
@@ -187,7 +191,7 @@ def privatize_persons(
             " column that the channel does not report."
         )
     columns = _Columns(keep, column, memo.column, spreadsheet)
-    return _written(private, path, target, columns, missing, memo.drawing(private), progress)
+    return _written(private, path, target, columns, missing, missing_codes, memo.drawing(private), progress)
 
 
 @dataclass(frozen=True)
@@ -239,6 +243,7 @@ def _written(
     target: Path | str,
     columns: _Columns,
     missing: str | None,
+    missing_codes: Sequence[str],
     drawing: AbstractContextManager[Draw],
     progress: Callable[[int], None] | None,
 ) -> Privatized:
@@ -248,7 +253,7 @@ def _written(
     keep, person = columns.keep, columns.person
     attributes = private.table.attributes
     codes = Codes(path, attributes, private.table.labels)
-    made = translations_for(path, attributes, private.table.labels, missing)
+    made = translations_for(path, attributes, private.table.labels, missing, missing_codes)
     cut, end = len(attributes), len(attributes) + len(keep)
     asked = (*attributes, *keep, *([] if person is None else [person]))
     counts = np.zeros(len(private.weights), dtype=np.int64)

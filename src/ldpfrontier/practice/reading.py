@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from difflib import get_close_matches
-from itertools import islice, product
+from itertools import chain, islice, product
 from operator import itemgetter
 from os import PathLike
 from pathlib import Path
@@ -45,13 +45,25 @@ _SIGNATURES = {
     b"\x28\xb5\x2f\xfd": "compressed with zstd; name the file '-' and pipe the output of zstd -dc into it.",
     b"$FL2": "an SPSS file (.sav); save it as CSV in UTF-8.",
     b"<stata_dta>": "a Stata file (.dta); save it as CSV in UTF-8.",
+    # The formats of Stata 8 to 12: a number, the order of bytes, and 1.
+    **{
+        bytes([version, order, 1]): "a Stata file (.dta); save it as CSV in UTF-8."
+        for version in (113, 114, 115)
+        for order in (1, 2)
+    },
     b"SQLite format 3\0": "an SQLite database; write the table to a CSV file.",
     b"\xff\xfe": "no UTF-8 but UTF-16, as Excel's 'Unicode text' is; save it as UTF-8.",
     b"\xfe\xff": "no UTF-8 but UTF-16, as Excel's 'Unicode text' is; save it as UTF-8.",
 }
 
 #: Names that a column of counts often has.
-_COUNTS = {"count", "counts", "freq", "frequency", "n", "number", "total", "weight", "weights", "records"}
+_COUNTS = {"count", "counts", "freq", "frequency", "n", "number", "total", "records"}
+
+#: Names that a column of survey weights often has.
+_WEIGHTS = {
+    *("weight", "weights", "wt", "wgt", "wts", "pweight", "aweight", "perwt", "hhwt", "fnlwgt", "finalwt"),
+    *("asecwt", "pwgtp", "weighted", "weighted_count", "weighted_n", "svywt"),
+}
 
 
 class Digest(Protocol):
@@ -179,10 +191,16 @@ def _has_counts(name: str) -> bool:
     return name.strip().casefold() in _COUNTS
 
 
+def has_weights(name: str) -> bool:
+    """Tell whether a column has the name of survey weights."""
+    return name.strip().casefold() in _WEIGHTS
+
+
 def _meant(name: str, header: Sequence[str]) -> str:
-    counts = [other for other in header if _has_counts(other)]
-    if name == "count" and len(counts) == 1:
-        return f" Did you mean {counts[0]!r}, as in --count {counts[0]}?"
+    for option, known in (("count", _has_counts), ("weight", has_weights)):
+        numbers = [other for other in header if known(other)]
+        if name == "count" and len(numbers) == 1:
+            return f" Did you mean {numbers[0]!r}, as in --{option} {numbers[0]}?"
     return close_name(name, header)
 
 
@@ -205,7 +223,8 @@ def _csv_columns(
         text.readline()
     separator, quote = _dialect(known[declared.end() :] if declared else known, columns, declared)
     # Strict: else a quote that is never closed swallows the rest of the file.
-    rows = filter(None, csv.reader(text, strict=True, delimiter=separator, quotechar=quote))
+    reader = csv.reader(text, strict=True, delimiter=separator, quotechar=quote)
+    rows: Iterator[list[str]] = filter(None, reader)
     done = 0
     try:
         header = next(rows, None)
@@ -214,6 +233,13 @@ def _csv_columns(
                 _check_kind(path, header, columns, list(islice(rows, 100)))
         places = places_of(path, header, columns)
         width = len(header or ())
+        first = list(islice(rows, 2))
+        if len(first) == 2 and first[1][0].startswith('{"ImportId":'):
+            raise ValueError(
+                f"{shown(path)} comes from Qualtrics: its first two records are the texts and the ids of the"
+                " questions, and no answers. Remove them, as pandas.read_csv(file, skiprows=[1, 2]) does."
+            )
+        rows = chain(first, rows)
         while chunk := list(islice(rows, size)):
             if set(map(len, chunk)) != {width}:
                 place = next(place for place, row in enumerate(chunk) if len(row) != width)
@@ -233,7 +259,7 @@ def _csv_columns(
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{shown(path)} is not UTF-8: it has the byte 0x{error.object[error.start]:02x} after record"
-            f" {done}; save it as UTF-8."
+            f" {done}; CSV files in UTF-8 and Parquet files are read."
         ) from None
     except csv.Error as error:
         raise ValueError(f"{shown(path)} is not a CSV file: {error}, after record {done}.") from None

@@ -15,7 +15,7 @@ from pathlib import Path
 from ldpfrontier.practice.numerals import as_finite, as_whole, is_ambiguous_whole
 from ldpfrontier.practice.reading import Digest, like_counts, read_columns, shown
 from ldpfrontier.practice.settings import SETTINGS
-from ldpfrontier.practice.values import without_missing
+from ldpfrontier.practice.values import check_totals, without_missing
 
 #: A value of one attribute, or of several together: a text per column.
 Label = tuple[str, ...]
@@ -64,12 +64,13 @@ def count_values(
     useful: Sequence[str] = (),
     *,
     count: str | None = None,
+    weighted: bool = False,
     translations: Mapping[str, Translation] | None = None,
     missing: str | None = None,
     digest: Digest | None = None,
     progress: Callable[[int], None] | None = None,
     remark: Callable[[str], None] | None = None,
-) -> dict[Label, int]:
+) -> dict[Label, float]:
     """Count how often each combination of values occurs in a file.
 
     Parameters
@@ -81,6 +82,8 @@ def count_values(
     count : str, optional
         Column that says how often a row occurs: a whole number. Rows with the same values are added up, and a
         count of 0 makes values known. Without it every row occurs once.
+    weighted : bool
+        Whether that column has weights, which are numbers, 0 or more; else counts are whole numbers.
     translations : mapping of str to callable, optional
         What becomes of the values of a column.
     missing : str, optional
@@ -106,6 +109,7 @@ def count_values(
     columns = (*sensitive, *useful)
     check_columns(sensitive, useful, count)
     found = Counter[Label]()
+    amount: Callable[[Path | str, int, str], float] = weight_of if weighted else whole_count
     done = 0
     asked = columns if count is None else (*columns, count)
 
@@ -124,9 +128,10 @@ def count_values(
             found.update(chunk)
         else:
             for row, (*values, number) in enumerate(chunk, start=done + 1):
-                found[tuple(values)] += whole_count(path, row, number)
+                found[tuple(values)] += amount(path, row, number)  # type: ignore[assignment]
         done += len(chunk)
         _check_number(path, sensitive, useful, found)
+    check_totals(shown(path), columns, found)
     left, sentence = without_missing(shown(path), columns, found, missing)
     if remark is not None and sentence:
         remark(sentence)
@@ -153,8 +158,26 @@ def whole_count(path: Path | str, row: int, number: str) -> int:
         )
     raise ValueError(
         f"Row {row} of {shown(path)} has the count {number!r}; counts must be whole numbers, 0 or more, of at"
-        " most 15 digits; only commas, spaces or apostrophes may separate thousands."
+        " most 15 digits; only commas, spaces or apostrophes may separate thousands. If the numbers are"
+        " weights and not people, name their column with --weight."
     )
+
+
+def weight_of(path: Path | str, row: int, number: str) -> float:
+    """Return the weight of a row.
+
+    Raises
+    ------
+    ValueError
+        If it is no number, 0 or more.
+    """
+    weight = as_finite(number)
+    if weight is None or weight < 0:
+        raise ValueError(
+            f"Row {row} of {shown(path)} has the weight {number!r}; weights must be numbers, 0 or more, with"
+            " a decimal point or comma, and without separators of thousands."
+        )
+    return weight
 
 
 def read_chunks(

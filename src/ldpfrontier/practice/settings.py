@@ -21,6 +21,8 @@ class PracticeSettings:
     max_values: int = 1_000
     #: Groups of the numbers in a column: as many values as a table may have.
     max_groups: int = 1_000
+    #: Records of a table above which a warning says that they must be people: most surveys are smaller.
+    many_people: int = 10_000_000
     #: Values of a column that a sentence names before it says how many more there are.
     named_values: int = 3
     #: Numbers among the values of a column from which on groups of them are proposed.

@@ -28,10 +28,12 @@ def design_text(made: Design, best: Candidate, error: float) -> str:
     size = f"{len(table.rows)} x {len(table.columns)}" if table.useful else f"{len(table.rows)}"
     head = f"{table.source}: {table.records:,} records, {size} values of {', '.join(table.attributes)}"
     if not table.counted:
+        known, numbers = "without a table", "values that are equally frequent"
+        if table.source:
+            known, numbers = f"with weights, of {table.source}", "its weighted shares"
         head = (
-            f"{size} values of {', '.join(table.attributes)}, without a table: all numbers below are those of"
-            " values that are equally frequent. The levels for insiders, for anyone and for the record hold"
-            " for every distribution."
+            f"{size} values of {', '.join(table.attributes)}, {known}: all numbers below are those of"
+            f" {numbers}. The levels for insiders, for anyone and for the record hold for every distribution."
         )
     # By the NMI that is printed: rounding does not decide between equal ones.
     order = sorted(made.candidates, key=lambda c: -round(c.nmi, 4) if c.channel else math.inf)
@@ -142,6 +144,11 @@ def _frequency_range(made: Design, group: int) -> tuple[float, float]:
 
 def public_text(table: CountTable, path: str) -> str:
     """Return what is public in the file of a channel, and for whom its promise holds."""
+    if not table.counted and table.source:
+        return (
+            f"The shares of {table.source} are treated as public: {path} contains them. The promise holds for"
+            " everybody who reports once with this channel, whatever the shares are."
+        )
     if not table.counted:
         return (
             f"There was no table, and {path} contains no counts. The promise holds for everybody who reports"

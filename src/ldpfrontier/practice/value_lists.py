@@ -1,4 +1,4 @@
-"""Tables of values alone, for designs without a table of counts.
+"""Lists of values: tables of them alone, for designs without a table of counts, and their order in a table.
 
 The promise of a mechanism that protects from anyone holds whatever the distribution of the population is, and
 so needs no counts. Its errors and its information depend on the distribution; they are those of the uniform
@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -102,22 +103,70 @@ def table_of_values(
         if column in known:
             raise ValueError(f"The column {column!r} has values and groups; it may have one of the two.")
         known[column] = Groups("the values", column, edges).labels
-    if unknown := [name for name in known if name not in (*sensitive, *useful)]:
-        raise ValueError(f"The column {unknown[0]!r} has values, but is neither sensitive nor useful.")
+    check_listed(known, (*sensitive, *useful))
     for name in (*sensitive, *useful):
         if not known.get(name):
             raise ValueError(f"The column {name!r} has no values.{close_name(name, known)}")
-        _check_values(name, known[name])
     rows, columns = (
         tuple(itertools.product(*(known[name] for name in names))) for names in (sensitive, useful)
     )
+    _check_size(rows, columns)
+    counts = np.ones((len(rows), len(columns)), dtype=np.int64)
+    return CountTable(tuple(sensitive), tuple(useful), rows, columns, counts, counted=False)
+
+
+def with_values(table: CountTable, values: Mapping[str, Sequence[str]]) -> CountTable:
+    """Return a table with the values of some columns in a given order, and with all combinations of them.
+
+    What the table lacks has the count 0.
+
+    Raises
+    ------
+    ValueError
+        If the table has other values, or values are given for another column, or as they may not be.
+    """
+    check_listed(values, table.attributes)
+
+    def listed(names: Label, labels: Sequence[Label]) -> Sequence[Label]:
+        if not any(name in values for name in names):
+            return labels
+        had = [tuple(dict.fromkeys(parts)) for parts in zip(*labels, strict=True)]
+        for name, parts in zip(names, had, strict=True):
+            if name in values and (more := [part for part in parts if part not in values[name]]):
+                raise ValueError(
+                    f"{table.source} has {more[0]!r} as its {name}, which is not among the values listed for"
+                    f" {name!r}; list all of them.{close_name(more[0], values[name])}"
+                )
+        return tuple(
+            itertools.product(*(values.get(name, parts) for name, parts in zip(names, had, strict=True)))
+        )
+
+    rows, columns = listed(table.sensitive, table.rows), listed(table.useful, table.columns)
+    _check_size(rows, columns)
+    known = dict(zip(table.labels, table.counts.ravel().tolist(), strict=True))
+    counts = np.array([[known.get(row + column, 0) for column in columns] for row in rows])
+    return replace(table, rows=tuple(rows), columns=tuple(columns), counts=counts)
+
+
+def check_listed(values: Mapping[str, Sequence[str]], columns: Sequence[str]) -> None:
+    """Check that values are those of some columns, and what they may be.
+
+    Raises
+    ------
+    ValueError
+    """
+    if unknown := [name for name in values if name not in columns]:
+        raise ValueError(f"The column {unknown[0]!r} has values, but is neither sensitive nor useful.")
+    for name, some in values.items():
+        _check_values(name, some)
+
+
+def _check_size(rows: Sequence[Label], columns: Sequence[Label]) -> None:
     if len(rows) * len(columns) > SETTINGS.max_values:
         raise ValueError(
             f"The values have {len(rows)} x {len(columns)} sensitive and useful combinations; at most"
             f" {SETTINGS.max_values} pairs are allowed."
         )
-    counts = np.ones((len(rows), len(columns)), dtype=np.int64)
-    return CountTable(tuple(sensitive), tuple(useful), rows, columns, counts, counted=False)
 
 
 def _check_values(name: str, values: Sequence[str]) -> None:

@@ -5,9 +5,10 @@ Loads no numerical library.
 
 from __future__ import annotations
 
+import math
 import unicodedata
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from string import ascii_lowercase
 
 from ldpfrontier.practice.numerals import as_finite
 from ldpfrontier.practice.settings import SETTINGS
@@ -18,8 +19,15 @@ DROP, KEEP = "drop", "keep"
 
 _MISSING = {"", "nan"}
 
-#: Texts with which programs and people mark missing values, and which may be answers as well.
-_DOUBTFUL = {"na", "n/a", "#n/a", "<na>", "null", "none", "?", "-", "."}
+#: Texts with which programs (R, pandas, SQL, Excel, SPSS, Stata's .a to .z) and people mark missing values,
+#: and which may be answers as well.
+_DOUBTFUL = {
+    *("na", "n/a", "#n/a", "<na>", "nat", "null", "#null!", "\\n", "none", "?", "-", "\u2013", "\u2014", "."),
+    *("#div/0!", "#name?", "#num!", "#ref!", "#value!", *(f".{letter}" for letter in ascii_lowercase)),
+}
+
+#: Names of a row or a column with sums over the values of another.
+_TOTALS = {"total", "totals", "all", "sum", "overall", "grand total", "subtotal", "(all)", "margin"}
 
 
 def is_missing(value: str) -> bool:
@@ -32,9 +40,49 @@ def may_be_missing(value: str) -> bool:
     return is_missing(value) or value.strip().lower() in _DOUBTFUL
 
 
+def declared_codes(words: Iterable[str], columns: Sequence[str]) -> dict[str, set[float | str]]:
+    """Return the codes for missing values that are declared, by column: ``99``, or ``age=99`` in one column.
+
+    A code that is a number stands for all ways to write it.
+    """
+    found: dict[str, set[float | str]] = {}
+    for word in words:
+        column, equals, code = word.partition("=")
+        one = bool(equals) and column in columns
+        for name in [column] if one else columns:
+            found.setdefault(name, set()).add(as_code(code if one else word))
+    return found
+
+
+def as_code(text: str) -> float | str:
+    """Return what the ways to write a code have in common."""
+    number = as_finite(text)
+    return text.strip().casefold() if number is None else number
+
+
+def check_totals(source: str, columns: Sequence[str], found: Mapping[tuple[str, ...], float]) -> None:
+    """Refuse a value that is called a total and has as many records as all others of its column together.
+
+    Raises
+    ------
+    ValueError
+    """
+    for place, name in enumerate(columns):
+        sums: dict[str, float] = {}
+        for label, number in found.items():
+            sums[label[place]] = sums.get(label[place], 0) + number
+        for value, number in sums.items():
+            called = value.strip().casefold() in _TOTALS
+            if called and len(sums) > 2 and math.isclose(2 * number, sum(sums.values()), rel_tol=1e-9):
+                raise ValueError(
+                    f"{source} has {value!r} as {name}, as often as all others together: it is a total, and"
+                    " not an answer. Leave its rows out (or give it another name if it is one)."
+                )
+
+
 def without_missing(
-    source: str, columns: Sequence[str], found: Mapping[tuple[str, ...], int], missing: str | None
-) -> tuple[dict[tuple[str, ...], int], str]:
+    source: str, columns: Sequence[str], found: Mapping[tuple[str, ...], float], missing: str | None
+) -> tuple[dict[tuple[str, ...], float], str]:
     """Return counts of labels without missing values, and a sentence on records that were left out.
 
     Parameters
@@ -55,11 +103,11 @@ def without_missing(
         If there are missing values and `missing` is None, or if nothing is left.
     """
     asked = is_missing if missing == KEEP else may_be_missing
-    times = Counter[tuple[str, str]]()
+    times: dict[tuple[str, str], float] = {}
     for label, number in found.items():
         for name, value in zip(columns, label, strict=True):
             if asked(value):
-                times[name, value] += number
+                times[name, value] = times.get((name, value), 0) + number
     if not times:
         return dict(found), ""
     if missing in (None, KEEP):
@@ -77,20 +125,26 @@ def without_missing(
             raise ValueError(f"Every record of {source} has a missing value; nothing is left to count.")
         return (
             left,
-            f"{_told(source, times)}; {gone:,} {'records were' if gone > 1 else 'record was'} left out.",
+            f"{_told(source, times)}; {_many(gone)} {'was' if gone == 1 else 'were'} left out.",
         )
-    named = Counter[tuple[str, ...]]()
+    named: dict[tuple[str, ...], float] = {}
     for label, number in found.items():
-        named[tuple(str(missing) if asked(value) else value for value in label)] += number
-    return dict(named), ""
+        label = tuple(str(missing) if asked(value) else value for value in label)
+        named[label] = named.get(label, 0) + number
+    return named, ""
 
 
-def _told(source: str, times: Mapping[tuple[str, str], int]) -> str:
+def _many(number: float) -> str:
+    """Return a number of records; that of weights is rounded."""
+    return f"{number:,.0f} record{'' if number == 1 else 's'}"
+
+
+def _told(source: str, times: Mapping[tuple[str, str], float]) -> str:
     """Return how many records have which missing values."""
     parts: list[str] = []
     for (name, value), number in sorted(times.items(), key=lambda item: -item[1]):
         of = "" if parts else f" of {source}"
-        who = f"{number:,} records{of} have" if number > 1 else f"{'a' if parts else 'A'} record{of} has"
+        who = f"{'a' if parts else 'A'} record{of} has" if number == 1 else f"{_many(number)}{of} have"
         parts.append(f"{who} {value!r} as {name}")
     most = SETTINGS.named_values
     rest = len(parts) - most

@@ -212,3 +212,22 @@ def test_many_columns_get_advice(tmp_path):
     lines = "".join(f"v{i % 2},w{i}\n" for i in range(2000))
     with pytest.raises(ValueError, match=r"Merge values into groups first\.$"):
         count_records(write(tmp_path / "in.csv", f"s,u\n{lines}"), ["s"], ["u"])
+
+
+def test_the_header_of_qualtrics_is_no_answer(tmp_path):
+    path = tmp_path / "q.csv"
+    path.write_text(
+        'Q1,Q2\n"Are you ill?","Where do you\nlive?"\n'
+        '"{""ImportId"":""QID1""}","{""ImportId"":""QID2""}"\nyes,north\n'
+    )
+    with pytest.raises(ValueError, match="comes from Qualtrics: its first two records are the texts"):
+        count_records(path, ["Q1"], ["Q2"])
+
+
+@pytest.mark.parametrize(
+    "start", [b"<stata_dta><header>", b"r\x02\x01\x00", b"s\x01\x01\x00", b"q\x02\x01\x00"]
+)
+def test_stata_files_are_named(tmp_path, start):
+    (tmp_path / "in.dta").write_bytes(start + b"\xff\xfe")
+    with pytest.raises(ValueError, match=r"is a Stata file \(\.dta\); save it as CSV"):
+        count_records(tmp_path / "in.dta", ["s"])

@@ -197,15 +197,30 @@ def test_values_and_records_are_needed(tmp_path, monkeypatch, capsys):
     assert "The column 'region' has no values." in capsys.readouterr().err
     words = [word for word in DESIGN.split() if word not in ("--records", "3000")]
     assert cli.main([*words, "region=north,south"]) == 2
-    assert "Without a table, the number of records is needed (--records)" in capsys.readouterr().err
+    assert "Without a table of counts, the number of records is needed (--records)" in capsys.readouterr().err
     for more in ("--missing x", "--count n"):
         with pytest.raises(SystemExit):
             cli.main([*DESIGN.split(), *more.split()])
-        assert (
-            "--missing and --count are about a table; with --values there is none" in capsys.readouterr().err
-        )
-    with pytest.raises(ValueError, match="there are counts other than 1; all must be 1"):
-        CountTable(("s",), (), (("a",), ("b",)), ((),), np.array([[1], [2]]), counted=False)
+        assert "--missing, --count and --weight are about a table; with --values" in capsys.readouterr().err
+
+
+def test_values_give_the_answers_of_a_table_their_order(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("ill,size,n\nno,small,70\nyes,small,30\nno,large,55\nyes,large,45\n")
+    words = (
+        "design --table t.csv --count n --sensitive ill --useful size --mechanism closed --epsilon 1 --values"
+    )
+    assert cli.main([*words.split(), "size=small,middle,large"]) == 0
+    assert "size: small, middle, large" in capsys.readouterr().out
+    table = read_channel("channel.json").table
+    assert (table.rows, table.columns) == ((("no",), ("yes",)), (("small",), ("middle",), ("large",)))
+    assert table.counts.tolist() == [[70, 0, 55], [30, 0, 45]]
+    for values, sentence in {
+        "size=small,middle": "t.csv has 'large' as its size, which is not among the values listed for 'size'",
+        "area=1,2": "The column 'area' has values, but is neither sensitive nor useful.",
+    }.items():
+        assert cli.main([*words.split(), values]) == 2
+        assert sentence in capsys.readouterr().err
 
 
 def test_files_of_values_are_texts(tmp_path):

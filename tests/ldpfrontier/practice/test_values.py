@@ -147,3 +147,52 @@ def test_values_are_listed_in_a_line_each():
         f"{'n' * 37}...: {'v' * 23}..., and 1 more"
     ]
     assert listed_values(["n" * 100], [("v" * 100,), ("w" * 100,)], 30) == ["n" * 12 + "...: 2 values"]
+
+
+@pytest.mark.parametrize("value", ["#NULL!", ".a", ".z", "\\N", "NaT", "\u2013", "\u2014", "#DIV/0!"])
+def test_codes_of_programs_are_no_answers(tmp_path, value):
+    """SPSS, Stata, SQL, pandas, editors that replace a hyphen, and spreadsheets."""
+    path = records([value], tmp_path)
+    with pytest.raises(ValueError, match="missing values must be given a name"):
+        count_records(path, ["s"], ["u"])
+    assert count_records(path, ["s"], ["u"], missing="drop").records == 3
+
+
+def test_codes_are_declared_for_all_columns_or_for_one(tmp_path):
+    lines = "ill,age\nno,30\nyes,31\nyes,99\nno,99.0\nRefused,99\nno,-9\n99,40\n"
+    path = write(tmp_path / "in.csv", lines)
+    codes = ["age=99", "-9", "refused"]
+    found = count_records(
+        path, ["ill"], ["age"], missing="unknown", missing_codes=codes, bins={"age": [35, 90]}
+    )
+    assert found.rows == (("99",), ("no",), ("unknown",), ("yes",))
+    assert found.columns == (("(-inf,35)",), ("[35,90)",), ("unknown",))
+    by_size = count_records(path, ["ill"], ["age"], missing="drop", missing_codes=codes, bins={"age": 2})
+    assert by_size.records == 3  # no group begins at 99, and nobody is -9 years old
+    assert by_size.columns == (("(-inf,31)",), ("[31,inf)",))
+    with pytest.raises(ValueError, match="missing values must be given a name"):
+        count_records(path, ["ill"], ["age"], missing_codes=codes)
+
+
+def test_apply_takes_the_same_codes(tmp_path):
+    table = CountTable(("s",), (), (("a",), ("b",), ("unknown",)), ((),), np.array([[5], [4], [1]]))
+    private = channel_of(table, "grr", 1.0)
+    path = write(tmp_path / "in.csv", "s\na\n-9\n")
+    with pytest.raises(ValueError, match="'-9' as its s; the channel accepts"):
+        privatize_file(private, path, tmp_path / "out.csv", missing="unknown")
+    done = privatize_file(private, path, tmp_path / "out.csv", missing="unknown", missing_codes=["-9"])
+    assert done.records == 2
+
+
+def test_a_row_of_totals_is_no_answer(tmp_path):
+    cells = "ill,region,count\nno,n,4\nyes,n,1\nno,s,3\nyes,s,2\n"
+    for totals in (
+        "no,Total,7\nyes,Total,3\n",
+        "no,Total,7\nyes,Total,3\nTotal,n,5\nTotal,s,5\nTotal,Total,10\n",
+    ):
+        path = write(tmp_path / "t.csv", cells + totals)
+        with pytest.raises(ValueError, match=r"has 'Total' as (region|ill), as often as all others together"):
+            read_count_table(path, ["ill"], ["region"])
+    # An answer, since it is no sum.
+    path = write(tmp_path / "t.csv", cells + "no,all,2\n")
+    assert read_count_table(path, ["ill"], ["region"]).columns == (("all",), ("n",), ("s",))

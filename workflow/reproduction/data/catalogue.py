@@ -227,7 +227,8 @@ class OwnTable(DataSet):
 def _count_values(
     path: Path, a: str, b: str, count: str | None, missing: str | None, *_: int
 ) -> dict[Label, int]:
-    return count_values(path, [a], [b], count=count, missing=missing)
+    found = count_values(path, [a], [b], count=count, missing=missing)
+    return {label: int(number) for label, number in found.items()}
 
 
 @dataclass(frozen=True)
