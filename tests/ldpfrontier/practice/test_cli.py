@@ -653,7 +653,7 @@ def test_the_answer_has_12_lines_of_80_letters_and_says_what_is_given_away(here,
     assert re.search(r"A chance of \d+% that .+ is '.+' rises to at most \d+% with a report", text)
     assert lines[-1] == "Next: ldp-frontier apply --channel channel.json --data FILE --out OUT.csv"
     # A mechanism that protects all of a record gives nothing of it away.
-    assert ("it is guessed right for" in text) == ("whoever" in told)
+    assert ("guessed right for" in text) == ("whoever" in told)
 
 
 def test_the_next_command_is_continued_on_a_second_line_if_the_name_of_the_channel_is_long(here, capsys):
