@@ -384,8 +384,9 @@ def privacy_over_f(document: Document, claim: Any) -> str:
                 upper, lower = high + out * (high - low), low - out_below * (high - low)
                 above, below = gap(s, v, upper, at), gap(s, v, lower, at_below)
                 # One of two groups has all of the radius, and the other one none.
-                far.append((lower + below[1], upper - above[0]))
-                near.append((lower + below[0], upper - above[1]))
+                # At orders near 1, gaps are powers that an exact sum would have thousands of digits for.
+                far.append((LOW.add(lower, below[1]), HIGH.subtract(upper, above[0])))
+                near.append((LOW.add(lower, below[0]), HIGH.subtract(upper, above[1])))
             unproved.append(apart(far, most) | apart(near, most))
         if left := set.intersection(*unproved):
             i, j = min(left)

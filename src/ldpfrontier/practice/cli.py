@@ -120,8 +120,14 @@ def design(options: argparse.Namespace) -> int:
     from ldpfrontier.practice.design import design_channel
     from ldpfrontier.practice.exports import design_json, files_beside
     from ldpfrontier.practice.population import Radius
+    from ldpfrontier.practice.settings import SETTINGS
     from ldpfrontier.practice.value_lists import parsed_values, table_of_values, with_values
 
+    if options.epsilon is not None and 0 < options.epsilon < SETTINGS.least_epsilon:
+        raise ValueError(
+            f"The level is {options.epsilon:g} nats; below {SETTINGS.least_epsilon:g}, reports would tell"
+            " next to nothing, and rounding could exceed the level."
+        )
     sources = [source for source in (options.table, options.data) if source is not None]
     outputs = [*written_files(options.out), *([] if options.picture is None else [options.picture])]
     _check_outputs(outputs, sources)

@@ -12,6 +12,8 @@ class PracticeSettings:
     # Stated limits.
     #: Largest privacy level that is offered, nats: with ratios of e^20, 5e8, reports protect nobody.
     max_epsilon: float = 20.0
+    #: Least one of the command, nats: below it, levels of mechanisms exceed it by rounding.
+    least_epsilon: float = 1e-3
     #: Privacy levels per nat among which the least one is sought: finer than levels are chosen.
     levels_per_nat: int = 1000
     #: Cells of a table above which PolyOpt and the optimum over F are solved only if they are asked for: they

@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from ldpfrontier import verify
+from ldpfrontier import CountTable, verify
 from ldpfrontier.certificates.numbers import written_channel
 from ldpfrontier.practice.auditing import audit_channel
 from ldpfrontier.practice.design import design_channel
@@ -75,3 +76,12 @@ def test_a_certificate_file_has_what_is_proved(order, kinds) -> None:
     assert [claim["kind"] for claim in document["claims"]] == kinds
     assert len(verify.check(document)) == len(kinds)
     assert ("is not proved here" in document["note"]) == (order == 1.0)
+
+
+def test_gaps_of_orders_near_1_are_no_fault_of_a_document():
+    """Powers 1 / (order - 1) of small numbers: an exact sum with one of them would take all digits."""
+    counts = np.array([[52, 4, 48], [0, 16, 2], [68, 0, 10]])
+    table = CountTable(("s",), ("u",), tuple((x,) for x in "abc"), tuple((x,) for x in "xyz"), counts)
+    made = design_channel(table, 0.01, against="outsider", order=1.0001, mechanisms=["srr"])
+    private = made.private(made.candidates[0])
+    assert verify.check(level_certificate(private))

@@ -228,3 +228,10 @@ def test_files_of_values_are_texts(tmp_path):
     with pytest.raises(ValueError, match="is not UTF-8"):
         parsed_values([str(tmp_path / "latin.txt")])
     assert parsed_values(['a= x ,"y, z"', "b=1"]) == {"a": ("x", "y, z"), "b": ("1",)}
+
+
+def test_levels_that_rounding_may_exceed_are_refused(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    words = "design --sensitive s --values s=a,b --records 9 --epsilon 1e-7"
+    assert cli.main(words.split()) == 2
+    assert "The level is 1e-07 nats; below 0.001" in capsys.readouterr().err
