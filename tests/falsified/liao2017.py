@@ -12,6 +12,7 @@ import pandas as pd
 from falsified import Case, Tables, measuring, of_checks
 from papers.liao2017 import summaries
 from papers.liao2017.random_hypotheses import random_hypotheses
+from papers.liao2017.summaries import FALL, LIMIT
 from papers.liao2017.theorems import theorems
 from reproduction.ledger.claims import claims_of
 from reproduction.planning.paper import papers
@@ -103,12 +104,28 @@ def _as_stated() -> Tables:
 
 
 def _limit(made: pd.DataFrame) -> Case:
-    """Let the ratio of Lemma 2 be further from its limit, or no nearer than at the distance before."""
-    rows = select(made, claim="Li-L2").sort_values("at", ascending=False, ignore_index=True)
-    others = {f"{21 * at:g} at {at:g}": (row, 21 * at) for row, at in enumerate(rows["at"])}
-    others |= {f"no nearer at {rows['at'][row]:g}": (row, 1.01 * rows["measured"][row - 1]) for row in (1, 2)}
+    """Let the ratio of Lemma 2 approach its limit more slowly, or have another limit."""
+    rows = select(made, claim="Li-L2").reset_index(drop=True)
+    others = {
+        f"{quantity}, {row}: {value:g}": (row, value)
+        for quantity, values in ((FALL, (1.0, 7.9)), (LIMIT, (2e-5, 0.1)))
+        for row in rows.index[rows["quantity"] == quantity]
+        for value in values
+    }
     falsified = {words: {"theorems": measuring(rows, *other)} for words, other in others.items()}
     return Case({"theorems": rows}, falsified)
+
+
+def _regime() -> Case:
+    """Let W' have a little less than almost all of the optimum on a pair, at the least leakage."""
+
+    def tables(share: float) -> Tables:
+        plain = dict.fromkeys(summaries.HIGH_PRIVACY.columns, 1.0)
+        shares = {"Pair 1": 1.0, "Pair 2": share, "Triple 1": 0.5}
+        rows = (plain | {"instance": name, "share_of_any": x} for name, x in shares.items())
+        return {"high_privacy": summaries.HIGH_PRIVACY.table(rows)}
+
+    return Case(tables(0.951), {f"{x:.0%} of the optimum": tables(x) for x in (0.1, 0.41, 0.94)})
 
 
 @cache
@@ -140,5 +157,6 @@ def cases() -> dict[str, Case]:
             },
         ),
         "Li-L2": _limit(made),
+        "Li-S6": _regime(),
         **{claim: _figure(claim) for claim in LEDGER if claim.startswith("Li-F")},
     }

@@ -63,6 +63,14 @@ def test_mutual_information_of_the_identity_and_of_a_constant():
 
 
 @pytest.mark.parametrize("delta", [0.3, 0.06, 0.04, 2.0**-6, 2.0**-12, 2.0**-20, 2.0**-26])
+def test_mutual_information_is_concave_in_the_input():
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        channel, ends = Channel(rng.dirichlet(np.ones(3), 4)), rng.dirichlet(np.ones(4), 2)
+        middle = mutual_information(ends.mean(axis=0), channel)
+        assert middle > np.mean([mutual_information(p, channel) for p in ends]) + 1e-6
+
+
 def test_tiny_mutual_information_keeps_its_digits(delta):
     # Uniform prior, columns (1 +- delta)/2: I = sum_k delta^(2k) / (2k (2k - 1)), summed exactly.
     value = mutual_information(

@@ -25,6 +25,7 @@ from ldpfrontier.privacy import delta_at, error_region
 from ldpfrontier.utility import FDivergence, MutualInformation
 from papers.kairouz2016.instances import PAPER, instance_name
 from papers.kairouz2016.measures import Measure
+from papers.kairouz2016.statements import statement_checks
 from reproduction.results.batches import Rows, batches_of
 from reproduction.results.tables import CHECKS, Check, Relation, Row, select
 
@@ -44,9 +45,14 @@ _ROUNDING, _RATIO_ROUNDING = 1e-9, 1e-6
 #: Instances on which Theorem 2 is compared with a bound on columns of any ratios, and their sizes in turn.
 _ANY_COLUMNS, _ANY_SIZES = 12, (3, 4, 5, 6)
 
+#: Instances on which statements without a theorem of their own are checked.
+_STATEMENTS = 40
+
 
 def theorems(*sweeps: Rows, channels: int, seed: int) -> pd.DataFrame:
-    """Check Theorems 2, 6, 7 and 13 on the rows of sweeps, and Theorems 2 and 18 on instances of their own.
+    """Check Theorems 2, 6, 7 and 13 on the rows of sweeps, and others on instances of their own.
+
+    These are Theorems 2 and 18, and the statements of `statements`.
 
     Parameters
     ----------
@@ -64,6 +70,7 @@ def theorems(*sweeps: Rows, channels: int, seed: int) -> pd.DataFrame:
     """
     found = [CHECKS.table(_sweep_checks(batch)) for table in sweeps for batch in batches_of(table)]
     found.append(CHECKS.table(row for i in range(_ANY_COLUMNS) for row in _any_column_checks(i, seed)))
+    found.append(CHECKS.table(row for i in range(_STATEMENTS) for row in statement_checks(i, seed)))
     found.append(CHECKS.table(row for i in range(channels) for row in _quaternary_checks(i, seed)))
     return CHECKS.conform(pd.concat(found))
 

@@ -11,6 +11,12 @@ import pandas as pd
 from reproduction.results.batches import Rows, batches_of
 from reproduction.results.tables import select
 
+#: Statements without a theorem of their own (`statements`).
+LEMMA_26, LEMMA_27 = "optimum over the bound of Lemma 26", "ratio of Lemma 27"
+EFFECTIVE_ORDER, EFFECTIVE_SHARE = "order in ε of the effective share of n", "effective share of n over ε²"
+FIRST_BOUND, PINSKER = "exponent over its first bound, up to ε*", "second over first side by Pinsker"
+SECOND_BOUND = "loss of randomized response over e^-ε"
+
 #: The columns of a sweep that the shares of the optimum follow from.
 COLUMNS = ("size", "instance", "mechanism", "epsilon", "metric", "value", "bound")
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ldpfrontier.types import FloatArray
 from reproduction.results.tables import CHECKS, Check, Relation, Row, select
 
 PAPER = "kalantari2018"
@@ -22,6 +23,9 @@ ORDERED, PRINTED = "distance from the exact optimum, with D_1 ≤ D_i", "shortfa
 LOWER, LOWER_NO_GROUP = "lower bound minus optimum", "lower bound minus optimum, no group"
 UPPER = "upper bound minus optimum"
 WIDTH, WIDTH_DIFFERING = "width where the folded sets agree", "width where they may differ"
+
+#: The example of Section II-D.
+NOT_SUBLINEAR = "U(Q1 + Q2) minus U(Q1) + U(Q2)"
 
 #: By number of letters: the claims on DP leakage alone, and beside MI leakage.
 FIGURES = {"6": ("Ka-F4", "Ka-F6"), "10": ("Ka-F5", "Ka-F7")}
@@ -46,6 +50,7 @@ def checks(
     One row per statement and source set (or family of random sets), the extreme over the grid, with the
     distortion at which it occurs:
 
+    - ``Ka-S2``: the excess of the utility of a sum in the example, whose distortions are 0 and 1;
     - ``Ka-T1``, ``Ka-T2``, ``Ka-L5``: largest distance of the formula from the optimum, 0; of Theorem 2 also
       the largest amount by which (11) as printed is too small;
     - ``Ka-T3``: largest excess of the lower bound over the optimum, at most 0; least excess of the upper
@@ -98,9 +103,23 @@ def checks(
         # Here no function of D: a row per set, at a distortion of its own.
         curves = _curves(part, DP, ["distortion", "size", "instance"])
         rows += _formulas(curves, exact, no_group, differing, instance=family)
+    rows.append(_not_sublinear())
     for size, (name, _) in FIGURES.items():
         rows += _ordering(name, size, select(tradeoff, size=size), exact, gain)
     return CHECKS.table(rows)
+
+
+def _not_sublinear() -> Row:
+    """Check the example of Section II-D: all letters become the second one, or the first."""
+    mechanisms = np.array([[[0.0, 1.0], [0.0, 1.0]], [[1.0, 0.0], [1.0, 0.0]]])
+    sources = np.eye(2)
+
+    def utility(channel: FloatArray) -> float:
+        wrong = channel.sum(axis=1) - np.diag(channel)
+        return -float((sources @ wrong).max())
+
+    excess = utility(mechanisms.sum(axis=0)) - sum(map(utility, mechanisms))
+    return Check(PAPER, "Ka-S2", "example", NOT_SUBLINEAR, excess, ">=", 1.0, size="2")
 
 
 def _curves(part: pd.DataFrame, metric: str, by: list[str]) -> dict[str, pd.Series[float]]:

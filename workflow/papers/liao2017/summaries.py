@@ -16,6 +16,9 @@ PAPER = "liao2017"
 #: What the statements on Figures 2 and 3 are about, by the optimum that W' is compared with.
 OF_TWO, OF_ANY = "share of the optimum with 2 outputs", "share of the optimum with any outputs"
 
+#: Lemma 2: how the ratio approaches its limit.
+FALL, LIMIT = "factor by which the difference falls", "extrapolated distance from the limit"
+
 HIGH_PRIVACY = Schema(
     name="high privacy",
     columns={

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Sequence
+from functools import partial
+from itertools import pairwise
 
 import cvxpy as cp
 import numpy as np
@@ -14,6 +16,7 @@ from ldpfrontier.hypothesis_testing.euclidean import euclidean_bernoulli, euclid
 from ldpfrontier.information import BITS, kl_divergence, renyi_divergence
 from ldpfrontier.types import FloatArray
 from papers.liao2017.random_hypotheses import LEMMA, PAPER
+from papers.liao2017.summaries import FALL, LIMIT
 from reproduction.data.populations import arrays
 from reproduction.results.tables import CHECKS, Check, Row, select
 
@@ -50,8 +53,8 @@ def theorems(
       of A over its limit, minus 1; largest entry of A sqrt(w_0); outputs over M + 1; minus the least entry of
       W' at limits of 1e-4 bits; with two letters also the relative distance of (44) from the SDP;
     - ``Li-L2``: (1 - order) D / (2^((1 - order) D_order) - 1) over log2(e) / order, minus 1, for random
-      channels within every distance of a constant one. It must fall with the distance, and be at most 20
-      times the distance.
+      channels within every distance of a constant one. It must fall by a factor of 8 for a tenth of the
+      distance, and be 0 by linear extrapolation.
 
     Parameters
     ----------
@@ -85,29 +88,25 @@ def theorems(
                 )
             )  # fmt: skip
         _log.info("%d hypotheses on %s letters", len(p), M)
-    before = math.inf
-    for distance in distances:
-        value = _lemma_2(pairs, order, distance)
-        rows.append(
-            Check(
-                PAPER, "Li-L2", f"{distance:g}", "relative distance from the limit",
-                value, "<=", min(before, 20.0 * distance),
-                order=order, parameter="distance from a constant channel", at=distance, note=note,
-            )
-        )  # fmt: skip
-        before = value
+    off = np.array([[_lemma_2(pair, order, distance) for pair in pairs] for distance in distances])
+    row = partial(Check, PAPER, "Li-L2", order=order, parameter="distance from a constant channel", note=note)
+    for k, (before, value) in enumerate(pairwise(np.abs(off).max(axis=1).tolist())):
+        # The least factor by which it falls, for a tenth of the distance.
+        factor = (before / value) ** (1.0 / math.log10(distances[k] / distances[k + 1]))
+        name, at = f"{distances[k]:g} to {distances[k + 1]:g}", distances[k + 1]
+        rows.append(row(name, FALL, factor, ">=", 8.0, at=at))
+    step = distances[-2] / distances[-1]
+    limit = float(np.abs((step * off[-1] - off[-2]) / (step - 1.0)).max())
+    rows.append(row("extrapolated", LIMIT, limit, "<=", 0.0, tolerance=1e-5, at=distances[-1]))
     return CHECKS.table(rows)
 
 
-def _lemma_2(pairs: FloatArray, order: float, distance: float) -> float:
-    """Return the largest relative distance of the ratio of Lemma 2 from its limit."""
-    off = []
-    for pair in pairs:
-        p2, p1 = pair * distance + (1.0 - distance) * np.full(3, 1 / 3)
-        renyi = renyi_divergence(p2, p1, order, bits=True)
-        ratio = (1.0 - order) * kl_divergence(p2, p1, bits=True) / math.expm1((1.0 - order) * renyi / BITS)
-        off.append(abs(ratio * order / BITS - 1.0))
-    return max(off)
+def _lemma_2(pair: FloatArray, order: float, distance: float) -> float:
+    """Return the relative difference of the ratio of Lemma 2 from its limit."""
+    p2, p1 = pair * distance + (1.0 - distance) * np.full(3, 1 / 3)
+    renyi = renyi_divergence(p2, p1, order, bits=True)
+    ratio = (1.0 - order) * kl_divergence(p2, p1, bits=True) / math.expm1((1.0 - order) * renyi / BITS)
+    return ratio * order / BITS - 1.0
 
 
 def _theorem_instance(p: FloatArray, limits: FloatArray) -> dict[tuple[str, str], float]:

@@ -245,3 +245,10 @@ STATED_OF_SMALL = {
 }
 STATED_OF_LARGE = {"ir_clear": "IR clearly above SRR at every ε"}
 STATED = {**STATED_OF_SMALL, **STATED_OF_LARGE}
+
+#: Proposition 2: its lower bounds, its radius as (30) has it and as printed, and its bound on the radius.
+LEAST, RADIUS, RADIUS_PRINTED = "lower bound by the formula,", "radius less 2 p,", "radius as printed,"
+RADIUS_BOUND = "bound on the radius,"
+
+#: The polyhedron of section 5.
+INEQUALITIES, DIMENSIONS = "inequalities of the polyhedron", "dimensions of the polyhedron"

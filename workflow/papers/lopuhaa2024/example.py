@@ -27,7 +27,7 @@ PAPER = "lopuhaa2024"
 MAX_CELLS = 5
 
 _TRUTH = np.array([[0.1, 0.1], [0.2, 0.6]])
-_COUNTS = np.array([[7, 10], [26, 57]])
+COUNTS = np.array([[7, 10], [26, 57]])
 #: The level of the examples, nats.
 EPSILON = math.log(2)
 _CELLS = [f"{s},{u}" for s in ("s1", "s2") for u in ("u1", "u2")]
@@ -168,7 +168,7 @@ def _example_3(ball: RenyiBall, optima: Mapping[str, Optimum]) -> Iterator[_Quan
 
 def example_ball() -> RenyiBall:
     """Return the uncertainty set of the examples."""
-    return RenyiBall.confidence(_COUNTS, beta=0.05)
+    return RenyiBall.confidence(COUNTS, beta=0.05)
 
 
 def example_optima(ball: RenyiBall) -> dict[str, Optimum]:

@@ -22,6 +22,7 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.cones import polyopt_cone
 from ldpfrontier.information import mutual_information
 from ldpfrontier.mechanisms import secret_randomized_response
+from ldpfrontier.optimal.general.double_description import extreme_rays
 from ldpfrontier.optimal.general.solve import optimal_mechanism
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional, response_threshold
@@ -29,6 +30,15 @@ from ldpfrontier.two_reports import independent_reporting
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
+from papers.lopuhaa2024.catalogue import (
+    DIMENSIONS,
+    INEQUALITIES,
+    LEAST,
+    RADIUS,
+    RADIUS_BOUND,
+    RADIUS_PRINTED,
+)
+from papers.lopuhaa2024.example import COUNTS
 from papers.lopuhaa2024.interior_point import LogSums, divergence, largest_over_ball
 from papers.lopuhaa2024.random_tables import tables_of
 from reproduction.results.tables import CHECKS, Check, Relation
@@ -40,6 +50,13 @@ PAPER = "lopuhaa2024"
 
 #: Most inputs for which the extreme rays of these cones are listed, and the bound of Theorem 3 is exact.
 _LISTED = 9
+
+#: Tables with groups that meet the condition of Proposition 2, and with groups that do not.
+_FEW_RECORDS = {
+    "Example 1": COUNTS,
+    "45 records": np.array([[5, 6, 7], [8, 9, 10]]),
+    "27 records": np.array([[3, 4], [4, 5], [5, 6]]),
+}
 
 #: The inequalities of each class.
 _CLASSES: dict[str, Literal["all", "distinct"]] = {"polyopt": "all", "polyopt_distinct": "distinct"}
@@ -54,7 +71,7 @@ def check_theorems(
     *,
     beta: float = 0.05,
 ) -> pd.DataFrame:
-    """Check Theorems 1 to 5 and Propositions 1 and 2 on random tables of counts.
+    """Check Theorems 1 to 5, Propositions 1 and 2 and the size of PolyOpt's polyhedron on random tables.
 
     Parameters
     ----------
@@ -80,9 +97,13 @@ def check_theorems(
         for order in orders:
             ball = RenyiBall.confidence(counts, beta=beta, order=order)
             found = [*_projections(ball), *_mechanisms(ball, epsilons)]
+            found += _polyhedron(ball, epsilons[0]) if order == orders[0] else []
             rows += [replace(row, size=str(size), instance=instance, order=order) for row in found]
         rows += [replace(row, size=str(size), instance=instance) for row in _theorem_4(truth)]
         _log.info("%s, %s: %d checks", size, instance, len(rows))
+    for name, counts in _FEW_RECORDS.items():
+        ball, size = RenyiBall.confidence(counts, beta=beta, order=2.0), " x ".join(map(str, counts.shape))
+        rows += [replace(row, size=size, instance=name, order=2.0) for row in _projections(ball)]
     return CHECKS.table(rows)
 
 
@@ -121,17 +142,42 @@ def _projections(ball: RenyiBall) -> Iterator[Check]:
         # ||R - r||_1 is twice the largest excess of a subset.
         farthest = 2.0 * float(excess.max(initial=0.0))
         yield _check_to_accuracy("L-P1", f"l1 radius rad_{s + 1}", ball.radii[s], "=", farthest)
-        yield _check_to_accuracy(
-            "L-P2", f"bound d_{s + 1} on the l1 radius", ball.radius_bounds[s], ">=", farthest
-        )
         if ball.order == 2:
-            # The condition of the proof has 2 p; that of the print chooses the larger bound more often.
-            spread = math.expm1(ball.projected_radii[s])
-            exact = spread >= (1.0 - r.min()) ** 2
-            printed = float(ball.radius_bounds[s]) if exact else math.sqrt(spread)
-            yield _check_to_accuracy(
-                "L-P2", f"bound d_{s + 1} with the printed condition", printed, ">=", farthest
-            )
+            yield from _proposition_2(ball, s, farthest)
+
+
+def _proposition_2(ball: RenyiBall, s: int, farthest: float) -> Iterator[Check]:
+    """Proposition 2 as printed, and its radius less 2 p, as (30) has it, for one group."""
+    r, b = ball.conditionals[s], math.exp(ball.projected_radii[s])
+    if not math.isfinite(b):
+        return
+    root = np.sqrt((b - 1.0) * (b - (2.0 * r - 1.0) ** 2))
+    found = _shares(ball, s, np.eye(r.size), largest=False)
+    for u, (formula, least) in enumerate(zip((b + 2.0 * r - 1.0 - root) / (2.0 * b), found, strict=True)):
+        name = f"{LEAST} L({u + 1}|{s + 1})"
+        yield _check_to_accuracy("L-P2", name, float(formula), "=", float(least))
+    rarest = int(r.argmin())
+    if b - 1.0 >= (1.0 - r[rarest]) ** 2:
+        printed = float((b + 2.0 * r[rarest] - 1.0 + root[rarest]) / b)
+        yield _check_to_accuracy("L-P2", f"{RADIUS} rad_{s + 1}", printed - 2.0 * r[rarest], "=", farthest)
+        yield _check_to_accuracy("L-P2", f"{RADIUS_PRINTED} rad_{s + 1}", printed, "=", farthest)
+    else:
+        bound = math.sqrt(b - 1.0)
+        yield _check_to_accuracy("L-P2", f"{RADIUS_BOUND} rad_{s + 1}", bound, ">=", farthest)
+
+
+def _polyhedron(ball: RenyiBall, epsilon: float) -> Iterator[Check]:
+    """Count what section 5 says of the polyhedron: a^2 + a inequalities in a - 1 dimensions."""
+    cone, a = polyopt_cone(ball.lower_bounds, epsilon), ball.centre.size
+    if a > _LISTED:
+        return
+    # Of (3) the cone leaves out the comparison of a vertex with itself, one per cell.
+    inequalities = len(cone.inequalities) + a + a
+    yield Check(PAPER, "L-S81a", "", INEQUALITIES, inequalities, "=", a * a + a)
+    rays = extreme_rays(cone.inequalities)
+    vertices = rays / rays.sum(axis=1, keepdims=True)
+    dimensions = int(np.linalg.matrix_rank(vertices - vertices.mean(axis=0)))
+    yield Check(PAPER, "L-S81a", "", DIMENSIONS, dimensions, "=", a - 1)
 
 
 def _mechanisms(ball: RenyiBall, epsilons: Sequence[float]) -> Iterator[Check]:

@@ -222,6 +222,10 @@ def test_no_f_divergence_prefers_another_mechanism_below_the_common_threshold():
         assert better > 0
 
 
+#: Without a theorem of their own, on instances of their own.
+STATEMENTS = ("K-L26", "K-L27", "K-S1", "K-S3a", "K-S3b")
+
+
 def test_theorems_on_the_rows_of_sweeps():
     epsilons = [0.0, 0.1, 0.5, 1.0, 3.0, 8.0]
     parts = [
@@ -229,6 +233,7 @@ def test_theorems_on_the_rows_of_sweeps():
     ]
     table = theorems(*parts, channels=0, seed=SEED)
     values = {key: part["measured"] for key, part in table.groupby(["claim", "quantity"])}
+    table = table[~table["claim"].isin(STATEMENTS)]
     assert set(table["claim"]) == {"K-T2", "K-T6", "K-T7", "K-T13"}
     for words in ("KL divergence", "mutual information", "total variation"):
         assert (values["K-T2", f"outputs over k, {words}"] <= 1).all()
@@ -249,7 +254,7 @@ def test_a_broken_theorem_is_found_where_it_breaks():
     spoiled = (table["mechanism"] == "binary") & (table["epsilon"] == 0.5) & (table["instance"] == "001")
     table.loc[spoiled, "value"] /= 100.0
     rows = theorems(table, channels=0, seed=SEED)
-    (broken,) = (row for row in rows.itertuples() if not row.holds)
+    (broken,) = (row for row in rows.itertuples() if not row.holds and row.claim not in STATEMENTS)
     assert (broken.claim, broken.instance, broken.at) == ("K-T7", "001", 0.5)
     # The bound of the optimum at this epsilon, over which binary is measured.
     optimal = select(table, mechanism="optimal", metric="kl", epsilon=0.5, instance="001")["bound"].item()
@@ -259,7 +264,7 @@ def test_a_broken_theorem_is_found_where_it_breaks():
 
 def test_quaternary_checks():
     table = theorems(channels=40, seed=SEED)
-    assert set(table["claim"]) == {"K-T2", "K-T18"}
+    assert set(table["claim"]) == {"K-T2", "K-T18", *STATEMENTS}
     table = table[table["claim"] == "K-T18"]
     values = {str(quantity): part["measured"] for quantity, part in table.groupby("quantity")}
     assert (values.pop("distance of error regions inside the quaternary one") >= -1e-12).all()

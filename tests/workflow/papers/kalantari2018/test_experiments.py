@@ -261,7 +261,7 @@ def test_plan() -> None:
 
 
 def test_claims_and_errata() -> None:
-    theorems = ["Ka-T1", "Ka-T2", "Ka-T3", "Ka-L5", "Ka-L6"]
+    theorems = ["Ka-S2", "Ka-T1", "Ka-T2", "Ka-T3", "Ka-L5", "Ka-L6"]
     assert list(LEDGER) == [*theorems, "Ka-F4", "Ka-F5", "Ka-F6", "Ka-F7"]
     for erratum in errata_of(PAPER):
         file, _, function = erratum.test.partition("::")

@@ -39,6 +39,13 @@ def test_truths_are_like_the_table_or_have_rare_cells():
     assert found["rare cells, 100 expected in all"][0] == 0.5
 
 
+def test_the_set_may_miss_rare_cells():
+    """Where 0.2 of a record is expected, a sample that has one is too far from the truth for the radius."""
+    table = coverage(COUNTS * 20, rare=[0.2], samples=20_000, **OPTIONS)
+    row = select(table, order=2.0, method="asymptotic", truth="rare cells, 0.2 expected in all")
+    assert row["covered"].item() < 0.9
+
+
 def test_simulated_coverage_is_that_of_an_enumeration():
     table = coverage(COUNTS, rare=[0.02, 0.5], samples=20_000, **OPTIONS)
     assert len(table) == 4 * 2 * 2

@@ -7,11 +7,13 @@ import pytest
 from scipy.stats import chi2
 
 from ldpfrontier.information import mutual_information, renyi_divergence
-from ldpfrontier.mechanisms import secret_randomized_response
+from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
+from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.two_reports import independent_reporting
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from ldpfrontier.utility import MutualInformation
 
 COUNTS = np.array([[7, 10], [26, 57]])
 
@@ -53,3 +55,13 @@ def test_the_lead_of_polyopt_is_largest_at_low_levels():
         best = max(mutual_information(ball.centre, channel) for channel in others)
         lead.append(optimal_robust(ball, epsilon).value / best)
     assert min(lead[:2]) > 4 * lead[2]
+
+
+def test_grr_is_optimal_at_low_privacy():
+    utility = MutualInformation(np.arange(1.0, 13.0) / 78.0)
+    shares = [
+        utility(randomized_response(12, epsilon)) / optimal_ldp(utility, epsilon).value
+        for epsilon in (0.1, 10.0)
+    ]
+    assert shares[0] < 1 / 3
+    assert shares[1] == pytest.approx(1.0, abs=1e-9)

@@ -12,6 +12,7 @@ from ldpfrontier.mechanisms import secret_randomized_response
 from ldpfrontier.privacy import rldp_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024 import theorems
+from papers.lopuhaa2024.catalogue import DIMENSIONS, INEQUALITIES, RADIUS, RADIUS_BOUND, RADIUS_PRINTED
 from papers.lopuhaa2024.random_tables import theorem_tables
 
 COUNTS = np.array([[7, 10], [26, 57]])
@@ -23,9 +24,11 @@ SIZES = {"2 x 2": ((2, 2), 60), "3 x 2": ((3, 2), 900)}
 @pytest.mark.parametrize("size", SIZES)
 def test_every_statement_holds(size):
     table = theorems.check_theorems(theorem_tables([SIZES[size]], seed=5), [2.0], [0.7])
+    table = table[~table["quantity"].str.startswith(RADIUS_PRINTED)]
     assert table["holds"].all(), table[~table["holds"]].to_string()
-    claims = {"L-T1", "L-T2", "L-T3", "L-T4", "L-T5", "L-P1", "L-P2"}
+    claims = {"L-T1", "L-T2", "L-T3", "L-T4", "L-T5", "L-P1", "L-P2", "L-S81a"}
     assert set(table["claim"]) == claims
+    table = table[~table["instance"].isin(theorems._FEW_RECORDS)]
     assert set(table["size"]) == {size}
     assert set(table["instance"]) == {f"{SIZES[size][1]} records"}
     # Theorem 4 has no uncertainty set, and so no order.
@@ -40,7 +43,27 @@ def test_projections_of_every_order(order):
     ball = RenyiBall.confidence(COUNTS, order=order)
     rows = list(theorems._projections(ball))
     assert all(row.holds for row in rows)
-    assert {row.claim for row in rows} == {"L-T1", "L-P1", "L-P2"}
+    assert {row.claim for row in rows} == {"L-T1", "L-P1"}
+
+
+def test_the_printed_radius_of_proposition_2():
+    """It is 2 p too large where the condition holds, and cannot be a distance; elsewhere it is a bound."""
+    rows = list(theorems._projections(RenyiBall.confidence(COUNTS)))
+    found = {row.quantity.rpartition(" ")[0]: row for row in rows if row.claim == "L-P2"}
+    assert not found[RADIUS_PRINTED].holds
+    assert found[RADIUS_PRINTED].measured > 2.0 * (1.0 - 7 / 17)
+    assert found[RADIUS_PRINTED].measured - found[RADIUS].measured == pytest.approx(2 * 7 / 17)
+    assert found[RADIUS].holds
+    assert found[RADIUS_BOUND].holds
+    assert found[RADIUS_BOUND].measured > found[RADIUS_BOUND].limit
+
+
+def test_dimensions_of_the_polyhedron():
+    for counts in (COUNTS, [[5, 6, 7], [8, 9, 10]]):
+        rows = {row.quantity: row for row in theorems._polyhedron(RenyiBall.confidence(counts), 1.0)}
+        a = np.size(counts)
+        assert rows[DIMENSIONS].measured == a - 1
+        assert rows[INEQUALITIES].measured == a**2 + a
 
 
 def test_the_printed_radii_of_example_2_are_noticed(monkeypatch):
