@@ -57,6 +57,9 @@ class Comparisons(NamedTuple):
 class OddsRatios:
     """Intervals of the odds ratios rho(s, t, u, w) = P(u|t) P(w|s) / (P(w|t) P(u|s)), and an estimate of P.
 
+    As rho(s, t, u, w) is rho(s, t, u, x) rho(s, t, x, w), and rho(s, x, u, w) rho(x, t, u, w), intervals
+    imply each other. Ends that no distribution with all odds ratios in the intervals has are moved inwards.
+
     Parameters
     ----------
     prior : array_like, shape (a1, a2)
@@ -74,7 +77,8 @@ class OddsRatios:
     ------
     ValueError
         If the prior is not a two-dimensional distribution, or has an impossible cell, a number is negative or
-        missing, an interval is empty, or low[s, t, u, w] and low[t, s, w, u] differ.
+        missing, an interval is empty, low[s, t, u, w] and low[t, s, w, u] differ, or no distribution has all
+        odds ratios in the intervals.
     """
 
     prior: FloatArray
@@ -106,6 +110,7 @@ class OddsRatios:
                 " the entry where u and w are exchanged."
             )
         impossible = _checked_impossible(self.impossible, prior)
+        low = _closed(low, impossible)
         if impossible is not None:
             low = _ruled_out(low, impossible)
         for name, array in (("prior", prior), ("low", low), ("impossible", impossible)):
@@ -303,6 +308,51 @@ def _checked_impossible(cells: NDArray[np.bool_] | None, prior: FloatArray) -> N
             " estimate; it must have none."
         )
     return found
+
+
+def _closed(low: FloatArray, impossible: NDArray[np.bool_] | None) -> FloatArray:
+    """Return least odds ratios that are no less than what the others imply, rounded down.
+
+    Logarithms of odds ratios are differences, over u for fixed s and t, and over s for fixed u and w: what
+    ends imply is a longest path. Every step is valid, so that it may end before nothing changes. Ratios of
+    impossible cells (`_ruled_out`) imply nothing.
+
+    Raises
+    ------
+    ValueError
+        If no distribution has all of the odds ratios.
+    """
+    if max(low.shape) < 3:
+        return low
+    with np.errstate(divide="ignore"):
+        given = np.log(low)
+    if impossible is not None:
+        given = np.where(_contrasts(impossible.astype(float), (1, 1, 1, 1)) > 0.0, -math.inf, given)
+    logs = given.copy()
+    for _ in range(SETTINGS.closing_passes):
+        before = logs.copy()
+        _lengthen(logs)
+        _lengthen(logs.transpose(2, 3, 0, 1))
+        if (logs == before).all():
+            break
+    loops = max(np.diagonal(logs, axis1=i, axis2=i + 1).max() for i in (0, 2))
+    if loops > SETTINGS.odds_rounding:
+        raise ValueError(
+            "No distribution has all of its odds ratios in these intervals: around some values of U, or of S,"
+            " the least ones multiply to more than 1."
+        )
+    return np.where(logs > given, np.exp(logs), low)
+
+
+def _lengthen(logs: FloatArray) -> None:
+    """Replace the lengths of edges between the last two axes by those of longest paths, in place."""
+    margin = 4.0 * np.finfo(np.float64).eps
+    with np.errstate(invalid="ignore"):
+        for x in range(logs.shape[-1]):
+            first, second = logs[..., :, x, None], logs[..., None, x, :]
+            via = first + second - margin * (1.0 + np.abs(first) + np.abs(second))
+            # What is infinite on the way is no number, and implies nothing.
+            np.fmax(logs, via, out=logs)
 
 
 def _ruled_out(low: FloatArray, impossible: NDArray[np.bool_]) -> FloatArray:

@@ -35,6 +35,8 @@ class UncertaintySettings:
     odds_accuracy: float = 1e-10
     #: Relative difference that may be rounding between two entries for the same odds ratio.
     odds_rounding: float = 1e-9
+    #: Times that intervals of odds ratios are closed over u and over s, which nearly always takes two.
+    closing_passes: int = 10
     #: By how much logarithms of least odds ratios over a ball are lowered, for their rounding.
     odds_margin: float = 1e-9
     #: Order up to which the ball of order 1 stands for a ball, as the budget would cancel.

@@ -101,6 +101,70 @@ def test_two_values_of_u_are_enough() -> None:
     assert np.median(close) > 0.95
 
 
+def free_in_one_pair(values: int) -> FloatArray:
+    """Least odds ratios that are 1, but for those of the first and last value of U, which may be anything."""
+    low = np.ones((2, 2, values, values))
+    for s, u in ((0, 0), (0, -1), (1, 0), (1, -1)):
+        low[s, 1 - s, u, -1 - u] = 0.0
+    return low
+
+
+def test_intervals_imply_each_other() -> None:
+    """Ends that no distribution has count for nothing: S and U are independent, whatever one says."""
+    tells_u = Channel(np.tile([[0.9, 0.1], [0.5, 0.5], [0.1, 0.9]], (2, 1)))
+    odds = OddsRatios(np.full((2, 3), 1 / 6), free_in_one_pair(3))
+    assert odds.low == pytest.approx(np.ones((2, 2, 3, 3)), abs=1e-14)
+    assert association_epsilon(tells_u, odds) == pytest.approx(0.0, abs=1e-14)
+    # And over s: values of S and U are exchanged.
+    swapped = OddsRatios(np.full((3, 2), 1 / 6), free_in_one_pair(3).transpose(2, 3, 0, 1))
+    assert swapped.low == pytest.approx(np.ones((3, 3, 2, 2)), abs=1e-14)
+
+
+def test_closed_intervals_lose_no_distribution(long: bool) -> None:
+    """Random ends around a distribution, and others with odds ratios in all intervals, up to the ends."""
+    rng = np.random.default_rng(11)
+    moved, near = 0, []
+    for trial in range(60 if long else 15):
+        shape = [(2, 3), (3, 2), (3, 3), (2, 4)][trial % 4]
+        prior = rng.dirichlet(np.ones(math.prod(shape))).reshape(shape)
+        known = OddsRatios.known(prior).low
+        spread = rng.exponential(size=known.shape) * rng.choice([0.1, 1.0, 20.0], size=known.shape)
+        spread = np.minimum(spread, spread.transpose(1, 0, 3, 2))
+        spread[known == 1.0] = 0.0
+        low = known * np.exp(-spread)
+        odds = OddsRatios(prior, low)
+        assert (odds.low >= low).all()
+        moved += int((odds.low > low * (1 + 1e-9)).sum())
+        assert OddsRatios(prior, odds.low).low == pytest.approx(odds.low, rel=1e-12)
+        channel = random_channel(rng, math.prod(shape))
+        level = association_epsilon(channel, odds)
+        log, step, found = np.log(prior), 1.0, 0.0
+        for _ in range(300):
+            other = log + step * rng.normal(size=shape) * (rng.random(shape) < 0.5)
+            ratios = OddsRatios.known(np.exp(other) / np.exp(other).sum()).low
+            inside = (ratios >= low * (1 - 1e-12)).all()
+            step *= 1.1 if inside else 0.9
+            if inside:
+                log = other
+                assert (ratios >= odds.low * (1 - 1e-9)).all()
+                found = max(
+                    found, association_epsilon(channel, OddsRatios.known(np.exp(other) / np.exp(other).sum()))
+                )
+        assert found <= level * (1 + 1e-9)
+        near.append(found / level)
+    assert moved > 20
+    assert max(near) > 0.8
+
+
+def test_intervals_without_a_common_distribution_are_refused() -> None:
+    low = np.ones((2, 2, 3, 3))
+    for u, w in ((0, 1), (1, 2), (2, 0)):
+        low[0, 1, u, w] = low[1, 0, w, u] = 2.0
+        low[0, 1, w, u] = low[1, 0, u, w] = 0.25
+    with pytest.raises(ValueError, match="the least ones multiply to more than 1"):
+        OddsRatios(np.full((2, 3), 1 / 6), low)
+
+
 def test_zeros_and_ends() -> None:
     x = Channel(np.array([[0.4, 0.6], [0.1, 0.9], [0.3, 0.7], [0.2, 0.8]]))
     anything = OddsRatios(np.full((2, 2), 0.25), np.eye(2)[:, :, None, None] * np.ones((2, 2)) + 0.0)
