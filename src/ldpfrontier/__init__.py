@@ -72,11 +72,12 @@ if TYPE_CHECKING:
     from ldpfrontier.practice.channel_file import PrivateChannel, read_channel
     from ldpfrontier.practice.counts import CountTable, count_records, read_count_table
     from ldpfrontier.practice.design import Design, design_channel
-    from ldpfrontier.practice.estimation import Estimate, count_reports, estimate_distribution
+    from ldpfrontier.practice.estimation import Estimate, estimate_distribution
     from ldpfrontier.practice.least_level import least_epsilon
     from ldpfrontier.practice.memo import Memo
     from ldpfrontier.practice.privatizing import privatize, privatize_file, privatize_persons
     from ldpfrontier.practice.rates import Rates, estimate_rates
+    from ldpfrontier.practice.reports import count_reports
     from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, rldp_epsilon, unconditional_epsilon
     from ldpfrontier.two_reports import BudgetSplit, budget_split, independent_reporting
     from ldpfrontier.types import Intractable
@@ -209,7 +210,7 @@ _HOMES = {
     "conditional_epsilon": "privacy",
     "count_pairs": "practice.auditing",
     "count_records": "practice.counts",
-    "count_reports": "practice.estimation",
+    "count_reports": "practice.reports",
     "design_channel": "practice.design",
     "entropy": "information",
     "estimate_distribution": "practice.estimation",

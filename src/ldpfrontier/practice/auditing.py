@@ -16,9 +16,10 @@ from ldpfrontier.practice.attackers import WITHOUT_TABLE, Levels
 from ldpfrontier.practice.binning import translations_for
 from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.counts import Codes
-from ldpfrontier.practice.estimation import REPORT, as_confidence
+from ldpfrontier.practice.estimation import as_confidence
 from ldpfrontier.practice.proof import proved_levels
 from ldpfrontier.practice.records import as_text, read_chunks
+from ldpfrontier.practice.reports import REPORT, channel_column, check_channel
 from ldpfrontier.practice.sampling import Sampler
 from ldpfrontier.practice.settings import SETTINGS
 from ldpfrontier.privacy import rldp_epsilon
@@ -262,7 +263,8 @@ def count_pairs(
     Raises
     ------
     ValueError
-        If the file is not a table, lacks a column, has no records, or contains an unknown value.
+        If the file is not a table, lacks a column, has no records, an unknown value, or a report of another
+        channel.
     """
     as_instance(private, PrivateChannel, "The channel")
     as_text(column, "column")
@@ -272,9 +274,13 @@ def count_pairs(
     counts = np.zeros(private.weights.shape, dtype=np.int64)
     done = 0
     made = translations_for(path, attributes, private.table.labels, missing, missing_codes)
-    for chunk in read_chunks(path, (*attributes, column), translations=made, progress=progress):
-        x = inputs([record[:-1] for record in chunk], done)
-        y = outputs([record[-1:] for record in chunk], done)
+    more, cut = [channel_column(column)], len(attributes)
+    for chunk in read_chunks(
+        path, (*attributes, column), optional=more, translations=made, progress=progress
+    ):
+        x = inputs([record[:cut] for record in chunk], done)
+        y = outputs([record[cut : cut + 1] for record in chunk], done)
+        check_channel(private, path, [record[-1] for record in chunk], done)
         np.add.at(counts, (x, y), 1)
         done += len(chunk)
     return counts

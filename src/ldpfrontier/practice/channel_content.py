@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +13,58 @@ from ldpfrontier.numerics.arguments import as_count, excerpt
 from ldpfrontier.practice.counts import CountTable
 from ldpfrontier.practice.records import Label, check_columns
 from ldpfrontier.types import IntArray
+
+
+def plain_json(path: Path) -> dict[str, Any]:
+    """Return the object in a JSON file without NaN, infinities and keys that occur twice.
+
+    Raises
+    ------
+    ValueError
+        If it has none; the sentence names the file.
+    """
+    try:
+        content = json.loads(
+            path.read_text(encoding="utf-8"),
+            parse_constant=_refuse,
+            parse_int=_whole,
+            object_pairs_hook=_unique,
+        )
+    except json.JSONDecodeError as error:
+        if not error.doc.lstrip().startswith(("{", "\ufeff{")):
+            raise ValueError(
+                f"{path} is not a channel file: that is the JSON file which ldp-frontier design writes, such"
+                " as channel.json, and this is no JSON."
+            ) from None
+        raise ValueError(f"{path} is not a channel file: {error}.") from None
+    except (UnicodeDecodeError, _NotPlain) as error:
+        raise ValueError(f"{path} is not a channel file: {error}.") from None
+    except RecursionError:
+        raise ValueError(f"{path} is not a channel file: it is nested too deeply.") from None
+    if not isinstance(content, dict):
+        raise ValueError(f"{path} is a JSON file, but not a channel of ldp-frontier.")
+    return content
+
+
+class _NotPlain(ValueError):
+    """A channel file that is not strict JSON: it has NaN, an infinity, or a key twice."""
+
+
+def _refuse(name: str) -> float:
+    raise _NotPlain(f"it has the number {name}")
+
+
+def _whole(digits: str) -> int:
+    try:
+        return int(digits)
+    except ValueError:  # Python reads no more than some thousand digits
+        raise _NotPlain(f"it has a number of {len(digits):,} digits") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if twice := [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]:
+        raise _NotPlain(f"it has the key {twice[0]!r} twice")
+    return dict(pairs)
 
 
 def members(value: Any, name: str, names: tuple[str, ...]) -> dict[str, Any]:

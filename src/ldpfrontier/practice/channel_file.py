@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, fields, replace
@@ -17,7 +16,7 @@ import numpy as np
 
 from ldpfrontier.atomic import replacing
 from ldpfrontier.channel import Channel
-from ldpfrontier.numerics.arguments import as_number, check_choice
+from ldpfrontier.numerics.arguments import as_number, check_choice, excerpt
 from ldpfrontier.practice import channel_content as content_of
 from ldpfrontier.practice.attackers import (
     ANYONE,
@@ -135,6 +134,18 @@ class PrivateChannel:
         return tuple(f"y{number}" for number in range(1, self.weights.shape[1] + 1))
 
     @cached_property
+    def sha256(self) -> str:
+        """The hash of what a report means: of the labels and the weights."""
+        labels = json.dumps([self.table.attributes, self.table.labels])
+        weights = np.ascontiguousarray(self.weights, dtype="<i8").tobytes()
+        return hashlib.sha256(labels.encode() + weights).hexdigest()
+
+    @property
+    def id(self) -> str:
+        """A short name of the channel, which its reports carry: the first digits of `sha256`."""
+        return id_of(self.sha256)
+
+    @cached_property
     def channel(self) -> Channel:
         """The channel as floating-point numbers, with its labels."""
         return Channel(sampled_channel(self.weights).matrix, self.table.labels, self.outputs)
@@ -211,6 +222,7 @@ class PrivateChannel:
         content = {
             "format": FORMAT,
             "version": VERSION,
+            "id": self.id,
             "certificate": _finite(asdict(self.certificate)),
             "design": {
                 "source": table.source,
@@ -280,6 +292,12 @@ class PrivateChannel:
                 partial = stack.enter_context(replacing(target))
                 partial.write_text(text, encoding="utf-8", newline="\n")
         return files
+
+
+def id_of(digest: str) -> str:
+    """Return the id of a channel from its hash."""
+    # With a letter, since programs change what looks like a number.
+    return f"c{int(digest[:16], 16) % 10**9:09d}"
 
 
 def written_files(path: Path | str) -> list[Path]:
@@ -374,19 +392,12 @@ def read_channel(path: Path | str) -> PrivateChannel:
     """
     path = as_path(path)
     try:
-        content = json.loads(
-            path.read_text(encoding="utf-8"),
-            parse_constant=_refuse,
-            parse_int=_whole,
-            object_pairs_hook=_unique,
-        )
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise ChannelFileError(f"{path} is a JSON file, but not a channel of ldp-frontier.")
-    except (UnicodeDecodeError, json.JSONDecodeError, _NotPlain) as error:
-        raise ChannelFileError(f"{path} is not a channel file: {error}.") from None
-    except RecursionError:
-        raise ChannelFileError(f"{path} is not a channel file: it is nested too deeply.") from None
-    version = content.get("version")
+        content = content_of.plain_json(path)
+    except ValueError as error:
+        raise ChannelFileError(str(error)) from None
+    if content.get("format") != FORMAT:
+        raise ChannelFileError(f"{path} is a JSON file, but not a channel of ldp-frontier.")
+    version, named = content.get("version"), content.get("id")
     if version not in (FORMER_VERSION, VERSION) or isinstance(version, bool):
         raise ChannelFileError(
             f"{path} is a channel file of version {version!r}; this program reads the versions"
@@ -395,9 +406,13 @@ def read_channel(path: Path | str) -> PrivateChannel:
     if content.pop("content_sha256", None) != _digest(content):
         raise ChannelFileError(f"{path} was changed after it was written; design the channel again.")
     try:
-        return _parsed(content)
+        # Files of former programs have no id.
+        private = _parsed({name: value for name, value in content.items() if name != "id"})
+        if named is not None and named != private.id:
+            raise ValueError(f"its id is {excerpt(named)}; that of its labels and weights is {private.id!r}.")
     except ValueError as error:
         raise ChannelFileError(f"{path} is not a valid channel: {error}") from None
+    return private
 
 
 def _parsed(content: Mapping[str, Any]) -> PrivateChannel:
@@ -472,27 +487,6 @@ def _finite(value: Any) -> Any:
 
 def _digest(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-class _NotPlain(ValueError):
-    """A channel file that is not strict JSON: it has NaN, an infinity, or a key twice."""
-
-
-def _refuse(name: str) -> float:
-    raise _NotPlain(f"it has the number {name}")
-
-
-def _whole(digits: str) -> int:
-    try:
-        return int(digits)
-    except ValueError:  # Python reads no more than some thousand digits
-        raise _NotPlain(f"it has a number of {len(digits):,} digits") from None
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if twice := [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]:
-        raise _NotPlain(f"it has the key {twice[0]!r} twice")
-    return dict(pairs)
 
 
 def _joined(labels: Sequence[Label], cells: list[list[str]]) -> list[list[str]]:

@@ -317,8 +317,9 @@ def estimate(options: argparse.Namespace) -> int:
     from ldpfrontier.atomic import replacing
     from ldpfrontier.practice.channel_file import read_channel
     from ldpfrontier.practice.estimate_texts import estimate_csv, estimate_text
-    from ldpfrontier.practice.estimation import FittedReports, as_confidence, count_reports
+    from ldpfrontier.practice.estimation import FittedReports, as_confidence
     from ldpfrontier.practice.rates import rates_of, reference
+    from ldpfrontier.practice.reports import count_reports
 
     outputs = [path for path in (options.out, options.picture) if path is not None]
     _check_outputs(outputs, [options.channel, options.data])
@@ -327,9 +328,15 @@ def estimate(options: argparse.Namespace) -> int:
     has_rates = bool(private.table.useful) or options.compare_with is not None
     place = reference(private, options.compare_with) if has_rates else None
     reading = Progress("{:,} reports read")
-    counts = count_reports(private, options.data, column=options.column, progress=reading)
+    counts = count_reports(
+        private, options.data, column=options.column, person=options.id, progress=reading, remark=_warn
+    )
     reading.end()
     fit, together = FittedReports(private, counts), options.simultaneous
+    if fit.doubt and not options.despite_misfit:
+        raise ValueError(f"{fit.doubt} (--id). --despite-misfit estimates all the same.")
+    if fit.doubt:
+        _warn(f"{fit.doubt}.")
     found = fit.distribution(confidence, simultaneous=together)
     rates = None if place is None else rates_of(fit, place, confidence, simultaneous=together)
     with ExitStack() as stack:  # both or none

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import xlogy
+from scipy.special import rel_entr, xlogy
 
-from ldpfrontier.numerics.arguments import are_counts, as_instance, as_number, as_numbers
+from ldpfrontier.numerics.arguments import are_counts, as_flag, as_instance, as_number, as_numbers
 from ldpfrontier.practice.channel_file import PrivateChannel
-from ldpfrontier.practice.counts import Codes, CountTable
+from ldpfrontier.practice.counts import CountTable
 from ldpfrontier.practice.intervals import intervals, limit_weights
-from ldpfrontier.practice.records import Label, as_text, read_chunks
+from ldpfrontier.practice.records import Label
 from ldpfrontier.practice.settings import SETTINGS
-from ldpfrontier.types import FloatArray, IntArray
-
-#: The column that reports are written to.
-REPORT = "report"
+from ldpfrontier.types import FloatArray
 
 
 @dataclass(frozen=True)
@@ -178,6 +173,25 @@ def maximum_likelihood(
     return p, max(n * float(gain(p).max() - 1.0), 0.0)
 
 
+def misfit(counts: FloatArray, fitted: FloatArray, gap: float = 0.0) -> float:
+    """Bound the probability that reports of a channel fit it as badly as these, whatever the answers are.
+
+    With n reports of k outputs and their most likely distribution under the channel, let x be n times the
+    relative entropy of the former from the latter. It is at most what it is from the true distribution of
+    the reports, which exceeds x with probability e^-x (e x / (k - 1))^(k - 1) at most for x > k - 1, for
+    every n (Agrawal 2020, *Finite-sample concentration of the multinomial in relative entropy*).
+
+    Parameters
+    ----------
+    counts, fitted : ndarray, shape (outputs,)
+        Of reports, and those that are expected under the most likely distribution.
+    gap : float
+        Bound on what the log-likelihood of that distribution lacks.
+    """
+    free, x = len(counts) - 1, float(rel_entr(counts, fitted).sum()) - gap
+    return math.exp(free * (math.log(x / free) + 1.0) - x) if 0 < free < x else 1.0
+
+
 @dataclass(frozen=True)
 class Frequency:
     """An estimated frequency.
@@ -224,6 +238,8 @@ class Estimate:
         Whether it is that of all together.
     gap : float
         Bound on what the log-likelihood of the most likely distribution lacks.
+    fit : float
+        Largest probability that reports of the channel fit it as badly as these, as `misfit` returns it.
     """
 
     frequencies: list[Frequency]
@@ -233,6 +249,7 @@ class Estimate:
     confidence: float
     simultaneous: bool
     gap: float
+    fit: float
 
     def of(self, attributes: Label) -> list[Frequency]:
         """Return the estimated frequencies of some columns."""
@@ -278,6 +295,8 @@ class FittedReports:
         Of the reports.
     counts, fitted : ndarray, shape (possible outputs,)
         Of reports that the channel gives, and those that are expected under `p`.
+    fit : float
+        As `misfit` returns it.
 
     Raises
     ------
@@ -304,7 +323,29 @@ class FittedReports:
         self._possible = matrix.any(axis=0)
         self._matrix = matrix[:, self._possible]
         self.counts, self.fitted = found[self._possible], self.records * (self.p @ self._matrix)
+        self.fit = misfit(self.counts, self.fitted, self.gap)
         self._weights: dict[float, tuple[FloatArray, FloatArray]] = {}
+
+    @property
+    def doubt(self) -> str:
+        """Say that the reports are hardly of this channel; empty if they may be."""
+        if self.fit >= SETTINGS.misfit:
+            return ""
+        return (
+            f"The {self.records:,} reports do not fit the channel: whatever the answers are, reports of this"
+            f" channel differ as much from what it gives with probability {self.fit:.1g} at most. They may be"
+            " of another channel, or several of them the same report of one person"
+        )
+
+    def check_fit(self) -> None:
+        """Refuse reports that are hardly of this channel.
+
+        Raises
+        ------
+        ValueError
+        """
+        if self.doubt:
+            raise ValueError(f"{self.doubt}. Without a check of the fit they are estimated all the same.")
 
     def weights(self, tail: float) -> tuple[FloatArray, FloatArray]:
         """Return weights of upper limits of the negatives of all frequencies, and of these.
@@ -339,11 +380,16 @@ class FittedReports:
             for q, *row in zip(self.asked, likely, unbiased, low, high, strict=True)
         ]
         rank, inputs = self.linear.rank, len(self.p)
-        return Estimate(rows, self.records, rank, inputs, float(confidence), simultaneous, self.gap)
+        return Estimate(rows, self.records, rank, inputs, float(confidence), simultaneous, self.gap, self.fit)
 
 
 def estimate_distribution(
-    private: PrivateChannel, counts: ArrayLike, *, confidence: float = 0.95, simultaneous: bool = False
+    private: PrivateChannel,
+    counts: ArrayLike,
+    *,
+    confidence: float = 0.95,
+    simultaneous: bool = False,
+    check_fit: bool = True,
 ) -> Estimate:
     """Estimate the distribution of records from counts of their reports.
 
@@ -357,6 +403,9 @@ def estimate_distribution(
         The level of each interval, in (0, 1): it covers in at least this share of repetitions.
     simultaneous : bool
         Whether `confidence` is the level of all intervals together (Bonferroni's correction).
+    check_fit : bool
+        Whether reports are refused that are hardly of this channel: it gives such reports with probability
+        1e-4 at most (`Estimate.fit`), whatever the answers are.
 
     Returns
     -------
@@ -369,30 +418,7 @@ def estimate_distribution(
     """
     as_instance(private, PrivateChannel, "The channel")
     confidence = as_confidence(confidence)
-    return FittedReports(private, counts).distribution(confidence, simultaneous=simultaneous)
-
-
-def count_reports(
-    private: PrivateChannel,
-    path: Path | str,
-    *,
-    column: str = REPORT,
-    progress: Callable[[int], None] | None = None,
-) -> IntArray:
-    """Count the reports in a CSV file.
-
-    Returns
-    -------
-    ndarray of int, shape (outputs,)
-
-    Raises
-    ------
-    ValueError
-        If the file is no CSV file, lacks the column, has no records, or one that is no report of the channel.
-    """
-    as_instance(private, PrivateChannel, "The channel")
-    codes = Codes(path, (as_text(column, "column"),), [(report,) for report in private.outputs])
-    counts = np.zeros(len(private.outputs), dtype=np.int64)
-    for chunk in read_chunks(path, (column,), progress=progress):
-        counts += np.bincount(codes(chunk, int(counts.sum())), minlength=counts.size)
-    return counts
+    fit = FittedReports(private, counts)
+    if as_flag(check_fit, "check_fit"):
+        fit.check_fit()
+    return fit.distribution(confidence, simultaneous=simultaneous)

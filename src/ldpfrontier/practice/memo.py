@@ -13,12 +13,9 @@ ever removes it: if it fails, holds the lock, and finds that nobody has saved an
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import re
 import sqlite3
-import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -27,10 +24,10 @@ import numpy as np
 
 from ldpfrontier.atomic import OWNER
 from ldpfrontier.numerics.arguments import check_callable
-from ldpfrontier.practice.channel_file import PrivateChannel
-from ldpfrontier.practice.numerals import as_finite, is_ambiguous
+from ldpfrontier.practice.channel_file import PrivateChannel, id_of
 from ldpfrontier.practice.outputs import check_outputs
 from ldpfrontier.practice.records import as_path, as_text
+from ldpfrontier.practice.reports import normal_id
 from ldpfrontier.practice.sampling import Sampler, Source
 from ldpfrontier.types import IntArray
 
@@ -45,19 +42,6 @@ PATIENCE = 5.0
 
 #: A whole number as a library writes it that takes it for a measurement: 17.0.
 _WHOLE_FLOAT = re.compile(r"([0-9]+)\.0*")
-
-
-def normal_id(text: str) -> str:
-    """Return the normal form of an id: Unicode NFC, without white space around it.
-
-    Digits stay as they are written: ``01`` and ``1`` are two people.
-    """
-    return unicodedata.normalize("NFC", text).strip()
-
-
-def is_decimal(name: str) -> bool:
-    """Tell whether an id is a number that is written with decimals or an exponent, such as 1.0 or 1e+05."""
-    return not name.lstrip("+-").isdigit() and (as_finite(name) is not None or is_ambiguous(name))
 
 
 class Draw:
@@ -175,12 +159,11 @@ class Memo:
 
     def _open(self, base: sqlite3.Connection, private: PrivateChannel, first: bool) -> None:
         """Check that a locked database is a memo of this channel, or make it one if it is empty."""
-        digest = _digest(private)
         if _is_empty(base):
             base.execute(f"PRAGMA application_id = {APPLICATION}")
             base.execute(f"PRAGMA user_version = {VERSION}")
             base.execute("CREATE TABLE channel (sha256 TEXT NOT NULL, id_column TEXT NOT NULL)")
-            base.execute("INSERT INTO channel VALUES (?, ?)", (digest, self.column))
+            base.execute("INSERT INTO channel VALUES (?, ?)", (private.sha256, self.column))
             base.execute(
                 "CREATE TABLE reports (id TEXT PRIMARY KEY NOT NULL, report TEXT NOT NULL) WITHOUT ROWID"
             )
@@ -196,9 +179,10 @@ class Memo:
                 " ldp-frontier."
             )
         kept, column = base.execute("SELECT sha256, id_column FROM channel").fetchone()
-        if kept != digest:
+        if kept != private.sha256:
             raise ValueError(
-                f"{self.path} contains reports of another channel. Reports of two channels together reveal"
+                f"{self.path} contains reports of another channel, {id_of(kept)!r}; this one is"
+                f" {private.id!r}. Reports of two channels together reveal"
                 " more than the level of each allows; people must report with the channel that they used"
                 " first."
             )
@@ -295,10 +279,3 @@ def _normalize(base: sqlite3.Connection) -> None:
     )
     base.execute("DELETE FROM reports WHERE normalized(id) <> id")
     base.execute(f"PRAGMA user_version = {VERSION}")
-
-
-def _digest(private: PrivateChannel) -> str:
-    """Return a hash of what a channel does: its labels and its weights."""
-    labels = json.dumps([private.table.attributes, private.table.labels])
-    weights = np.ascontiguousarray(private.weights, dtype="<i8").tobytes()
-    return hashlib.sha256(labels.encode() + weights).hexdigest()

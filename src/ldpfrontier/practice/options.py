@@ -297,6 +297,14 @@ def _estimate_options(three: argparse.ArgumentParser) -> None:
     _channel_option(three)
     three.add_argument("--data", required=True, metavar="FILE", help="a file of reports, as written by apply")
     _column_option(three)
+    three.add_argument(
+        "--id", metavar="COLUMN",
+        help="a column that identifies people, of each of whom the first report is counted",
+    )  # fmt: skip
+    three.add_argument(
+        "--despite-misfit", action="store_true",
+        help="estimate reports that do not fit the channel, with a warning (default: they are refused)",
+    )  # fmt: skip
     _confidence_option(three, "each interval")
     three.add_argument(
         "--simultaneous", action="store_true",

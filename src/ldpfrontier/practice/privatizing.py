@@ -17,10 +17,9 @@ from ldpfrontier.practice.binning import translations_for
 from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.counts import Codes
 from ldpfrontier.practice.csv_text import without_formulas
-from ldpfrontier.practice.estimation import REPORT
-from ldpfrontier.practice.memo import Draw, Memo, is_decimal, normal_id
+from ldpfrontier.practice.memo import Draw, Memo
 from ldpfrontier.practice.outputs import check_outputs
-from ldpfrontier.practice.reading import like_counts, shown
+from ldpfrontier.practice.reading import like_counts
 from ldpfrontier.practice.records import (
     Label,
     as_path,
@@ -29,8 +28,8 @@ from ldpfrontier.practice.records import (
     read_chunks,
     said,
 )
+from ldpfrontier.practice.reports import REPORT, channel_column, ids_of
 from ldpfrontier.practice.sampling import Sampler, Source
-from ldpfrontier.practice.values import is_missing
 
 
 def privatize(
@@ -125,7 +124,7 @@ def privatize_file(
     keep : tuple of str
         Columns that are copied as they are: what they tell of a record is not limited.
     column : str
-        Of the reports.
+        Of the reports; another one, with ``_channel`` at the end of its name, says which channel drew them.
     missing : str, optional
         A value of the channel that stands for missing ones.
     missing_codes : sequence of str
@@ -222,11 +221,15 @@ class _Columns:
         object.__setattr__(self, "keep", as_texts(self.keep, "keep"))
         as_text(self.report, "column")
         as_flag(self.spreadsheet, "spreadsheet")
-        if self.report in self.keep:
-            raise ValueError(
-                f"The column {self.report!r} cannot be kept, since the column of the reports has the same"
-                " name; the two must differ."
-            )
+        for name, what in (
+            (self.report, "the reports"),
+            (channel_column(self.report), "channels"),
+        ):
+            if name in self.keep:
+                raise ValueError(
+                    f"The column {name!r} cannot be kept, since the column of {what} has the same name; the"
+                    " two must differ."
+                )
         if not self.report:
             raise ValueError("The column of the reports is ''; it must have a name.")
         if twice := [name for name in self.keep if self.keep.count(name) > 1]:
@@ -263,18 +266,18 @@ def _written(
     with replacing(target, mode) as partial, drawing as draw:
         with open(partial, "w", encoding="utf-8", newline="") as stream:
             writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow([*columns.copied(keep), columns.report])
+            writer.writerow([*columns.copied(keep), columns.report, channel_column(columns.report)])
             for chunk in read_chunks(
                 path, asked, translations=made, progress=progress,
                 on_counts=lambda name: _refuse_counts(path, name),
             ):  # fmt: skip
                 inputs = codes([record[:cut] for record in chunk], done)
                 counts += np.bincount(inputs, minlength=counts.size)
-                ids = [] if person is None else _ids(path, person, [record[-1] for record in chunk], done)
+                ids = [] if person is None else ids_of(path, person, [record[-1] for record in chunk], done)
                 outputs, kept = draw(ids, inputs)
                 reports = map(private.outputs.__getitem__, outputs.tolist())
                 writer.writerows(
-                    (*columns.copied(record[cut:end]), report)
+                    (*columns.copied(record[cut:end]), report, private.id)
                     for record, report in zip(chunk, reports, strict=True)
                 )
                 done, again = done + len(chunk), again + kept
@@ -294,27 +297,3 @@ def _refuse_counts(path: Path, name: str) -> NoReturn:
         f"{like_counts(path, name)} A report is drawn for every row, which must be the record of one person;"
         " if the rows are records, remove this column from the file."
     )
-
-
-def _ids(path: Path, person: str, texts: Sequence[str], done: int) -> list[str]:
-    """Return the normal form of the ids of records, of which `done` come before.
-
-    Raises
-    ------
-    ValueError
-        If a record has none, or a number with decimals.
-    """
-    names = [normal_id(text) for text in texts]
-    for number, name in enumerate(names, start=done + 1):
-        where = f"the column {person!r}, which identifies the person"
-        if is_missing(name):
-            raise ValueError(
-                f"Record {number} of {shown(path)} has no value in {where}; every record needs one."
-            )
-        if is_decimal(name):
-            raise ValueError(
-                f"Record {number} of {shown(path)} has {name!r} in {where}. A number with decimals or an"
-                " exponent is no id, since programs write the same number in several ways; write ids as whole"
-                " numbers or as other texts."
-            )
-    return names

@@ -33,7 +33,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ldpfrontier.numerics.arguments import as_instance
+from ldpfrontier.numerics.arguments import as_flag, as_instance
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.practice.channel_file import PrivateChannel
 from ldpfrontier.practice.estimation import FittedReports, as_confidence, table_prior
@@ -123,6 +123,7 @@ def estimate_rates(
     compare_with: Sequence[str] | None = None,
     confidence: float = 0.95,
     simultaneous: bool = False,
+    check_fit: bool = True,
 ) -> Rates:
     """Estimate how frequent the sensitive values are among people with each useful value.
 
@@ -139,6 +140,8 @@ def estimate_rates(
         The level of each interval, in (0, 1): it covers in at least this share of repetitions.
     simultaneous : bool
         Whether `confidence` is the level of all these intervals together (Bonferroni's correction).
+    check_fit : bool
+        As in `estimate_distribution`.
 
     Returns
     -------
@@ -158,7 +161,10 @@ def estimate_rates(
     as_instance(private, PrivateChannel, "The channel")
     place = reference(private, compare_with)
     confidence = as_confidence(confidence)
-    return rates_of(FittedReports(private, counts), place, confidence, simultaneous=simultaneous)
+    fit = FittedReports(private, counts)
+    if as_flag(check_fit, "check_fit"):
+        fit.check_fit()
+    return rates_of(fit, place, confidence, simultaneous=simultaneous)
 
 
 def reference(private: PrivateChannel, compare_with: Sequence[str] | None) -> int:

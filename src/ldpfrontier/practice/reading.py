@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from difflib import get_close_matches
-from itertools import chain, islice, product
+from itertools import chain, islice, product, repeat
 from operator import itemgetter
 from os import PathLike
 from pathlib import Path
@@ -105,6 +105,7 @@ def read_columns(
     size: int,
     digest: Digest | None = None,
     on_counts: Callable[[str], None] | None = None,
+    optional: Sequence[str] = (),
 ) -> Iterator[list[Iterable[str]]]:
     """Yield the values of some columns of a table, a chunk of records at a time.
 
@@ -120,6 +121,8 @@ def read_columns(
         Fed with the bytes of the file.
     on_counts : callable, optional
         Called with the name of the column of counts if the first chunk looks like a table of counts.
+    optional : sequence of str
+        Further columns, whose values are empty if the file does not have them.
 
     Yields
     ------
@@ -143,7 +146,7 @@ def read_columns(
         stream = stack.enter_context(io.BufferedReader(_Hashed(raw, digest), START))
         start = stream.peek(START)[:START]
         if start.startswith(b"PAR1"):
-            yield from _parquet_columns(path, columns, size, on_counts)
+            yield from _parquet_columns(path, columns, size, on_counts, optional)
             while stream.read(START):  # for the hash; the library reads the file in its own order
                 pass
             return
@@ -151,7 +154,7 @@ def read_columns(
             if start.startswith(signature):
                 raise ValueError(f"{shown(path)} is {sentence}")
         text = stack.enter_context(io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""))
-        yield from _csv_columns(text, path, start, columns, size, on_counts)
+        yield from _csv_columns(text, path, start, columns, size, on_counts, optional)
 
 
 def like_counts(path: Path | str, name: str) -> str:
@@ -187,6 +190,11 @@ def places_of(path: Path | str, header: Sequence[str] | None, columns: Sequence[
     return [header.index(name) for name in columns]
 
 
+def _optional_places(path: Path | str, header: Sequence[str], optional: Sequence[str]) -> list[int | None]:
+    """Return where columns are in a header, None for those that are not; a ValueError for one twice."""
+    return [places_of(path, header, [name])[0] if name in header else None for name in optional]
+
+
 def _has_counts(name: str) -> bool:
     return name.strip().casefold() in _COUNTS
 
@@ -214,6 +222,7 @@ def _csv_columns(
     columns: Sequence[str],
     size: int,
     on_counts: Callable[[str], None] | None,
+    optional: Sequence[str],
 ) -> Iterator[list[Iterable[str]]]:
     """Yield the values of columns of a CSV file whose first bytes are known."""
     known = start.decode("utf-8-sig", errors="replace")
@@ -231,7 +240,7 @@ def _csv_columns(
         if header is not None and not set(columns) <= set(header):
             with suppress(csv.Error, UnicodeDecodeError):
                 _check_kind(path, header, columns, list(islice(rows, 100)))
-        places = places_of(path, header, columns)
+        places = [*places_of(path, header, columns), *_optional_places(path, header or (), optional)]
         width = len(header or ())
         first = list(islice(rows, 2))
         if len(first) == 2 and first[1][0].startswith('{"ImportId":'):
@@ -253,7 +262,9 @@ def _csv_columns(
             if on_counts and not done:
                 _notice_counts(header or (), columns, chunk, on_counts)
             done += len(chunk)
-            yield [map(itemgetter(place), chunk) for place in places]
+            yield [
+                repeat("", len(chunk)) if place is None else map(itemgetter(place), chunk) for place in places
+            ]
         if not done:
             raise ValueError(f"{shown(path)} has no records; at least one is needed.")
     except UnicodeDecodeError as error:
@@ -352,7 +363,11 @@ def _check_kind(
 
 
 def _parquet_columns(
-    path: Path | str, columns: Sequence[str], size: int, on_counts: Callable[[str], None] | None
+    path: Path | str,
+    columns: Sequence[str],
+    size: int,
+    on_counts: Callable[[str], None] | None,
+    optional: Sequence[str],
 ) -> Iterator[list[Iterable[str]]]:
     """Yield the values of columns of a Parquet file, as the texts that Python has for them."""
     if is_standard_input(path):
@@ -362,8 +377,11 @@ def _parquet_columns(
         import pyarrow.parquet
     try:
         with open(path, "rb") as stream, pyarrow.parquet.ParquetFile(stream) as table:
-            places_of(path, table.schema_arrow.names, columns)
-            for name in columns:
+            header = table.schema_arrow.names
+            places_of(path, header, columns)
+            _optional_places(path, header, optional)
+            found = [*columns, *(name for name in optional if name in header)]
+            for name in found:
                 kind = table.schema_arrow.field(name).type
                 if pyarrow.types.is_nested(kind) or pyarrow.types.is_binary(kind):
                     raise ValueError(
@@ -372,13 +390,15 @@ def _parquet_columns(
                     )
             if not table.metadata.num_rows:
                 raise ValueError(f"{path} has no records; at least one is needed.")
-            header = table.schema_arrow.names
             if on_counts and any(map(_has_counts, header)):
                 first = next(table.iter_batches(size))
                 texts = [map(_as_text, column.to_pylist()) for column in first.columns]
                 _notice_counts(header, columns, list(zip(*texts, strict=True)), on_counts)
-            for batch in table.iter_batches(size, columns=list(columns)):
-                yield [map(_as_text, batch.column(name).to_pylist()) for name in columns]
+            for batch in table.iter_batches(size, columns=found):
+                yield [
+                    map(_as_text, batch.column(name).to_pylist()) if name in found else repeat("", len(batch))
+                    for name in (*columns, *optional)
+                ]
     except pyarrow.ArrowException as error:
         raise ValueError(f"{path} is not a Parquet file that can be read: {error}") from None
 

@@ -185,6 +185,7 @@ def read_chunks(
     columns: Sequence[str],
     size: int = CHUNK,
     *,
+    optional: Sequence[str] = (),
     translations: Mapping[str, Translation] | None = None,
     digest: Digest | None = None,
     progress: Callable[[int], None] | None = None,
@@ -201,6 +202,8 @@ def read_chunks(
         At least one.
     size : int
         Records in a chunk.
+    optional : sequence of str
+        Further columns, whose values are empty if the file does not have them.
     translations : mapping of str to callable, optional
         What becomes of the values of a column where it is named first.
     digest : optional
@@ -220,7 +223,7 @@ def read_chunks(
     columns = as_texts(columns, "The names of the columns")
     as_path(path)
     memories = {columns.index(name): _Memory(made) for name, made in (translations or {}).items()}
-    for values in read_columns(path, columns, size, digest, on_counts):
+    for values in read_columns(path, columns, size, digest, on_counts, as_texts(optional, "optional")):
         chunk = list(zip(*_translated(values, memories), strict=True))
         done += len(chunk)
         yield chunk

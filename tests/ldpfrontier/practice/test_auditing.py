@@ -226,7 +226,7 @@ def test_reports_that_are_the_records_are_found(table, private, pairs):
     with open(pairs, "w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow(head)
-        writer.writerows([*row[:-1], report[tuple(row[:-1])]] for row in rows)
+        writer.writerows([*row[:-2], report[tuple(row[:-2])], row[-1]] for row in rows)
     found = audit_channel(private, pairs=count_pairs(private, pairs))
     assert found.lower > private.certificate.level
     assert len(found.problems) == 2

@@ -176,7 +176,7 @@ def test_the_layout_of_a_file_does_not_count(path, private):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "is not a channel file: Expecting value"),
+        ("s,u,count\na,b,3\n", "is not a channel file: that is the JSON file which ldp-frontier design"),
         ("{", "is not a channel file: Expecting property name"),
         ("[]", "is a JSON file, but not a channel of ldp-frontier"),
         ('{"format": "another"}', "is a JSON file, but not a channel of ldp-frontier"),

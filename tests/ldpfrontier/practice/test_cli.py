@@ -516,13 +516,13 @@ def test_a_channel_file_of_another_version_or_edited_is_refused(ready, capsys):
         ([*APPLY[:-1], "people.csv"], "people.csv is the file that is read; the output must be"),
         ([*APPLY, "--keep", "name"], "The column 'name' is not in people.csv; its columns are illness,"),
         ([*APPLY, "--column", "age", "--keep", "age"], "The column 'age' cannot be kept, since"),
-        ([*ESTIMATE, "--column", "answer"], "The column 'answer' is not in out.csv; its columns are report."),
+        ([*ESTIMATE, "--column", "answer"], "The column 'answer' is not in out.csv; its columns are report,"),
         ([*ESTIMATE[:-1], "people.csv", "--column", "age"], "Record 1 of people.csv has 'old' as its age"),
         ([*ESTIMATE, "--confidence", "95"], "The confidence is 95.0; it must lie strictly between 0 and 1"),
         ([*ESTIMATE, "--picture", "e.bmp"], "e.bmp ends in '.bmp'; the file of a picture must"),
         ([*AUDIT, "--samples", "-1"], "The number of samples is -1; it must be 0 or more"),
         ([*AUDIT, "--samples", "5", "--data", "out.csv"], "not allowed with argument"),
-        ([*AUDIT, "--data", "out.csv"], "The column 'illness' is not in out.csv; its columns are report."),
+        ([*AUDIT, "--data", "out.csv"], "The column 'illness' is not in out.csv; its columns are report,"),
     ],
 )  # fmt: skip
 def test_arguments_that_make_no_sense_get_a_sentence(ready, capsys, arguments, sentence):

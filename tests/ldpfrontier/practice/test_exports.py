@@ -66,9 +66,9 @@ def test_the_sql_of_the_page_gives_the_unbiased_estimates(which, request):
     base = sqlite3.connect(":memory:")
     base.create_function("SQRT", 1, np.sqrt)
     base.execute('CREATE TABLE weights ("columns" TEXT, value TEXT, report TEXT, weight REAL)')
-    base.execute("CREATE TABLE reports (report TEXT)")
+    base.execute("CREATE TABLE reports (report TEXT, report_channel TEXT)")
     base.executemany("INSERT INTO weights VALUES (?, ?, ?, ?)", rows_of(folder / "channel.weights.csv"))
-    base.executemany("INSERT INTO reports VALUES (?)", rows_of(folder / "reports.csv"))
+    base.executemany("INSERT INTO reports VALUES (?, ?)", rows_of(folder / "reports.csv"))
     found = {
         (tuple(json.loads(columns)), tuple(json.loads(value))): numbers
         for columns, value, *numbers in base.execute(query)

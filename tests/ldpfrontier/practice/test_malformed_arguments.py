@@ -171,10 +171,10 @@ BAD_ARGUMENTS = {
     ],
     "apply": [
         ("--channel ''", ".: Is a directory."),
-        ("--channel people.csv", "people.csv is not a channel file: Expecting"),
+        ("--channel people.csv", "people.csv is not a channel file: that is the JSON"),
         ("--channel folder.json", "folder.json: Is a directory."),
         ("--channel loop.json", "loop.json: Too many levels of symbolic links."),
-        ("--channel /dev/null", "/dev/null is not a channel file: Expecting value:"),
+        ("--channel /dev/null", "/dev/null is not a channel file: that is the JSON file"),
         ("--channel aNULb.json", "an argument contains a NUL character"),
         ("--channel LONG.json", "File name too long."),
         ("--channel 'cafRAW.json'", "caf\\udce9.json: No such file or directory."),

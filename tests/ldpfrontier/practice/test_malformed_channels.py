@@ -13,7 +13,7 @@ def deep(times):
 
 
 BAD_CHANNELS = {
-    "empty": ("", "channel.json is not a channel file: Expecting value: line 1"),
+    "empty": ("", "channel.json is not a channel file: that is the JSON file which ldp-frontier"),
     "a number": ("5", "channel.json is a JSON file, but not a channel of ldp-frontier."),
     "a text": ('"ldp-frontier channel"', "channel.json is a JSON file, but not a channel of ldp-frontier."),
     "null": ("null", "channel.json is a JSON file, but not a channel of ldp-frontier."),
