@@ -2,46 +2,106 @@
 // dependency.
 //
 //     import { reporter } from "./channel.mjs";
-//     const report = await reporter(await (await fetch("channel.json")).arrayBuffer());
-//     report({ illness: "no", region: "north" });  // such as "y3"
+//     const report = await reporter();
+//     report({ illness: "no", age: 37 });  // such as "y3"
+//     report.channel;  // the id of the channel, to be sent with the report
+//     report.values;  // what each field may be, such as { illness: ["no", "yes"], age: ["(-inf,40)", "[40,inf)"] }
 //
-// Each person reports once: two reports tell twice as much.
+// Each person reports once: store the report, and send it again where a page is loaded again. What two reports
+// together reveal has another limit, or none.
 
 /** The SHA-256 of the only channel file that is used. */
 const CHANNEL = "the SHA-256 of channel.json";
 
+/** The id of the channel. */
+const ID = "the id of channel.json";
+
 const BITS = 62n;
+
+const NUMBER = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
+const GROUP = /^(?:\(-inf|\[([^,[\]()]+)),(?:inf|([^,[\]()]+))\)$/;
 
 /** Eight bytes of the operating system, which are fit for secrets. */
 const secure = () => globalThis.crypto.getRandomValues(new Uint8Array(8));
 
 /**
- * Return a promise of a function from a record, an object with a text for every column of the channel, to its report.
+ * Return a promise of a function from a record to its report. A record is an object with a text or a number for every
+ * column of the channel; numbers go into the channel's groups.
  *
- * `file` has the bytes of channel.json. `random` returns eight bytes; anything but the default is no protection.
- * An Error is thrown if the file is not the one that this sampler was written beside, or a record is none that the
- * channel knows.
+ * `file` has the bytes of channel.json; by default they are read from the file beside this one. `random` returns eight
+ * bytes; anything but the default is no protection. An Error is thrown if the file is not the one that this sampler was
+ * written beside, or a field of a record is none that the channel knows.
  */
 export async function reporter(file, random = secure) {
-  const found = await digest(file);
+  const bytes = file ?? (await beside());
+  const found = await digest(bytes);
   if (found !== CHANNEL) {
     throw new Error(`This is not the file of the channel: its SHA-256 is ${found}, and that of the channel is ${CHANNEL}.`);
   }
-  const channel = JSON.parse(new TextDecoder().decode(file));
+  const channel = JSON.parse(new TextDecoder().decode(bytes));
   const { sensitive, useful, rows, columns } = channel.design;
   const attributes = [...sensitive, ...useful];
   const thresholds = channel.weights.map(runningSums);
-  const places = new Map();
-  for (const row of rows) {
-    for (const column of columns) places.set(JSON.stringify([...row, ...column]), places.size);
-  }
-  return (record) => {
-    const place = places.get(JSON.stringify(attributes.map((name) => record[name])));
+  const labels = rows.flatMap((row) => columns.map((column) => [...row, ...column]));
+  const places = new Map(labels.map((label, place) => [JSON.stringify(label), place]));
+  const values = attributes.map((_, field) => [...new Set(labels.map((label) => label[field]))]);
+  const fields = attributes.map((name, field) => reader(name, values[field]));
+  const report = (record) => {
+    const label = fields.map((read) => read(record));
+    const place = places.get(JSON.stringify(label));
     if (place === undefined) {
-      throw new Error(`The channel does not know this record; it needs ${attributes.join(", ")} as texts.`);
+      throw new Error(`The channel has no row for ${attributes.map((name, i) => `${name} ${label[i]}`).join(", ")}.`);
     }
     return channel.outputs[drawn(thresholds[place], random())];
   };
+  return Object.assign(report, {
+    channel: ID,
+    values: Object.fromEntries(attributes.map((name, field) => [name, values[field]])),
+  });
+}
+
+/** Return a function from a record to the value of one of its fields, which is among those of the channel. */
+function reader(name, values) {
+  const groups = values
+    .map((label) => ({ label, found: GROUP.exec(label) }))
+    .filter(({ found }) => found && (found[1] ?? found[2]) !== undefined)
+    .map(({ label, found }) => ({ label, start: found[1] === undefined ? -Infinity : Number(found[1]) }))
+    .sort((one, other) => one.start - other.start);
+  const grouped = groups.length > 1 && groups[0].start === -Infinity;
+  const allowed = `${grouped ? "a number, or " : ""}${values.map((value) => JSON.stringify(value)).join(", ")}`;
+  return (record) => {
+    const value = record?.[name];
+    if (typeof value !== "string" && typeof value !== "number") {
+      const is = value === undefined ? "is missing" : `is of type ${value === null ? "null" : typeof value}`;
+      throw new Error(`The field ${JSON.stringify(name)} of the record ${is}; allowed are ${allowed}.`);
+    }
+    const text = String(value);
+    if (values.includes(text)) return text;
+    const number = grouped ? asNumber(text) : NaN;
+    if (Number.isFinite(number)) return groups.findLast(({ start }) => start <= number).label;
+    throw new Error(`The field ${JSON.stringify(name)} of the record is ${JSON.stringify(text)}; allowed are ${allowed}.`);
+  };
+}
+
+/** Return the number that a text is; NaN for none, and for 1,250, which may be 1250 or 1.25. */
+function asNumber(text) {
+  let plain = text.trim();
+  if (/^[+-]?[0-9]+,[0-9]+$/.test(plain) && !/^[+-]?[1-9][0-9]{0,2},[0-9]{3}$/.test(plain)) {
+    plain = plain.replace(",", ".");
+  }
+  return NUMBER.test(plain) ? Number(plain) : NaN;
+}
+
+/** Return the bytes of the file of the channel, which lies beside this one under the same name. */
+async function beside() {
+  const url = new URL(import.meta.url.replace(/\.mjs(?=$|[?#])/, ".json"));
+  if (url.protocol === "file:") {
+    const system = "node:fs/promises"; // fetch of Node reads no files
+    return (await import(/* @vite-ignore */ /* webpackIgnore: true */ system)).readFile(url);
+  }
+  const answer = await fetch(url);
+  if (!answer.ok) throw new Error(`${url} cannot be read: ${answer.status} ${answer.statusText}.`);
+  return answer.arrayBuffer();
 }
 
 /** Return the SHA-256 of bytes as hexadecimal digits. */

@@ -20,8 +20,8 @@ from ldpfrontier.practice.estimation import inversion, quantities
 from ldpfrontier.practice.proof import channel_certificate
 from ldpfrontier.practice.texts import choice_text
 
-#: What stands in the place of the hash of the file in the text of the sampler.
-_DIGEST = "the SHA-256 of channel.json"
+#: What stands in the place of the hash and the id of the file in the text of the sampler.
+_DIGEST, _ID = "the SHA-256 of channel.json", "the id of channel.json"
 
 
 def files_beside(private: PrivateChannel, *, spreadsheet: bool = False) -> dict[str, str]:
@@ -41,7 +41,8 @@ def files_beside(private: PrivateChannel, *, spreadsheet: bool = False) -> dict[
 def sampler(private: PrivateChannel) -> str:
     """Return a program in JavaScript that draws reports from the file of this channel, and from no other."""
     text = files("ldpfrontier.practice").joinpath("channel.mjs").read_text(encoding="utf-8")
-    return text.replace(_DIGEST, hashlib.sha256(private.text().encode()).hexdigest())
+    digest = hashlib.sha256(private.text().encode()).hexdigest()
+    return text.replace(_DIGEST, digest).replace(_ID, private.id)
 
 
 def weights_csv(private: PrivateChannel, *, spreadsheet: bool = False) -> str:

@@ -14,7 +14,14 @@ import numpy as np
 import pytest
 
 import ldpfrontier
-from ldpfrontier import CountTable, count_reports, estimate_distribution, privatize_file, read_channel
+from ldpfrontier import (
+    CountTable,
+    count_reports,
+    estimate_distribution,
+    privatize,
+    privatize_file,
+    read_channel,
+)
 from ldpfrontier.practice.cli import main
 from ldpfrontier.practice.csv_text import without_formulas
 from ldpfrontier.practice.exports import as_json, files_beside, weights_csv
@@ -155,13 +162,63 @@ def test_the_sampler_of_browsers_gives_the_known_answers(folder):
     found = in_node(folder, {"asked": asked, "draws": draws})
     assert len(answers) >= 30
     assert found["given"] == [row[-1] for row in answers]
-    assert found["said"] == "The channel does not know this record; it needs illness, region, age as texts."
+    assert found["said"] == 'The field "illness" of the record is missing; allowed are "no", "yes".'
     # Its own draws: within 6 standard deviations of what the channel states.
     place = private.table.labels.index(tuple(answers[0][:3]))
     stated = dict(zip(private.outputs, private.channel.matrix[place].tolist(), strict=True))
     assert sum(Counter(found["drawn"]).values()) == draws
     for report, p in stated.items():
         assert abs(found["drawn"].get(report, 0) - draws * p) <= 6 * np.sqrt(draws * p * (1 - p)) + 1e-9
+
+
+@pytest.mark.skipif(NODE is None, reason="node is not installed")
+def test_the_sampler_of_the_page_groups_numbers_and_names_fields(tmp_path, monkeypatch, capsys):
+    """The code of the page, with every record that is documented: each gets the report that Python gives."""
+    (code,) = re.findall(r"```js\n(import .*?)await reporter\(\)", PAGE, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{s},{18 + 7 * i}\n" for i in range(10) for s in ("no", "yes"))
+    Path("in.csv").write_text(f"ill,age\n{rows}")
+    design = ["design", "--data", "in.csv", "--sensitive", "ill", "--useful", "age", "--bins", "age=30,65.5"]
+    assert main([*design, "--epsilon", "1", "--out", "odd name.json", "--quiet"]) == 0
+    private = read_channel("odd name.json")
+    code = code.replace("./channel.mjs", "./odd name.mjs").replace("report =", "given =")
+    tried = [
+        29,
+        "29.9",
+        30,
+        "65.5",
+        " 70 ",
+        "30,5",
+        "[30,65.5)",
+        -1e9,
+        "1e3",
+        "1,250",
+        "old",
+        "",
+        True,
+        None,
+        "NA",
+    ]
+    check = f"""{code}await reporter();
+    const fixed = await reporter(undefined, () => new Uint8Array(8).fill(143));
+    const answers = {json.dumps(tried)}.map((age) => {{
+      try {{ return fixed({{ age, ill: "yes" }}); }} catch (error) {{ return error.message; }}
+    }});
+    console.log(JSON.stringify({{ answers, id: given.channel, values: given.values }}));"""
+    Path("page.mjs").write_text(check, encoding="utf-8")
+    # From another folder: the file is looked for beside the sampler.
+    done = subprocess.run([NODE, tmp_path / "page.mjs"], cwd="/", capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    groups = ["(-inf,30)", "[30,65.5)", "[65.5,inf)"]
+    assert found["id"] == private.id
+    assert found["values"] == {"ill": ["no", "yes"], "age": groups}
+    names = [0, 0, 1, 2, 2, 1, 1, 0, 2]
+    expected = [privatize(private, [("yes", groups[i])], source=lambda n: b"\x8f" * n)[0] for i in names]
+    assert len(set(expected)) == 3
+    assert found["answers"][:9] == expected
+    allowed = 'allowed are a number, or "(-inf,30)", "[30,65.5)", "[65.5,inf)".'
+    said = ['"1,250"', '"old"', '""', "of type boolean", "of type null", '"NA"']
+    assert found["answers"][9:] == [f'The field "age" of the record is {what}; {allowed}' for what in said]
 
 
 def lowered(content):
