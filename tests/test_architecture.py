@@ -188,6 +188,7 @@ TESTED_THROUGH = {
     "practice.channel_content": "practice/test_channel_file.py",
     "practice.options": "practice/test_cli.py",
     "small_levels": "optimal/test_small_levels.py",
+    "uncertainty.exact_intervals": "uncertainty/test_odds_ratios.py",
 }
 
 

@@ -15,7 +15,6 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.special import xlogy
 
+from ldpfrontier.practice.figure_style import style
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -189,8 +189,8 @@ def main() -> None:
     c = prices(ball.centre, *vertices)
     blocks = [Points.of(*own) for own in zip(vertices, ball.centre, c, strict=True)]
     bounds = [piece(blocks, 0.0, SPLIT), piece(blocks, SPLIT, math.inf)]
-    with mpl.rc_context({"font.size": 8, "axes.spines.top": False, "axes.spines.right": False}):
-        figure = Figure(figsize=(9.6, 3.3), layout="constrained")
+    with style():
+        figure = Figure(figsize=(9.6, 3.3))
         first, second, columns = figure.subplots(1, 3)
         for s, axes, name in zip(
             (0, 1), (first, second), ("at most $50,000", "more than $50,000"), strict=True
@@ -200,7 +200,7 @@ def main() -> None:
         draw_columns(columns, blocks, bounds)
         columns.set_title("Columns: one vertex of each block")
         lines = [*first.get_lines()[:4], *columns.get_lines()[-1:]]
-        figure.legend(handles=lines, frameon=False, loc="outside lower center", ncols=5)
+        figure.legend(handles=lines, loc="outside lower center", ncols=5)
         figure.savefig(ROOT / "docs/img/certificate.png", dpi=150, metadata={"Software": None})
 
 

@@ -46,6 +46,8 @@ _SETTINGS = {
     "grid.color": "#DDDDDD",
     "grid.linewidth": 0.5,
     "axes.axisbelow": True,
+    # Okabe and Ito: told apart by the colour-blind.
+    "axes.prop_cycle": "cycler('color', ['0072B2', 'D55E00', '009E73', 'CC79A7', 'E69F00', '56B4E9'])",
     "xtick.major.width": 0.6,
     "ytick.major.width": 0.6,
     "lines.linewidth": 1.2,

@@ -283,8 +283,8 @@ def thresholds(table: pd.DataFrame) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        A column per utility, a row per mechanism, an empirical distribution function per size. An infinite
-        threshold keeps its curve below 1.
+        A column per utility, a row per mechanism, and per size the share of instances on which it is optimal:
+        of binary those with a threshold of epsilon or more, of RR those with one of epsilon or less.
     """
     sizes = _alphabet_sizes(table)
     known = set(table["metric"])
@@ -293,9 +293,7 @@ def thresholds(table: pd.DataFrame) -> Figure:
         figure = Figure(figsize=(PAGE_WIDTH, 3.9))
         axes = figure.subplots(2, len(utilities), squeeze=False, sharey=True)
         empty: list[Axes] = []
-        for row, (mechanism, title) in enumerate(
-            (("binary", "binary optimal up to"), ("rr", "RR optimal from"))
-        ):
+        for row, (mechanism, title) in enumerate((("binary", "binary is optimal"), ("rr", "RR is optimal"))):
             rows = table[table["mechanism"] == mechanism]
             inside = rows["value"][np.isfinite(rows["value"]) & (rows["value"] > 0)]
             limits = 0.8 * inside.min(), 1.25 * inside.max()
@@ -310,7 +308,10 @@ def thresholds(table: pd.DataFrame) -> Figure:
                     # Thresholds of 0 and of infinity leave through the sides of the panel.
                     steps = np.clip(np.sort(values), limits[0] / 2.0, 2.0 * limits[1])
                     heights = np.arange(len(steps) + 1) / len(steps)
-                    ax.step([steps[0], *steps], heights, where="post", **graded(i, len(sizes)))
+                    if mechanism == "binary":
+                        heights = 1.0 - heights
+                    x = [limits[0] / 2.0, *steps, 2.0 * limits[1]]
+                    ax.step(x, [*heights, heights[-1]], where="post", **graded(i, len(sizes)))
                 ax.set_xscale("log")
                 ax.xaxis.set_major_locator(LogLocator(numticks=8))
                 ax.xaxis.set_minor_locator(LogLocator(subs=(2.0, 5.0), numticks=8))
@@ -321,8 +322,8 @@ def thresholds(table: pd.DataFrame) -> Figure:
                 ax.tick_params(axis="x", which="minor", labelsize=7)
                 ax.set(xlim=limits, ylim=(0.0, 1.02))
                 ax.set_title(UTILITIES[utility], loc="left")
-            axes[row][0].set_ylabel(f"share of instances,\n{title} {EPSILON}")
-        figure.supxlabel(f"threshold {EPSILON} (nats)", fontsize=9)
+            axes[row][0].set_ylabel(f"share of instances\non which {title}")
+        figure.supxlabel(f"privacy level {EPSILON} (nats)", fontsize=9)
         handles = [
             Line2D([], [], label=_alphabet_text(size), **graded(i, len(sizes)))
             for i, size in enumerate(sizes)

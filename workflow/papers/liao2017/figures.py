@@ -87,9 +87,13 @@ def fig1(table: pd.DataFrame) -> Figure:
         colours = ["#0072B2", "#009E73", "#CC79A7", "#D55E00", "#E69F00", "#56B4E9"]
         normal = np.array([-along[1], along[0]]) / math.hypot(*along)
         for letter, (end, colour) in enumerate(zip(ends, colours, strict=False), start=1):
+            # All rows are moved along one line; beside each other, no arrow hides another.
+            beside = (0.018 if letter % 2 else -0.018) * normal * (1 + (letter - 1) // 2)
             left.annotate(
-                "", end, xytext=centre, zorder=3,
-                arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 1.4, "shrinkA": 0, "shrinkB": 2},
+                "", end + beside, xytext=centre + beside, zorder=3, arrowprops={
+                    "arrowstyle": "-|>,head_length=0.3,head_width=0.15", "color": colour, "lw": 1.2,
+                    "shrinkA": 0, "shrinkB": 0,
+                },
             )  # fmt: skip
             left.plot(*end, marker="o", color=colour, markersize=4, zorder=4)
             left.annotate(

@@ -268,14 +268,15 @@ def gain(summary: pd.DataFrame) -> Figure:
     Parameters
     ----------
     summary : DataFrame
-        As `summaries.GAIN`, of one setting. A row of panels per mechanism; the band is the middle half of the
-        gains of the instances, the line the gain of the mean. Where the gain is not above the certified gap
-        of PolyOpt there is nothing: it may be the solver's.
+        As `summaries.GAIN`, of one setting. Sizes of a single table are left out. A row of panels per
+        mechanism; the band is the middle half of the gains of the instances, the line the gain of the mean.
+        Where the gain is not above the certified gap of PolyOpt there is nothing: it may be the solver's.
 
     Returns
     -------
     matplotlib.figure.Figure
     """
+    summary = summary[summary["instances"] > 1]
     sizes = list(by_size(summary))
     # Sizes are ordered and no mechanisms: they go from light to dark.
     looks = {size: {**graded(i, len(sizes)), "marker": "os^Dvp"[i % 6]} for i, size in enumerate(sizes)}

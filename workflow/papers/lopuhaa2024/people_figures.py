@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from papers.lopuhaa2024.catalogue import CELLS, DESIGNS, FOR_SENSITIVE, SENSITIVE, designed
+from papers.lopuhaa2024.catalogue import CELLS, DESIGNS, designed
 from papers.lopuhaa2024.panels import LOOKS, by_pair, entry, line, plot_panels
 from reproduction.plotting import Look
 from reproduction.results.tables import select
@@ -19,22 +19,25 @@ from reproduction.results.tables import select
 #: The least errors by their names in tables and the level given U: equal to epsilon, or none asked for.
 _DESIGNS = {
     (designed(name), both): Look(
-        f"{design.label}{', and insiders' if both else ''}",
-        design.colour,
-        design.marker,
-        (0, (5, 1.5)) if both else design.dash,
+        f"{DESIGNS[name].label}{', and insiders' if both else ''}",
+        DESIGNS[name].colour,
+        DESIGNS[name].marker,
+        (0, (5, 1.5)) if both else DESIGNS[name].dash,
         filled=not both,
     )
-    for name, design in DESIGNS.items()
-    for both in ((False, True) if design.both_levels else (False,))
+    for name, both in (
+        ("set", False),
+        ("set", True),
+        ("acquaintances", False),
+        ("anyone", False),
+        ("ldp", False),
+    )
 }
-_ANY_PROMISE = Look("any promise (S alone)", "#009E73", "s", "-")
 
-#: Of what is made for information.
-_THIN = {"linewidth": 0.7, "markersize": 2.2, "markeredgewidth": 0.6, "alpha": 0.75, "zorder": 1.5}
-_THICK = {"linewidth": 1.8, "zorder": 3}
+#: The optimum over F for information: single points, as it need not be the only one, nor determine the table.
+_INFORMATIVE = Look("most informative over F", LOOKS["exact"].colour, "o", "", filled=False)
 
-_REPORTS = "people for a standard error of one percentage point"
+_REPORTS = "people for a standard error\nof one percentage point"
 
 
 def people(table: pd.DataFrame) -> Figure:
@@ -43,40 +46,33 @@ def people(table: pd.DataFrame) -> Figure:
     Parameters
     ----------
     table : DataFrame
-        As `people.PEOPLE`, of one setting. Shown are the pairs and the range of privacy levels that have a
-        least error of all cells. Left are all cells, right the distribution of S. What is not determined has
-        no point.
+        As `people.PEOPLE`, of one setting. Shown are the pairs that have least errors of all cells: these by
+        whom they protect from, and at the levels of that over F the optimum over F for information. What the
+        reports do not determine has no point.
 
     Returns
     -------
     matplotlib.figure.Figure
     """
-    least = table[table["bound"].notna() & (table["target"] == CELLS)]
-    table = table[table["epsilon"].between(least["epsilon"].min(), least["epsilon"].max())]
-    panels = {
-        f"{title}: {words}": select(rows, target=target)
-        for title, rows in by_pair(table).items()
-        if select(rows, target=CELLS)["bound"].notna().any()
-        for target, words in ((CELLS, "all cells"), (SENSITIVE, "$S$ alone"))
-    }
-    shown_designs, shown_mechanisms = set[tuple[str, bool]](), set[str]()
+    cells = select(table, target=CELLS)
+    panels = {title: rows for title, rows in by_pair(cells).items() if rows["bound"].notna().any()}
+    shown = dict[str, Look]()
 
     def panel(ax: Axes, rows: pd.DataFrame) -> None:
         rows = rows[rows["determined"]].sort_values("epsilon")
-        for name, look in LOOKS.items():
-            curve = select(rows, mechanism=name, conditional_epsilon=math.inf)
-            if len(curve):
-                shown_mechanisms.add(name)
-                ax.plot(curve["epsilon"], curve["people"], **line(look) | _THIN)
-        certified = rows[rows["bound"].notna()]
-        for (name, both), look in {**_DESIGNS, (FOR_SENSITIVE, False): _ANY_PROMISE}.items():
-            curve = select(certified, mechanism=name)
+        for (name, both), look in _DESIGNS.items():
+            curve = select(rows, mechanism=name)
             curve = curve[np.isfinite(curve["conditional_epsilon"]) == both]
             if len(curve):
-                shown_designs.add((name, both))
-                ax.plot(curve["epsilon"], curve["people"], **line(look) | _THICK)
+                shown[look.label] = look
+                ax.plot(curve["epsilon"], curve["people"], **line(look))
                 low = curve["people"] * curve["bound"] / curve["error"]
                 ax.fill_between(curve["epsilon"], low, curve["people"], color=look.colour, alpha=0.2, lw=0)
+        own = select(rows, mechanism="exact", conditional_epsilon=math.inf)
+        own = own[own["epsilon"].isin(select(rows, mechanism=designed("set"))["epsilon"])]
+        if len(own):
+            shown[_INFORMATIVE.label] = _INFORMATIVE
+            ax.plot(own["epsilon"], own["people"], **line(_INFORMATIVE, markersize=6.0))
         ax.set_yscale("log")
         ax.yaxis.set_major_locator(LogLocator())
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
@@ -84,9 +80,7 @@ def people(table: pd.DataFrame) -> Figure:
 
     # A first drawing finds what the legend has.
     plot_panels(panels, panel, "")
-    legend = [Line2D([], [], linestyle="", label="least error, protects from:")]
-    looks = {**_DESIGNS, (FOR_SENSITIVE, False): _ANY_PROMISE}
-    legend += [entry(look, linewidth=1.8) for key, look in looks.items() if key in shown_designs]
-    legend += [Line2D([], [], linestyle="", label="made for information:")]
-    legend += [entry(LOOKS[name]) for name in LOOKS if name in shown_mechanisms]
-    return plot_panels(panels, panel, _REPORTS, legend=legend, share_y=False)
+    legend = [Line2D([], [], linestyle="", label="protects from:")]
+    legend += [entry(look) for look in _DESIGNS.values() if look.label in shown]
+    legend += [entry(_INFORMATIVE, markersize=6.0)] * (_INFORMATIVE.label in shown)
+    return plot_panels(panels, panel, _REPORTS, legend=legend)

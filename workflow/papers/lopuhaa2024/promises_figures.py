@@ -36,13 +36,15 @@ def promises(table: pd.DataFrame) -> Figure:
     matplotlib.figure.Figure
     """
     above = by_pair(table)
-    below = {f"{title}: leakage": rows.assign(told=True) for title, rows in above.items()}
+    below = {f"{title}: level": rows.assign(told=True) for title, rows in above.items()}
     top = _TOP * float(table["epsilon"].max())
 
     def panel(ax: Axes, rows: pd.DataFrame) -> None:
         of_levels = "told" in rows
         for name, look in _LOOKS.items():
             curve = select(rows, promise=name).sort_values("epsilon")
+            if curve.empty:
+                continue
             values = np.minimum(curve["one_of_two"], top) if of_levels else curve["nmi"]
             ax.plot(curve["epsilon"], values, **line(look, clip_on=False))
         ax.set_xlim(left=0.0)
@@ -51,7 +53,7 @@ def promises(table: pd.DataFrame) -> Figure:
             ax.plot(ends, ends, **line(EQUALITY))
             ax.set_ylim(0.0, top)
             ticks = np.linspace(0.0, top, 5)
-            ax.set_yticks(ticks, [f"{'≥ ' if tick == top else ''}{tick:g}" for tick in ticks])
+            ax.set_yticks(ticks, [f"{tick:g}{' or more' if tick == top else ''}" for tick in ticks])
             ax.set_ylabel("level for those who know\nthat $U$ is one of two (nats)")
         else:
             ax.set_ylim(0.0, 1.02)

@@ -140,7 +140,7 @@ def test_scaling_is_in_the_units_of_the_paper(points, utility):
     np.testing.assert_allclose(constant * at**power * scale * unit, small["value"].loc[at.index])
 
 
-def test_thresholds_are_distribution_functions(levels):
+def test_thresholds_are_shown_as_shares_of_instances(levels):
     figure = figures.thresholds(levels)
     axes = [ax for ax in figure.axes if ax.axison]
     assert [ax.get_title(loc="left") for ax in axes] == [
@@ -148,14 +148,16 @@ def test_thresholds_are_distribution_functions(levels):
     ]
     values = levels[(levels["mechanism"] == "binary") & (levels["metric"] == "kl")]["value"].sort_values()
     (line,) = axes[0].lines
-    np.testing.assert_array_equal(line.get_xdata()[1:], values)
-    np.testing.assert_allclose(line.get_ydata(), [0.0, 1 / 3, 2 / 3, 1.0])
+    # Binary is optimal up to its threshold, and randomized response from its own on.
+    np.testing.assert_array_equal(line.get_xdata()[1:-1], values)
+    np.testing.assert_allclose(line.get_ydata(), [1.0, 2 / 3, 1 / 3, 0.0, 0.0], atol=1e-15)
+    np.testing.assert_allclose(axes[3].lines[0].get_ydata(), [0.0, 1 / 3, 2 / 3, 1.0, 1.0])
 
 
 def test_infinite_thresholds_leave_through_the_side(levels):
     broken = levels.assign(value=levels["value"].where(levels["instance"] != "001", math.inf))
     ax = figures.thresholds(broken).axes[0]
-    assert ax.lines[0].get_xdata()[-1] > ax.get_xlim()[1]
+    assert ax.lines[0].get_xdata()[-2] > ax.get_xlim()[1]
 
 
 def test_examples_are_those_of_the_paper():

@@ -145,6 +145,10 @@ def test_figure_of_the_steps_shows_the_table(nested, tmp_path):
     low, high = ax.get_ylim()
     assert low < table["polyopt"].min()
     assert high > 1
+    # Where it is not certified, it is no optimum.
+    for bound, words in ((table["exact"], "Optimum over F"), (2 * table["exact"], "Best found over F")):
+        (legend,) = beyond_figures.steps(table.assign(bound=bound)).legends
+        assert words in [text.get_text() for text in legend.get_texts()]
     save(figure, tmp_path / "steps.png", dpi=50)
 
 

@@ -308,20 +308,21 @@ def test_people_to_read(needed):
 
 def test_figure_shows_what_is_determined(needed, tmp_path):
     figure = people_figures.people(needed)
-    cells, sensitive = figure.axes
-    best = select(needed, mechanism=designed("simplices"), target="cells", conditional_epsilon=math.inf)
-    assert any(np.array_equal(line.get_ydata(), best["people"]) for line in cells.lines)
-    assert all(np.isfinite(line.get_ydata()).all() for line in [*cells.lines, *sensitive.lines])
-    assert cells.get_yscale() == sensitive.get_yscale() == "log"
-    (alone,) = [line for line in sensitive.lines if line.get_label() == "any promise (S alone)"]
-    assert np.array_equal(alone.get_ydata(), select(needed, mechanism=FOR_SENSITIVE)["people"])
-    # Outside the levels that have a least error of all cells, nothing is shown.
-    assert max(line.get_xdata().max() for line in cells.lines) == 1.5
-    wider = needed.assign(
-        epsilon=needed["epsilon"].where(needed["mechanism"] != FOR_SENSITIVE, 2 * needed["epsilon"])
-    )
-    sensitive = people_figures.people(wider).axes[1]
-    assert max(line.get_xdata().max() for line in sensitive.lines) <= 1.5
+    (cells,) = figure.axes
+    of_cells = select(needed, target="cells")
+    for name, both in (("set", False), ("set", True), ("anyone", False), ("ldp", False)):
+        best = select(of_cells, mechanism=designed(name))
+        best = best[np.isfinite(best["conditional_epsilon"]) == both].sort_values("epsilon")
+        assert len(best)
+        assert any(np.array_equal(line.get_ydata(), best["people"]) for line in cells.lines)
+    assert cells.get_yscale() == "log"
+    assert all(np.isfinite(line.get_ydata()).all() for line in cells.lines)
+    # The optimum for information is single points, where the table is determined.
+    lost = of_cells.assign(determined=of_cells["determined"] & (of_cells["mechanism"] != "exact"))
+    (other,) = people_figures.people(lost).axes
+    (points,) = [line for line in cells.lines if line.get_linestyle() == "None"]
+    assert set(points.get_xdata()) <= set(select(of_cells, mechanism=designed("set"))["epsilon"])
+    assert not [line for line in other.lines if line.get_linestyle() == "None"]
     save(figure, tmp_path / "people.png")
 
 

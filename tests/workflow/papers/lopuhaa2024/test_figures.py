@@ -262,6 +262,8 @@ def test_bands_of_realized_levels_need_tables_and_a_single_one_is_a_line(usual):
 def test_a_gain_within_the_gap_of_the_solver_is_not_shown(usual):
     summary = summaries.gain(usual)
     shown = figures.gain(summary.assign(at_least=0.1)).axes[0].lines
+    # One table has no mean.
+    assert not figures.gain(summary.assign(instances=1)).axes[0].lines
     hidden = figures.gain(summary.assign(at_least=-0.1)).axes[0].lines
     assert not any(np.isnan(line.get_ydata()).any() for line in shown)
     assert hidden

@@ -166,5 +166,5 @@ def test_figure_of_promises_shows_the_table(kept, tmp_path):
         assert any(np.array_equal(line.get_ydata(), curve["nmi"]) for line in information.lines)
         told = np.minimum(curve["one_of_two"], leakage.get_ylim()[1])
         assert any(np.array_equal(line.get_ydata(), told) for line in leakage.lines)
-    assert leakage.get_yticklabels()[-1].get_text() == "≥ 2.4"
+    assert leakage.get_yticklabels()[-1].get_text() == "2.4 or more"
     save(figure, tmp_path / "promises.png")
