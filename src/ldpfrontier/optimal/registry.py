@@ -37,8 +37,9 @@ class Limits:
     max_ray_inputs: int = 13
     #: Inputs up to which all 2^n - 2 extreme rays of LDP are listed: 3 s for a least error; 10 s with 15.
     max_staircase_inputs: int = 14
-    #: Extreme rays of a polyhedral cone, also on the way to them, up to which they are: seconds.
-    max_rays: int = 20_000
+    #: Extreme rays of a polyhedral cone, also on the way to them, up to which they are; the least error over
+    #: 23,000 of 2 x 6 takes 10 s.
+    max_rays: int = 30_000
     #: Block vertices of a table up to which joint columns are priced to the exact optimum.
     max_exact_vertices: int = 1_500
     #: Block vertices up to which those of a product are all kept, and not the ones alone that matter.

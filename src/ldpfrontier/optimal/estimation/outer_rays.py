@@ -16,7 +16,7 @@ from ldpfrontier.cones import Cone
 from ldpfrontier.optimal.estimation.generation import generate
 from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.optimal.estimation.weights import Prices, Problem
-from ldpfrontier.optimal.general.double_description import DoubleDescription
+from ldpfrontier.optimal.general.double_description import DoubleDescription, irredundant, lexicographic
 from ldpfrontier.optimum import fell_back, one_line
 from ldpfrontier.types import FloatArray, Intractable
 
@@ -63,10 +63,14 @@ def outer_bound(
         Most extreme rays of a larger cone.
     """
     p, best, known, is_rough = problem.p, 0.0, inner, True
-    rays = DoubleDescription(p.size, max_rays)
+    rays, left = DoubleDescription(p.size, max_rays), list(lexicographic(irredundant(cone.inequalities)))
     try:
-        for row in coarse(cone.inequalities):
-            rays.cut(row)
+        while left:
+            rays.cut(coarse(left[0][None])[0])
+            del left[0]
+    except Intractable as error:
+        fell_back(f"the bound of fewer inequalities, as rays became too many: {one_line(error)}")
+    try:
         while True:
             vectors = rays.points / (rays.points @ p)[:, None]
             # Until the bound is close, any good mechanism of the larger cone shows where to cut it.
@@ -75,19 +79,19 @@ def outer_bound(
                 problem, known, ListedRays(vectors), SETTINGS.outer_share * gap, SETTINGS.max_rounds
             )
             best = max(best, found.bound)
-            if best >= phi * (1.0 - tolerance):
+            if left or best >= phi * (1.0 - tolerance):
                 break
             columns, theta = found.weighted.vectors, found.weighted.theta
             cuts = cone.separate(columns, exact=True)
             outside = np.einsum("mpx,mx->mp", cuts, columns) / np.abs(cuts).max(axis=2)
-            score = theta * np.maximum(outside.max(axis=1), 0.0)
-            i = int(score.argmax())
-            most = int(outside[i].argmax())
-            if outside[i, most] <= SETTINGS.equality:  # all columns are inside
+            furthest = outside.max(axis=1, initial=0.0)  # of a polyhedral cone there are no more cuts
+            i = int((theta * furthest).argmax())
+            if furthest[i] <= SETTINGS.equality:  # all columns are inside
                 if not is_rough:
                     break
                 is_rough = False
                 continue
+            most = int(outside[i].argmax())
             cut = coarse(cuts[i, most : most + 1])[0]
             rays.cut(cut)
             # What the cut leaves of the best columns is where the next search begins.

@@ -56,12 +56,16 @@ def extreme_rays(inequalities: FloatArray, max_rays: int = LIMITS.max_rays) -> F
     TimeIsUp
     """
     most = as_count(max_rays, "max_rays", "a whole number, 1 or more", least=1)
-    rows = irredundant(PolyhedralCone(inequalities).inequalities)
-    order = np.lexsort(rows.T[::-1])  # in lexicographic order there are few rays on the way
+    rows = lexicographic(irredundant(PolyhedralCone(inequalities).inequalities))
     cone = DoubleDescription(rows.shape[1], most)
-    for row in rows[order]:
+    for row in rows:
         cone.cut(row)
     return cone.points
+
+
+def lexicographic(inequalities: FloatArray) -> FloatArray:
+    """Return the rows of B in lexicographic order, in which few rays are on the way (Fukuda and Prodon)."""
+    return np.asarray(inequalities[np.lexsort(inequalities.T[::-1])])
 
 
 class DoubleDescription:

@@ -428,6 +428,24 @@ def test_where_rays_become_too_many_the_bound_is_weaker_and_says_so() -> None:
     assert "the bound of fewer cuts, as rays became too many" in str(best.method)
 
 
+def test_polyhedral_cones_whose_rays_are_not_listed_have_the_bound_of_larger_ones(monkeypatch) -> None:
+    """All inequalities are known at first, and no column violates another; their order decides on rays."""
+    counts = np.random.default_rng(3).integers(20, 400, (2, 3))
+    ball = RenyiBall.confidence(counts)
+    cone = polyopt_cone(ball.lower_bounds, 0.5, pairs="distinct") & conditional_cone((2, 3), 0.5)
+    listed = optimal_estimation(ball.centre, cone, "sensitive")
+    monkeypatch.setattr(solve, "listed_rays", lambda cone: None)
+    best = optimal_estimation(ball.centre, cone, "sensitive", tolerance=1e-2, max_nodes=100)
+    assert "extreme rays of larger cones" in str(best.method)
+    assert "too many" not in str(best.method)
+    assert best.status == "optimal"
+    assert best.bound <= listed.value * (1 + 1e-9)
+    assert listed.bound <= best.value * (1 + 1e-9)
+    few = optimal_estimation(ball.centre, cone, "sensitive", max_nodes=60)
+    assert "the bound of fewer inequalities, as rays became too many" in str(few.method)
+    assert 0.0 < few.bound < listed.value
+
+
 def test_coarse_cuts_hold_where_cuts_do() -> None:
     rng = np.random.default_rng(0)
     cuts, columns = rng.normal(size=(40, 7)), rng.random((200, 7))
