@@ -345,14 +345,15 @@ def _closed(low: FloatArray, impossible: NDArray[np.bool_] | None) -> FloatArray
 
 
 def _lengthen(logs: FloatArray) -> None:
-    """Replace the lengths of edges between the last two axes by those of longest paths, in place."""
-    margin = 4.0 * np.finfo(np.float64).eps
+    """Replace the lengths of edges between the last two axes by those of longest paths, in place.
+
+    Every edge of a path costs more than its rounding, so that a cycle of rounding errors does not grow.
+    """
     with np.errstate(invalid="ignore"):
         for x in range(logs.shape[-1]):
-            first, second = logs[..., :, x, None], logs[..., None, x, :]
-            via = first + second - margin * (1.0 + np.abs(first) + np.abs(second))
+            via = logs[..., :, x, None] + logs[..., None, x, :] - SETTINGS.odds_rounding
             # What is infinite on the way is no number, and implies nothing.
-            np.fmax(logs, via, out=logs)
+            np.maximum(logs, np.where(np.isfinite(via), via, -math.inf), out=logs)
 
 
 def _ruled_out(low: FloatArray, impossible: NDArray[np.bool_]) -> FloatArray:
