@@ -173,7 +173,6 @@ def test_every_module_serves_somebody() -> None:
 TESTED_THROUGH = {
     "certificates.divergence": "certificates/test_documents.py",
     "certificates.document": "certificates/test_documents.py",
-    "certificates.polyopt.block_tree": "certificates/polyopt/test_claim.py",
     "certificates.staircase": "certificates/test_documents.py",
     "certificates.two_valued": "certificates/test_documents.py",
     "certificates.unconditional": "certificates/test_documents.py",
@@ -550,7 +549,7 @@ def test_no_module_is_long(module: str) -> None:
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
                 lines -= set(range(node.lineno, (node.end_lineno or 0) + 1))
-        assert len(lines) <= 620  # it imports nothing of ours, and must stay one file
+        assert len(lines) <= 540  # it imports nothing of ours, and must stay one file
     else:
         assert len(text.splitlines()) <= 500
 

@@ -43,13 +43,12 @@ HIGH = Context(prec=50, rounding=decimal.ROUND_CEILING, Emax=10**6, Emin=-(10**6
 BITS = 80  # of a logarithm that is a whole number, after the point
 SERIES = [(1 << BITS) // odd for odd in (7, 5, 3, 1)]
 DIGITS = re.compile(r"-?[0-9]+(\.[0-9]+)?")
-SPLIT = re.compile(r"\?([0-9]{1,9})((?: [0-9.]+)?)")
+SPLIT = re.compile(r"\?([0-9]{1,9})")
 ENTRIES = re.compile(rf"0\*([1-9][0-9]{{0,6}})|[0-9]{{1,{MAX_DIGITS}}}")
 
 Number = Decimal | int
 Numbers = list[Decimal]
 Ends = tuple[Decimal, Decimal]
-Vertex = tuple[Decimal, Decimal, Decimal, Decimal]
 
 
 class Malformed(Exception):
@@ -531,15 +530,15 @@ def leaves(tree: Any, size: int, root: Any, children: Callable[..., list[Any]]) 
             raise Malformed(f"a tree has {str(token)[:40]!a} where it cannot be")
         node, split = pending.pop(), isinstance(token, str) and SPLIT.fullmatch(token)
         if split:
-            pending += children(node, int(split[1]), *split[2].split())[::-1]
+            pending += children(node, int(split[1]))[::-1]
         else:
             yield token, node
     if pending:
         raise Malformed("a tree lacks leaves")
 
 
-#: An input, or a letter, has its least or its largest value, or one at a third; or either of the first.
-LEAST, LARGEST, THIRD, FREE = range(4)
+#: An input has its least or its largest value, or either.
+LEAST, LARGEST, FREE = range(3)
 
 
 def decided(side: bytes, x: int, where: int) -> bytes:
@@ -730,122 +729,6 @@ def rays(cone: list[list[int]], n: int) -> list[list[int]]:
     return found
 
 
-class Node(NamedTuple):
-    """Where the letters of a block are, the least and the largest sum L(T) of those at M, and its vertices.
-
-    These are both ends m, M, w_j, L . w of the curves of vertices, of which there are two at most.
-    """
-
-    side: bytes
-    low: Decimal
-    high: Decimal
-    ends: list[Vertex]
-
-
-class Block(NamedTuple):
-    """The w >= 0 with rest max w + L . w <= top and rest min w + L . w >= 1, rest = 1 - sum L."""
-
-    weights: Numbers
-    prices: Numbers
-    least: Numbers  # L, the least probabilities
-    rest: Decimal
-    width: Decimal  # (top - 1) / rest
-    top: Decimal
-
-    def node(self, side: bytes, low: Decimal, high: Decimal) -> Node:
-        """Return a node with its vertices."""
-        d, fewest, most = self.width, ONE - self.width * high, ONE - self.width * low
-        if THIRD in side:
-            own = self.least[side.index(THIRD)]
-            a, b = max(quotient(fewest, own)[0], ZERO), min(quotient(most, own)[1], d)
-            return Node(side, low, high, [(ZERO, d, x, ONE) for x in (a, b)] if a <= b else [])
-        found = [(m, m + d, ZERO, ONE - self.rest * m) for m in (max(fewest, ZERO), most) if most >= 0]
-        if fewest <= 0:
-            a, b = quotient(self.top, self.rest + high)[0], quotient(self.top, self.rest + low)[1]
-            found += [(ZERO, M, ZERO, self.top - self.rest * M) for M in (a, min(b, d))]
-        return Node(side, low, high, found)
-
-    def children(self, node: Node, u: int) -> list[Node]:
-        """Return the nodes in which letter u is at M, off it or between, if they have a vertex."""
-        side, least = decided(node.side, u, LARGEST), self.least[u]
-        found = [self.node(side, node.low + least, node.high)]
-        for place in (LEAST, THIRD) if len(node.ends) == 4 and least else (LEAST,):
-            found.append(self.node(decided(node.side, u, place), node.low, node.high - least))
-        return [child for child in found if child.ends]
-
-    def leaf(self, node: Node, slope: Decimal, y: Decimal) -> Decimal:
-        """Bound sum_u W_u w_u ln w_u - (c_u + slope W_u) w_u, y the multiplier of the equation of L . w."""
-        letters: list[list[Ends]] = [[], [], [], []]
-        for where, w, c, own in zip(node.side, self.weights, self.prices, self.least, strict=True):
-            letters[where].append((w, c + slope * w + y * own))
-        sums = [(sum(w for w, _ in own), sum(price for _, price in own)) for own in letters[:FREE]]
-        found = Numbers()
-        for *values, mean in node.ends:
-            logs = [v * log(v)[1] if v else ZERO for v in values]
-            total = sum(w * log - price * v for (w, price), v, log in zip(sums, values, logs, strict=True))
-            (m, M, _), (low, high, _) = values, logs
-            either = (max(w * low - price * m, w * high - price * M) for w, price in letters[FREE])
-            found.append(y * mean + total + sum(either))
-        return max(found)
-
-    def bound(self, tree: Any, slope: Decimal, z: Ends) -> Decimal:
-        """Bound the same over vertices w with W . w between two ends; a leaf is "y" or "y tilt"."""
-        found, root = Numbers(), self.node(bytes([FREE] * len(self.least)), ZERO, Decimal(sum(self.least)))
-        for token, node in leaves(tree, len(self.least), root, self.children):
-            y, tilt = (number(x) for x in [*str(token).split(" ", 1), "0"][:2])
-            found.append(self.leaf(node, slope + tilt, y) + max(tilt * z[0], tilt * z[1]))
-        return max(found)
-
-
-def polyopt_bound(document: Document, claim: Any) -> str:
-    """Prove that no mechanism of PolyOpt has more than a bound (lopuhaa2024, Definition 3: all pairs).
-
-    "?2 0.3" splits columns on whether z_s is at most 0.3, s = 2, the lower side first. A leaf has a slope, as
-    -Z ln Z <= e^(slope - 1) - slope Z, and a tree for every block.
-    """
-    names = ("kind", "epsilon", "t", "bound", "least", "prices", "tree")
-    _, epsilon, t, bound, least, prices, tree, *about = fields(claim, *names, optional=("order", "radius"))
-    table, total, most = document.table, sum(document.weights()), ratio(epsilon, t, at_least=True)
-    a2, blocks, ranges, lower = len(table[0]), list[Block](), list[Ends](), rows(least, len(table))
-    costs = numbers(prices, count=len(table) * a2)
-    for s, (row, L) in enumerate(zip(table, lower, strict=True)):
-        if len(L) != a2 or (rest := ONE - sum(L)) <= 0:
-            raise Malformed(f"row {s} of the least probabilities is not of {a2} that sum to less than 1")
-        width, own = quotient(most - ONE, rest)[1], [total * c for c in costs[s * a2 : (s + 1) * a2]]
-        blocks.append(Block(row, own, L, rest, width, ONE + rest * width))
-        ranges.append((ZERO, sum(row) * (ONE + width)))
-    over = "these least probabilities"
-    if about != [None, None]:
-        check_least(table, lower, number(about[0]), number(about[1], ZERO))
-        over = ball(*about)
-
-    def children(ends: list[Ends], s: int, at: str) -> list[list[Ends]]:
-        (low, high), middle = ends[s], number(at)
-        return [[*ends[:s], own, *ends[s + 1 :]] for own in ((low, middle), (middle, high))]
-
-    for n, (leaf, ends) in enumerate(leaves(tree, len(blocks), ranges, children)):
-        slope, trees = fields(leaf, "slope", "trees")
-        lam, cells = number(slope), zip(blocks, items(trees, "trees", len(blocks)), ends, strict=True)
-        if sum(block.bound(own, lam, z) for block, own, z in cells) + total * exp(lam - ONE)[1] > 0:
-            raise Unproved(f"leaf {n} does not prove that its columns are worth no more than their prices")
-    words = f"of PolyOpt, with ratios at most e^{epsilon} over {over},"
-    return proved(number(bound), Decimal(sum(costs)), words, document.unit)
-
-
-def check_least(table: list[Numbers], lower: list[Numbers], order: Decimal, radius: Decimal) -> None:
-    """Prove that L_su are no less than the least probabilities over F, by Proposition 1 of lopuhaa2024."""
-    if order <= ONE:
-        raise Malformed("the order is not above 1")
-    spare = sum(map(sum, table)) * (exp(quotient((order - ONE) * radius, order)[0])[0] - ONE)
-    for s, (row, L) in enumerate(zip(table, lower, strict=True)):
-        p = sum(row)
-        for w, q in ((w, q) for w, q in zip(row, L, strict=True) if w > q * p):
-            parts = [(q, w), (ONE - q, p - w)] if q else []
-            found = sum((a * power(quotient(b, a * p)[1], order, ONE)[1] for a, b in parts), ZERO)
-            if not q or found > power(ONE + quotient(spare, p)[0], order, ONE)[0]:
-                raise Unproved(f"the least probability {q} of row {s} is not proved to be one")
-
-
 RULES: dict[str, Callable[[Document, Any], str]] = {
     **dict.fromkeys(("local privacy", "privacy given U", "unconditional privacy", SOMETHING), privacy),
     "privacy at the table": privacy,
@@ -855,7 +738,6 @@ RULES: dict[str, Callable[[Document, Any], str]] = {
     **dict.fromkeys(ESTIMATION_CLAIMS, estimation_bound),
     "estimation error": estimation_error,
     **dict.fromkeys(("ldp bound", "nonrobust bound", "unconditional bound"), prices_bound),
-    "polyopt bound": polyopt_bound,
 }
 
 # Files.

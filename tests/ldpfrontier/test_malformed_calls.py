@@ -220,8 +220,6 @@ def good(tmp_path_factory):
             "optimum": l.optimal_robust(ball, 1.0),
             "ball": ball,
             "epsilon": 1.0,
-            "envelope": "simplex",
-            "pairs": "all",
         },
         "unconditional_certificate": {
             "optimum": l.optimal_unconditional(ball.centre, 1.0),

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from copy import deepcopy
 from decimal import Decimal, localcontext
 from functools import lru_cache
-from typing import get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,15 +23,12 @@ from ldpfrontier.certificates.document import (
     proved,
 )
 from ldpfrontier.certificates.numbers import Rows, text_above, weight_texts
-from ldpfrontier.certificates.polyopt.claim import polyopt_proof
 from ldpfrontier.certificates.privacy import uncertainty_claim
 from ldpfrontier.certificates.unconditional import unconditional_proof
 from ldpfrontier.numerics.arguments import as_distribution, as_instance
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
-from ldpfrontier.optimal.polyopt.solve import check_class
-from ldpfrontier.optimal.robust import Envelope
 from ldpfrontier.optimum import MAX_EPSILON, Optimum, checked_epsilon
-from ldpfrontier.types import FloatArray, Pairs
+from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
 
@@ -101,40 +96,28 @@ def unconditional_certificate(optimum: Optimum, prior: ArrayLike, epsilon: float
 
 
 def robust_certificate(
-    optimum: Optimum,
-    ball: RenyiBall,
-    epsilon: float,
-    *,
-    envelope: Envelope = "simplex",
-    pairs: Pairs = "all",
-    conditional_epsilon: float | None = None,
+    optimum: Optimum, ball: RenyiBall, epsilon: float, *, conditional_epsilon: float | None = None
 ) -> Document:
     """Return a document that proves the level and the utility of an optimum of `optimal_robust`, and a bound.
 
-    With the simplex and all pairs (PolyOpt) the bound is that of the class, by the prices of the optimum. For
-    other classes, with a level given U, and where no proof is found, it is that of NR, on all mechanisms that
-    are private over F, which is above the one that was computed.
+    The bound is that of NR, on all mechanisms that are private over F, which is above the one that was
+    computed.
 
     Parameters
     ----------
     optimum : Optimum
-        Of `optimal_robust`.
+        Of `optimal_robust`, of any class.
     ball : RenyiBall
         F, of an order above 1 and a finite radius.
-    epsilon : float
+    epsilon, conditional_epsilon : float
         In nats, as given to `optimal_robust`.
-    envelope, pairs, conditional_epsilon
-        As given to `optimal_robust`.
 
     Raises
     ------
     Intractable, ValueError
-        As `ldp_certificate`; ValueError also if the mechanism is not in the class.
+        As `ldp_certificate`.
     """
     as_instance(ball, RenyiBall, "The ball")
-    for name, value, allowed in (("envelope", envelope, Envelope), ("pairs", pairs, Pairs)):
-        if not isinstance(value, str) or value not in get_args(allowed):
-            raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(get_args(allowed))}.")
     joint = ball.centre
     epsilon = checked_optimum(optimum, joint.size, epsilon)
     given = [] if conditional_epsilon is None else [checked_epsilon(conditional_epsilon, MAX_EPSILON)]
@@ -143,30 +126,8 @@ def robust_certificate(
         found = [uncertainty_claim(ball, epsilon, rows)]
         return found + [claim for level in given for claim in level_claim("privacy given U", level)(rows)]
 
-    bounds = []
-    if (envelope, pairs) == ("simplex", "all") and not given and epsilon > 0 and ball.radius > 0:
-        try:
-            check_class(optimum.channel, ball.lower_bounds, epsilon, distinct=False)
-        except ValueError:
-            raise ValueError(
-                "The mechanism is not of PolyOpt over all pairs; envelope and pairs must be those that were"
-                " given to optimal_robust."
-            ) from None
-        with suppress(ArithmeticError, RuntimeError, ValueError):  # what floating point cannot prove
-            bounds += [polyopt_claim(optimum, ball, epsilon)] if optimum.prices.size else []
-    if not bounds:
-        bounds.append(nonrobust_claim(joint, epsilon))
+    bounds = [nonrobust_claim(joint, epsilon)]
     return assembled(information_under(joint), bounds, optimum.channel.matrix, levels) | {"note": ASSUMED}
-
-
-def polyopt_claim(optimum: Optimum, ball: RenyiBall, epsilon: float) -> Claim:
-    """Return the claim that no mechanism of PolyOpt has more than the optimum, or hardly more."""
-    prices = optimum.prices.reshape(ball.centre.shape)
-
-    def bound(slacks: Sequence[float]) -> Claim:
-        return {"kind": "polyopt bound", **polyopt_proof(ball, epsilon, prices, optimum.bound, slacks)}
-
-    return proved(information_under(ball.centre), bound)
 
 
 def nonrobust_claim(joint: FloatArray, epsilon: float) -> Claim:

@@ -38,7 +38,6 @@ from ldpfrontier.optimal.estimation.error import estimation_error
 from ldpfrontier.optimal.estimation.solve import optimal_estimation
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
-from ldpfrontier.optimal.polyopt.solve import polyopt_published
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.optimum import Optimum
@@ -142,7 +141,7 @@ def test_unconditional(shape: tuple[int, int], epsilon: float) -> None:
 def robust(envelope: Any, epsilon: float, ball: RenyiBall, level: float | None = None) -> Document:
     nodes = None if envelope == "simplex" else 50
     optimum = optimal_robust(ball, epsilon, envelope=envelope, max_nodes=nodes, conditional_epsilon=level)
-    document = robust_certificate(optimum, ball, epsilon, envelope=envelope, conditional_epsilon=level)
+    document = robust_certificate(optimum, ball, epsilon, conditional_epsilon=level)
     assert proved_gap(document, optimum) > -1e-9
     assert float(document["claims"][1]["at least"]) > optimum.value * (1 - 2e-7)
     return document
@@ -377,7 +376,6 @@ def documents() -> dict[str, Document]:
             optimal_unconditional(prior(6).reshape(3, 2), 1.0), prior(6).reshape(3, 2), 1.0
         ),
         "robust": robust("exact", 0.7, ball, 1.5),
-        "polyopt": robust("simplex", 0.7, ball),
         "odds ratios": association(OddsRatios.confidence(TABLE), 0.7),
         "local error": error(prior(5), local_cone(5, 1.0), np.tri(5), epsilon=1.0),
         "error in a cone": error(TABLE, unconditional_cone((2, 3), 1.0), "sensitive"),
@@ -454,13 +452,6 @@ def true_claim(claim: Document, utility: Utility, table: np.ndarray, channel: Ch
         level = min(math.log(float(claim["t"])), 30.0)
         if kind == "ldp bound":
             optimum = optimal_ldp(utility, level)
-        elif kind == "polyopt bound":
-            least = np.array(claim["least"], dtype=float)
-            optimum = polyopt_published(table, least, level, tolerance=1e-9, max_rounds=300)
-            if "order" in claim:
-                ball = RenyiBall(table, float(claim["radius"]), float(claim["order"]))
-                if not (least >= ball.lower_bounds * (1 - 1e-12)).all():
-                    return False
         else:
             optimum = (optimal_nonrobust if kind == "nonrobust bound" else optimal_unconditional)(
                 table, level
@@ -555,7 +546,6 @@ each_document = pytest.mark.parametrize(
         "nonrobust",
         "unconditional",
         "robust",
-        "polyopt",
         "odds ratios",
         "local error",
         "error in a cone",
@@ -577,7 +567,7 @@ def test_mutations_that_make_a_claim_false_are_refused(name: str, long: bool) ->
     assert 0 < passed < 0.5 * number
 
 
-@pytest.mark.parametrize("name", ["information", "divergence", "unconditional", "polyopt"])
+@pytest.mark.parametrize("name", ["information", "divergence", "unconditional"])
 def test_no_proof_of_a_false_bound_passes(name: str, long: bool) -> None:
     """With bound and prices somewhat below what a mechanism has, no change of anything else is a proof."""
     document, rng = copy.deepcopy(documents()[name]), np.random.default_rng(8)

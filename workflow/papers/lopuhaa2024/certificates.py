@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from ldpfrontier.certificates.robust import nonrobust_certificate, robust_certificate
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024 import example
-from papers.lopuhaa2024.catalogue import NESTED_CLASSES
 from papers.lopuhaa2024.experiments import (
     ALL,
     PAPER,
@@ -97,8 +96,7 @@ def _documents(ball: RenyiBall, place: Place, solutions: Sequence[Solution]) -> 
         if solution.mechanism == "nr":
             document = nonrobust_certificate(optimum, ball.centre, epsilon)
         else:
-            envelope, pairs, _ = NESTED_CLASSES[solution.mechanism]
-            document = robust_certificate(optimum, ball, epsilon, envelope=envelope, pairs=pairs)
+            document = robust_certificate(optimum, ball, epsilon)
         _log.info("%s, epsilon %g: certificate of %s", place["instance"], epsilon, solution.mechanism)
         yield document_row(
             paper=PAPER,

@@ -1,1 +1,0 @@
-"""Proofs of the bound of PolyOpt over all pairs, on tables of any size."""
