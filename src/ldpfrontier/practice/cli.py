@@ -257,7 +257,7 @@ def apply(options: argparse.Namespace) -> int:
     """Privatize records."""
     from ldpfrontier.practice.channel_file import read_channel
     from ldpfrontier.practice.memo import Memo
-    from ldpfrontier.practice.privatizing import privatize_file, privatize_persons
+    from ldpfrontier.practice.privatizing import privatize_file, privatize_persons, several_reports_text
     from ldpfrontier.practice.sampling import Source
 
     outputs = [options.out] if options.memo is None else [options.out, options.memo]
@@ -273,6 +273,7 @@ def apply(options: argparse.Namespace) -> int:
         _warn("INSECURE: whoever guesses the seed can undo the reports.")
         _warn("INSECURE: they protect nobody; a seed is for tests alone.")
         source = np.random.default_rng(seed).bytes
+    replaced = Path(options.out).is_file()
     working = Progress("{:,} records privatized")
     ways = {"keep": tuple(options.keep), "column": options.column, "missing": options.missing}
     ways["missing_codes"] = tuple(options.missing_codes)
@@ -283,12 +284,20 @@ def apply(options: argparse.Namespace) -> int:
         memo = Memo(options.memo, options.id, source)
         done = privatize_persons(private, options.data, options.out, memo, progress=working, **ways)
     working.end()
-    print(f"{done.records:,} records privatized.")
+    print(f"{done.records:,} {'record' if done.records == 1 else 'records'} privatized.")
     if options.memo is not None:
         print(
             visible(f"For {done.again:,} of them, the person's earlier report was repeated ({options.memo}).")
         )
     print(wrapped(private.promise()))
+    if options.memo is None:
+        several, more = several_reports_text(private)
+        if replaced:
+            _warn(f"{options.out} had earlier reports, which were replaced. {several}")
+        elif more:
+            _warn(several)
+        else:
+            print(wrapped(several))
     print(visible(f"File written: {options.out}."))
     if done.unmatched:
         _warn(

@@ -33,7 +33,7 @@ def estimate_text(found: Estimate, rates: Rates | None = None) -> str:
     rates : Rates, optional
     """
     percent = f"{100.0 * found.confidence:g}% interval"
-    head_line = f"{found.records:,} reports"
+    head_line = "1 report" if found.records == 1 else f"{found.records:,} reports"
     if found.simultaneous:
         head_line += "; the confidence is that of all frequencies together (Bonferroni)"
         head_line += ", and that of all rates and comparisons together" * (rates is not None)

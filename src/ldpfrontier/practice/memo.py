@@ -1,10 +1,13 @@
 """A memo of reports, so that a person who has reported before gives the same report again.
 
-Two independent reports of a person reveal up to twice as much as one report, and many reports reveal
-everything. A report that is stored and repeated reveals nothing new, however often it is requested; RAPPOR
-(Erlingsson, Pihur, Korolova, CCS 2014) calls this the permanent response. Reports are stored by person and
-not by value: a person whose value has changed still gives the first report. The level of the channel thus
-holds for all releases together, and the estimates refer to the values at the first report.
+Many independent reports of a person reveal everything. The level of two of them is at most the sum of
+their levels for anyone, and for insiders; for acquaintances the largest odds ratio comes on top, once;
+for outsiders there is no limit, since the first report may give the useful value away, and what they are
+promised does not hold for somebody who knows it. A report that is stored and repeated reveals nothing
+new, however often it is requested; RAPPOR (Erlingsson, Pihur, Korolova, CCS 2014) calls this the
+permanent response. Reports are stored by person and not by value: a person whose value has changed still
+gives the first report. The level of the channel thus holds for all releases together, and the estimates
+refer to the values at the first report.
 
 The file is an SQLite database. It contains who gave which report, and no value of a record. Of several runs
 that find no memo, one creates it (`O_EXCL`), and the others are refused. Only the run that created the file

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -297,3 +298,34 @@ def _refuse_counts(path: Path, name: str) -> NoReturn:
         f"{like_counts(path, name)} A report is drawn for every row, which must be the record of one person;"
         " if the rows are records, remove this column from the file."
     )
+
+
+def several_reports_text(private: PrivateChannel) -> tuple[str, bool]:
+    """Return what is known of two reports of one person, and whether the promise bounds nothing of them.
+
+    Levels of independent reports add up for anyone, and for those who know u. For acquaintances the largest
+    odds ratio comes on top, once: given u, products of entries differ by a factor of at most e^E, E the sum
+    of the levels given u, and the weights of two values of u by an odds ratio at most (docs/beyond.md,
+    statement 11 (f)). What outsiders are promised says nothing of a second report.
+    """
+    levels, protects = private.certificate.levels, private.protects
+    secret, known = said(private.table.sensitive), said(private.table.useful)
+    odds = private.odds
+    together = 2.0 * levels.anyone
+    if not known or levels.record <= private.certificate.epsilon:
+        together, secret = 2.0 * levels.record, said(private.table.attributes)
+    elif protects == "insider-only":
+        together = 2.0 * levels.insider
+    elif protects == "acquaintance" and odds is not None:
+        together = min(together, 2.0 * levels.insider + math.log(float(odds.high.max())))
+    kept = protects not in ("outsider", "insider") or levels.anyone <= private.certificate.epsilon
+    if math.isfinite(together):
+        what = f"have a level of at most {math.ceil(100.0 * together - 1e-6) / 100.0:g} for {secret}"
+    elif protects == "insider":
+        what = f"may give {known} away, and what it tells about {secret}"
+    else:
+        what = f"may give {secret} away"
+    return (
+        f"Two reports of a person, drawn independently, {what} together. If anybody is asked again, --memo"
+        " FILE --id COLUMN repeats the first report, which keeps the promise."
+    ), math.isinf(together) or not kept

@@ -1,12 +1,14 @@
 """Files of reports: those of another channel are refused, and a person counts once."""
 
 import csv
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ldpfrontier import (
+    Channel,
     Memo,
     count_pairs,
     count_reports,
@@ -16,8 +18,10 @@ from ldpfrontier import (
     privatize_persons,
     read_channel,
 )
+from ldpfrontier.practice.attackers import measured_levels
 from ldpfrontier.practice.cli import main
 from ldpfrontier.practice.estimation import FittedReports, misfit
+from ldpfrontier.practice.privatizing import several_reports_text
 from ldpfrontier.practice.sampling import Sampler
 from ldpfrontier.practice.settings import SETTINGS
 from support.owndata import channel_of, flat, records_of, rewritten, seeded, small_table, write_records
@@ -194,3 +198,54 @@ def test_intervals_cover_where_people_report_eight_times(tmp_path):
             covered[way] += sum(row.low <= p <= row.high for row, p in zip(found, truth, strict=True))
     assert covered["id"] >= 0.93 * 6 * times
     assert covered["none"] < 0.8 * 6 * times  # why ids matter
+
+
+# Several reports without a memo ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "against", "stated"),
+    [
+        ("association", "acquaintance", True),
+        ("unconditional", "anyone", True),
+        ("grr", "anyone", True),
+        ("polyopt", "outsider", False),
+        ("exact", "insider", False),
+    ],
+)
+def test_two_reports_have_at_most_the_level_that_is_said(table, mechanism, against, stated):
+    """The level of two reports is that of the channel of all products of two columns."""
+    private = channel_of(table, mechanism, 1.0, against)
+    said, more = several_reports_text(private)
+    assert more != stated
+    found = re.search(r"a level of at most ([0-9.]+) for", said)
+    columns = private.channel.matrix
+    both = Channel((columns[:, :, None] * columns[:, None, :]).reshape(len(columns), -1))
+    together = measured_levels(both, table.counts.shape, private.ball, private.odds)
+    level = together.against(private.protects)
+    if found:
+        assert level <= float(found[1])
+    else:
+        assert re.search(r"may give (illness|region, age) away", said)
+        assert level > 2.1 * private.certificate.epsilon
+    if stated:
+        assert level > 1.5 * private.certificate.level  # what is said is not far off
+
+
+def test_apply_says_what_two_reports_have_and_warns_where_there_is_no_limit(two, table, capsys):
+    words = ["apply", "--data", "people.csv", "--out", "out.csv", "--channel"]
+    channel_of(table, "grr", 1.0, "anyone").write("mild.json")
+    assert main([*words, "mild.json"]) == 0
+    said = capsys.readouterr()
+    assert "Two reports of a person, drawn independently, have a level of at most 2 for" in said.out
+    assert "Two reports" not in said.err
+    assert main([*words, "mild.json"]) == 0
+    assert "out.csv had earlier reports, which were replaced. Two reports" in capsys.readouterr().err
+    Path("out.csv").unlink()
+    channel_of(table, "polyopt").write("weak.json")
+    assert main([*words, "weak.json", "--quiet"]) == 0
+    assert "warning: Two reports of a person" in capsys.readouterr().err
+    persons = [(f"p{i}", record) for i, record in enumerate(records_of(table)[:9])]
+    panel(Path("people.csv"), persons)
+    assert main([*words, "weak.json", "--memo", "memo", "--id", "id"]) == 0
+    assert "Two reports" not in "".join(capsys.readouterr())
