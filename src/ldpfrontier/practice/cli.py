@@ -117,7 +117,7 @@ def design(options: argparse.Namespace) -> int:
     from ldpfrontier.practice.binning import parsed_bins
     from ldpfrontier.practice.channel_file import written_files
     from ldpfrontier.practice.counts import count_records, read_count_table
-    from ldpfrontier.practice.design import design_channel
+    from ldpfrontier.practice.design import LONGEST, design_channel
     from ldpfrontier.practice.exports import design_json, files_beside
     from ldpfrontier.practice.population import Radius
     from ldpfrontier.practice.settings import SETTINGS
@@ -189,6 +189,9 @@ def design(options: argparse.Namespace) -> int:
         solving.end()
     best = made.best(options.purpose)
     private = made.private(best)
+    for candidate in made.candidates:
+        if options.purpose == "information" and candidate.name in LONGEST and candidate.channel is None:
+            _warn(f"{candidate.name}, which {candidate.title}, is not among the choice: {candidate.note}")
     if options.useful and table.counted and options.alpha > 2.0:
         _warn(
             f"at order {options.alpha:g}, F may contain the true distribution much less often than with"

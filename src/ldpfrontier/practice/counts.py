@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -102,10 +104,18 @@ class CountTable:
 
     @property
     def hints(self) -> tuple[str, ...]:
-        """A hint for every column with many values that are all numbers, or with values that look alike."""
+        """Hints: of columns of numbers, of values that look alike, of combinations without a record."""
         values = zip(*self.labels, strict=True)
-        hints = (numeric_hint(name, texts) for name, texts in zip(self.attributes, values, strict=True))
-        return (*filter(None, hints), *look_alikes(self.attributes, self.labels))
+        hints = [numeric_hint(name, texts) for name, texts in zip(self.attributes, values, strict=True)]
+        hints += look_alikes(self.attributes, self.labels)
+        if absent := [label for label, n in zip(self.labels, self.counts.flat, strict=True) if n == 0]:
+            some = "; ".join(repr(said(label)) for label in absent[: SETTINGS.named_values])
+            more = "; ..." if len(absent) > SETTINGS.named_values else ""
+            hints.append(
+                f"{len(absent)} of {len(self.labels)} combinations of {said(self.attributes)} have no record:"
+                f" {some}{more}. They can be reported as well."
+            )
+        return tuple(filter(None, hints))
 
     @property
     def records(self) -> int:
@@ -138,7 +148,8 @@ def count_records(
         A CSV file in UTF-8 with a row of column names, whose fields are separated by commas, semicolons, tabs
         or vertical bars, or a Parquet file; ``-`` is the standard input.
     sensitive, useful : sequence of str
-        Columns; several together are one attribute, whose values are the combinations that occur.
+        Columns; several together are one attribute, whose values are all combinations of theirs, so that
+        everybody can report.
     weight : str, optional
         Column of survey weights, numbers of 0 or more. The table has the shares of the weights then, in
         millionths, and not `counted`: how sure they are is not known, and no promise can rest on them.
@@ -160,7 +171,8 @@ def count_records(
     Raises
     ------
     ValueError
-        If the file is no such file, lacks a column or a value, has no records, or more than 1000 values.
+        If the file is no such file, lacks a column or a value, has no records, or more than 1000 combinations
+        of values.
     """
     return _counted(
         path, sensitive, useful, None, weight,
@@ -242,9 +254,18 @@ def _counted(
         path, sensitive, useful, count=count, weighted=weighted, translations=made, missing=missing,
         digest=digest, progress=progress, remark=remark,
     )  # fmt: skip
-    cut = len(sensitive)
-    rows = tuple(sorted({label[:cut] for label in found}, key=in_order))
-    columns = tuple(sorted({label[cut:] for label in found}, key=in_order))
+    cut, asked = len(sensitive), (*sensitive, *useful)
+    values = [{label[place] for label in found} for place in range(len(asked))]
+    # Every combination has a row, with or without records: a person whom no row fits could not report.
+    if (size := math.prod(map(len, values))) > SETTINGS.max_values:
+        numbers = " x ".join(str(len(texts)) for texts in values)
+        raise ValueError(
+            f"The values of {said(asked)} have {numbers} = {size:,} combinations, and people may report all"
+            f" of them; at most {SETTINGS.max_values} are allowed. Merge values into groups, or use fewer"
+            " columns."
+        )
+    rows = tuple(sorted(itertools.product(*values[:cut]), key=in_order))
+    columns = tuple(sorted(itertools.product(*values[cut:]), key=in_order))
     counts = np.array([[found.get(row + column, 0) for column in columns] for row in rows])
     if weighted and counts.sum() > 0:
         # A share that is above 0 stays so.
@@ -325,6 +346,6 @@ class Codes:
                     f" {some}.{close_name(value, known)}"
                 )
         raise ValueError(
-            f"Record {record} of {shown(self._path)} is {said(label)!r}. The table from which the channel was"
-            " designed does not contain this combination; a row with the count 0 would add it."
+            f"Record {record} of {shown(self._path)} is {said(label)!r}. The channel has no row for this"
+            " combination; design it again, so that all combinations can be reported."
         )

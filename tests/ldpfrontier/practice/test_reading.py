@@ -68,7 +68,7 @@ def test_parquet_files_are_read_as_csv_files_are(tmp_path):
     parquet.write_table(pyarrow.table(columns), tmp_path / "in.parquet")
     found = count_records(tmp_path / "in.parquet", ["s"], ["u", "x"], missing="unknown")
     assert found.rows == (("a",), ("b",), ("unknown",))
-    assert found.columns == (("1", "0.5"), ("2", "1.0"), ("2", "unknown"))
+    assert found.columns == tuple((u, x) for u in "12" for x in ("0.5", "1.0", "unknown"))
     assert found.sha256 == hashlib.sha256((tmp_path / "in.parquet").read_bytes()).hexdigest()
     with pytest.raises(
         ValueError, match=r"'S' is not in .*in\.parquet; its columns are s, u, x\. Did you mean 's'\?"
@@ -438,3 +438,20 @@ def test_a_column_of_many_numbers_gets_a_hint(tmp_path, monkeypatch, capsys):
     # One value is a name, as that of missing ones is.
     hints = count_records(tmp_path / "in.csv", ["s"], ["u"], missing="unknown").hints
     assert hints == ("43 values of u are numbers: --bins u=5 makes 5 groups of them.",)
+
+
+def test_combinations_without_a_record_can_be_reported(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.csv").write_text("a,b,c\n1,0,0\n0,1,0\n0,0,1\n1,1,0\n0,0,0\n")
+    (tmp_path / "new.csv").write_text("a,b,c\n1,1,1\n0,1,1\n")
+    for useful in [[], ["--useful", "c"]]:
+        sensitive = ["a", "b"] if useful else ["a", "b", "c"]
+        out = f"{len(useful)}.json"
+        command = ["design", "--data", "in.csv", "--sensitive", *sensitive, *useful, "--epsilon", "1"]
+        assert main([*command, "--against", "anyone", "--out", out]) == 0
+        assert "3 of 8 combinations of a, b, c have no record: '0, 1, 1'; '1," in capsys.readouterr().err
+        assert main(["apply", "--channel", out, "--data", "new.csv", "--out", f"{out}.csv"]) == 0
+    values = "\n".join(f"{i},{i},{i % 2}" for i in range(30))
+    (tmp_path / "in.csv").write_text(f"a,b,c\n{values}\n")
+    assert main([*command, "--out", "many.json"]) == 2
+    assert "have 30 x 30 x 2 = 1,800 combinations" in capsys.readouterr().err

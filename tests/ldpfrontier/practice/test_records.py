@@ -30,19 +30,20 @@ def test_records_are_counted(tmp_path, table):
     write_records(path, table, records_of(table))
     found = count_records(path, ["illness"], ["region", "age"])
     assert (found.sensitive, found.useful) == (table.sensitive, table.useful)
-    assert (found.rows, found.columns) == (table.rows, table.columns)
-    assert (found.counts == table.counts).all()
+    # The combination without a record comes last.
+    assert (found.rows, found.columns) == (table.rows, (*table.columns, ("south", "young")))
+    assert (found.counts == np.pad(table.counts, ((0, 0), (0, 1)))).all()
     assert (found.source, found.records) == ("people.csv", 1340)
     assert found.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
-    assert found.labels[4] == ("yes", "north", "young")
+    assert found.labels[5] == ("yes", "north", "young")
     assert found.distribution[0, 0] == 260 / 1340
 
 
 def test_without_useful_columns_all_of_a_record_is_sensitive(tmp_path, table):
     write_records(tmp_path / "people.csv", table, records_of(table))
     found = count_records(tmp_path / "people.csv", ["region", "age"])
-    assert found.labels == (("north", "old"), ("north", "young"), ("south", "old"))
-    assert found.counts.tolist() == [[330], [340], [670]]
+    assert found.labels == (("north", "old"), ("north", "young"), ("south", "old"), ("south", "young"))
+    assert found.counts.tolist() == [[330], [340], [670], [0]]
 
 
 def test_quotes_commas_line_ends_and_marks_are_part_of_a_value(tmp_path):
@@ -190,7 +191,7 @@ def test_a_table_checks_its_counts(counts):
         ),
         (
             ("yes", "south", "young"),
-            "is 'yes, south, young'. The table from which",
+            "is 'yes, south, young'. The channel has no row for this combination",
         ),
         (("yes", " ", "old"), "has ' ' as region; missing values must be left out of the file"),
     ],
