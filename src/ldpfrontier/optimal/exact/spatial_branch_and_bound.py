@@ -39,7 +39,7 @@ from ldpfrontier.optimal.exact.settings import SETTINGS
 from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound
 from ldpfrontier.optimal.polyopt.solve import start_columns
 from ldpfrontier.optimum import Optimum, certified, recorded_failure
-from ldpfrontier.types import FloatArray, Pairs
+from ldpfrontier.types import FloatArray, Intractable, Pairs
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import Columns, MutualInformation, SublinearUtility
 
@@ -114,7 +114,13 @@ class JointColumns:
         return sum_error(duals, float(duals.sum()), self.scale)
 
     def _upper_bounds(self) -> FloatArray:
-        """Return upper bounds on the entries of columns, (a1 a2,), and fill the pool."""
+        """Return upper bounds on the entries of columns, (a1 a2,), and fill the pool.
+
+        Raises
+        ------
+        Intractable
+            If no bound on an entry is known, as where the probability is 0.
+        """
         top = self.cone.entry_bounds(self.scale)
         n = len(top)
         low = np.zeros(n)
@@ -130,6 +136,11 @@ class JointColumns:
                     top[x] = min(top[x], found[0] * (1.0 + 1e-9))
                     corners.append(found[1])
             self._add_cuts(np.array(corners))
+        if not np.isfinite(top).all():
+            raise Intractable(
+                f"The prior is 0 at input {int(np.isinf(top).argmax())}; over this cone, branch and bound"
+                " needs a probability above 0 there, as it knows no bound on the entries of columns."
+            )
         return np.asarray(top)
 
     def _add_cuts(self, columns: FloatArray) -> FloatArray:

@@ -80,7 +80,8 @@ def optimal_mechanism(
     Raises
     ------
     Intractable
-        If the cone has too many inputs or extreme rays for both engines.
+        If the cone has too many inputs or extreme rays for both engines, or branch and bound needs all
+        probabilities to be above 0.
     ValueError
         If an argument is of another kind or out of range, or the two have different numbers of inputs.
     ArithmeticError
