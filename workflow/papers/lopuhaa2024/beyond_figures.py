@@ -249,7 +249,7 @@ def two_levels(table: pd.DataFrame) -> Figure:
         Line2D([], [], color="#333333", linestyle=dash, linewidth=0.9, label=label)
         for label, (_, dash) in _WITHOUT_SECOND_LEVEL.items()
     ]
-    label = "level $k$ of $S$ for those who know $U$ (nats; linear to 1, then logarithmic; ∞: no demand)"
+    label = "level $k$ of $S$ for those who know $U$ (linear to 1, then logarithmic; ∞: no demand)"
     return plot_panels(by_pair(table), panel, NMI, xlabel=label, share_x=False, share_y=False, legend=shown)
 
 

@@ -190,7 +190,7 @@ def fig4(summary: pd.DataFrame, mechanisms: Sequence[str] = REALIZED) -> Figure:
         set_plain_ticks(ax.yaxis, ax.get_ylim(), (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100))
         note(ax, _basis(rows, shown))
 
-    panels, label = by_size(rows), r"realized $\varepsilon^*$ (nats), middle half"
+    panels, label = by_size(rows), r"realized $\varepsilon^*$, middle half"
     shown = set(rows["mechanism"])
     more: list[Artist] = [entry(EQUALITY), *_thin_entry(rows)]
     return plot_panels(panels, panel, label, legend=[*mechanisms_in(panels), *more])

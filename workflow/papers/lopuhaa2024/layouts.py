@@ -64,8 +64,8 @@ def steps(table: pd.DataFrame) -> pd.DataFrame:
         "Bound": _number_texts(table["bound"], ".4f"),
         MECHANISMS["nr"].label: _number_texts(table["nr"], ".4f"),
         "factor": _number_texts(table["gain"], ".2f"),
-        "PolyOpt leaks": _number_texts(table["leak"], ".4f"),
-        "optimum leaks": _number_texts(table["leak_exact"], ".4f"),
+        "level of PolyOpt over F": _number_texts(table["leak"], ".4f"),
+        "of the optimum": _number_texts(table["leak_exact"], ".4f"),
     }
     return pd.DataFrame(texts, dtype="str")
 
@@ -82,9 +82,9 @@ def calibrated(table: pd.DataFrame) -> pd.DataFrame:
     texts = _name_columns(table) | {
         "mechanism": [MECHANISMS[name].label for name in table["mechanism"]],
         "NMI": _number_texts(table["nmi"], ".4f"),
-        "leaks": _number_texts(table["realized"], ".4f"),
+        "level over F": _number_texts(table["realized"], ".4f"),
         "asked for": _number_texts(table["level"], ".4f"),
-        "then leaks": _number_texts(table["realized_calibrated"], ".4f"),
+        "then over F": _number_texts(table["realized_calibrated"], ".4f"),
         "NMI then": _number_texts(table["nmi_calibrated"], ".4f"),
         "share of the optimum": _number_texts(table["nmi_calibrated"] / table["exact"], ".1%"),
     }

@@ -32,7 +32,7 @@ FRONTIER = Look("Upper bound over F", LOOKS["exact"].colour, "", "-")
 EQUALITY = Look(f"level asked for, {EPSILON}", "#BBBBBB", "", "-")
 
 NMI = r"$I_{\hat P}(X;Y)\,/\,H(X)$"
-LEVEL = f"privacy level {EPSILON} (nats)"
+LEVEL = f"privacy level {EPSILON}"
 
 #: Of the panels, in their order.
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

@@ -54,7 +54,7 @@ def promises(table: pd.DataFrame) -> Figure:
             ax.set_ylim(0.0, top)
             ticks = np.linspace(0.0, top, 5)
             ax.set_yticks(ticks, [f"{tick:g}{' or more' if tick == top else ''}" for tick in ticks])
-            ax.set_ylabel("level for those who know\nthat $U$ is one of two (nats)")
+            ax.set_ylabel("level for those who know\nthat $U$ is one of two")
         else:
             ax.set_ylim(0.0, 1.02)
             ax.set_ylabel(NMI)
