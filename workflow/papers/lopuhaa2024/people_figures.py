@@ -72,7 +72,9 @@ def people(table: pd.DataFrame) -> Figure:
         own = own[own["epsilon"].isin(select(rows, mechanism=designed("set"))["epsilon"])]
         if len(own):
             shown[_INFORMATIVE.label] = _INFORMATIVE
-            ax.plot(own["epsilon"], own["people"], **line(_INFORMATIVE, markersize=6.0))
+            ax.plot(
+                own["epsilon"], own["people"], **line(_INFORMATIVE, markersize=7.0, markerfacecolor="none")
+            )
         ax.set_yscale("log")
         ax.yaxis.set_major_locator(LogLocator())
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
@@ -82,5 +84,5 @@ def people(table: pd.DataFrame) -> Figure:
     plot_panels(panels, panel, "")
     legend = [Line2D([], [], linestyle="", label="protects from:")]
     legend += [entry(look) for look in _DESIGNS.values() if look.label in shown]
-    legend += [entry(_INFORMATIVE, markersize=6.0)] * (_INFORMATIVE.label in shown)
+    legend += [entry(_INFORMATIVE, markersize=7.0)] * (_INFORMATIVE.label in shown)
     return plot_panels(panels, panel, _REPORTS, legend=legend)
