@@ -177,7 +177,7 @@ def test_without_an_extra_a_channel_is_designed_and_the_extra_is_named(tmp_path:
     picture = tmp_path / "picture.svg"
     done = run([sys.executable, "-c", WITHOUT, hidden, *words, "--plot", str(picture)])
     assert done.returncode == 2
-    assert "matplotlib is not installed; pip install -e '.[pictures]' in the clone" in done.stderr
+    assert "matplotlib is not installed; pip install matplotlib brings it" in done.stderr
     assert not picture.exists()
 
 

@@ -28,6 +28,6 @@ def extra(name: str) -> Iterator[None]:
         yield
     except ModuleNotFoundError as missing:
         raise MissingExtra(
-            f"{missing.name} is not installed; pip install -e '.[{name}]' in the clone of the project brings"
-            " what this needs."
+            f"{missing.name} is not installed; pip install {missing.name} brings it, as does the extra"
+            f" {name} of the package."
         ) from None

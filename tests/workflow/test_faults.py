@@ -570,3 +570,16 @@ def test_the_folder_of_the_workflow_has_the_same_snakefile(runs):
     counted = [re.findall(r"^(\w+) +(\d+)$", said, re.M) for said in (above, below)]
     assert counted[0] == counted[1]
     assert ("all", "1") in counted[0]
+
+
+def test_an_input_of_the_future_is_refused_before_anything_is_removed(runs):
+    chunk, table = runs.directory / RATES, "results/tables/faulty2026/rates.parquet"
+    before = runs.made()
+    (runs.directory / table).unlink()
+    os.utime(chunk, (time.time() + 86400,) * 2)
+    said = runs(table, ok=False)
+    assert f"{RATES} is dated " in said
+    assert chunk.is_file()
+    os.utime(chunk)
+    runs(table)
+    assert runs.made() == before

@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import sys
+import time
 from functools import cache
 from pathlib import Path
 
@@ -246,6 +247,14 @@ def job_of(job):
     return run_times.Job.from_benchmark(job.benchmark, job.params.get("call"))
 
 
+def in_the_future(dag):
+    """Yield a part of a sentence for every input that is dated more than a minute after now."""
+    inputs = {path for job in dag.needrun_jobs() for path in job.input if Path(path).exists()}
+    for path in sorted(path for path in inputs if not path.is_ancient):
+        if (dated := Path(path).stat().st_mtime) > time.time() + 60:
+            yield f"{path} is dated {time.strftime('%Y-%m-%d %H:%M', time.localtime(dated))}, in the future"
+
+
 def announcement(dag):
     """Lock the directory, and return what is said before a run."""
     global RUN  # The lock is there as long as this process.
@@ -260,6 +269,8 @@ def announcement(dag):
             run_lock.keep_finished(FINISHED_RUN, workflow.overwrite_configfiles)
     except run_lock.WouldReplace as problem:
         sys.exit(str(problem))
+    if late := "; ".join(in_the_future(dag)):
+        sys.exit(f"{late}. Snakemake would remove what is made from it. Set the clock, or the time: touch FILE.")
     try:
         cores = workflow.cores
     except WorkflowError:  # A cluster has as many as it has.
