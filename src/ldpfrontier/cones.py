@@ -32,7 +32,7 @@ from ldpfrontier.types import FloatArray
 _MOST_INPUTS = 1_000
 _SIZES = f"a whole number, 1 to {_MOST_INPUTS:,}"
 #: By how much a column that was found may violate a cut of its cone, relative to the size of both.
-_OUTSIDE = 1e-9
+OUTSIDE = 1e-9
 #: Share of a conditional level that is left to rounding.
 _LEVEL_MARGIN = 1e-12
 
@@ -107,7 +107,7 @@ def check_inside(cone: Cone, channel: Channel) -> None:
     ArithmeticError
         If a column violates an inequality or a cut.
     """
-    if (outside := cone.violation(channel.matrix.T)) > _OUTSIDE:
+    if (outside := cone.violation(channel.matrix.T)) > OUTSIDE:
         raise ArithmeticError(
             f"A column of the mechanism that was found violates a cut of the cone by {outside:.3g} of its"
             " size; the methods of the cone contradict each other."

@@ -19,6 +19,7 @@ from ldpfrontier.practice.options import PROGRAM, read_options
 from ldpfrontier.verify import visible
 
 if TYPE_CHECKING:
+    from ldpfrontier.practice.channel_file import PrivateChannel
     from ldpfrontier.practice.own_methods import OwnFunction
 
 #: Exit status of an audit that found something, and of an error.
@@ -39,14 +40,14 @@ class Progress:
 
     quiet = False
 
-    def __init__(self, words: str) -> None:
-        self._words, self._next, self._shown = words, 0.0, False
+    def __init__(self, words: str, pause: float = 0.1) -> None:
+        self._words, self._pause, self._next, self._shown = words, pause, 0.0, False
 
     def __call__(self, done: object) -> None:
-        """Show how far it is, at most ten times a second."""
+        """Show how far it is, unless the pause since the last time was too short."""
         if not self.quiet and sys.stderr.isatty() and time.monotonic() >= self._next:
             print(f"\r\x1b[K{self._words.format(done)}", end="", file=sys.stderr, flush=True)
-            self._next, self._shown = time.monotonic() + 0.1, True
+            self._next, self._shown = time.monotonic() + self._pause, True
 
     def end(self) -> None:
         """Remove the line."""
@@ -162,6 +163,11 @@ def design(options: argparse.Namespace) -> int:
     choice = {"against": options.against, "beta": options.beta, "order": options.alpha}
     choice |= {"records": options.records, "precise": options.precise}
     named, own, cones = _own_functions(options)
+    if (own or cones) and options.epsilon is None:
+        raise ValueError(
+            "With a mechanism or a cone of your own, --epsilon is needed: the least level is looked for among"
+            " other mechanisms."
+        )
     choice["radius"] = Radius(options.confidence_method, options.radius_factor)
     epsilon, most = options.epsilon, options.max_seconds
     with time_limit(most):
@@ -199,6 +205,8 @@ def design(options: argparse.Namespace) -> int:
             " accurate for large tables only."
         )
     safe = {"spreadsheet": options.spreadsheet}
+    if not options.force:
+        _check_new(private, options.out)
     with ExitStack() as stack:  # all or none
         if options.picture is not None:
             draw(channel_picture(private), stack.enter_context(replacing(options.picture)), _warn)
@@ -231,10 +239,25 @@ def _own_functions(
     """Return the only mechanism to be considered, if one is named, and mechanisms and cones of the user's."""
     from ldpfrontier.practice.own_methods import loaded
 
-    is_own = options.mechanism is not None and ":" in options.mechanism
+    cones = {name: loaded(name) for name in options.cone or ()}
+    name = options.mechanism or ""
+    of_cones = name in cones or (bool(cones) and name.rpartition(" (")[0] == " & ".join(cones))
+    is_own = ":" in name and not of_cones
     own = {options.mechanism: loaded(options.mechanism)} if is_own else {}
-    cones = {} if options.cone is None else {options.cone: loaded(options.cone)}
     return None if is_own else options.mechanism, own, cones
+
+
+def _check_new(private: PrivateChannel, path: str) -> None:
+    """Refuse to write a channel where files of another one are."""
+    from ldpfrontier.practice.channel_file import written_files
+
+    there = [file for file in written_files(path) if file.is_file()]
+    same = bool(there) and there[0] == Path(path) and there[0].read_bytes() == private.text().encode()
+    if there and not same:
+        raise ValueError(
+            f"{there[0]} is there already. Reports that were given with another channel cannot be decoded"
+            " without its files: write to another file (--out), or replace it with --force."
+        )
 
 
 def _warn_of_formulas(cells: Iterable[str]) -> None:

@@ -35,10 +35,11 @@ from ldpfrontier.practice.methods import (
     ROBUST_METHODS,
     Method,
     Problem,
+    Purpose,
     attacker_of,
     nearly_least,
 )
-from ldpfrontier.practice.own_methods import OwnFunction, Refused, own_methods
+from ldpfrontier.practice.own_methods import OwnFunction, Refused, made_cones, own_methods, refusal
 from ldpfrontier.practice.population import USUAL_RADIUS, Radius, ball_of, odds_of, usual_intervals
 from ldpfrontier.practice.records import as_texts
 from ldpfrontier.practice.sampling import sampled_channel
@@ -47,8 +48,6 @@ from ldpfrontier.two_reports import BudgetSplit
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.odds_ratios import IntervalMethod, OddsRatios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-
-Purpose = Literal["frequencies", "information"]
 
 #: What has to be precise: frequencies of whole records, of sensitive or useful values, or rates of S by U.
 Precise = Literal["cells", "S", "U", "rates"]
@@ -90,6 +89,9 @@ class Candidate:
     note : str
     method : str
         What an optimum was found with (`Optimum.method`), in one line; empty for a closed form.
+    out_of_choice : str
+        Why it is for comparison alone: mechanisms or cones of the user's own are to be used. Empty if it may
+        be chosen.
     """
 
     name: str
@@ -104,6 +106,7 @@ class Candidate:
     rates: float = math.nan
     note: str = ""
     method: str = ""
+    out_of_choice: str = ""
 
     @property
     def error(self) -> float:
@@ -170,6 +173,8 @@ class Design:
     def best(self, purpose: Purpose = "frequencies") -> Candidate:
         """Return the best candidate that has the required level.
 
+        With mechanisms of the user's own it is one of these, and with cones one that is in all of them.
+
         Parameters
         ----------
         purpose : {"frequencies", "information"}
@@ -183,12 +188,12 @@ class Design:
         """
         if purpose not in get_args(Purpose):
             raise ValueError(f"The purpose is {purpose!r}; allowed are {', '.join(get_args(Purpose))}.")
-        usable = [c for c in self.candidates if c.channel is not None and c.private]
+        usable = [c for c in self.candidates if c.channel is not None and c.private and not c.out_of_choice]
         if purpose == "frequencies":
             usable = [c for c in usable if math.isfinite(self.error_of(c))]
         if not usable:
             why = "; ".join(
-                f"{c.name}: {c.note or 'it is not private, or its rank is too small'}"
+                f"{c.name}: {c.note or c.out_of_choice or 'it is not private, or its rank is too small'}"
                 for c in self.candidates
             )
             raise ValueError(f"No mechanism is left to choose from ({why}).")
@@ -302,7 +307,9 @@ def design_channel(
         purpose are computed, except, on tables with more than 120 cells, those that may take minutes there.
     own, cones : mapping of str to callable, optional
         Functions of your own, which get F or, if the whole record is sensitive, a `MutualInformation`, and
-        epsilon, and return a matrix or a `Cone`. What they make joins the others, or those of `mechanisms`.
+        epsilon, and return a matrix or a `Cone`. With mechanisms of your own, one of these is the best, and
+        with cones one whose columns are in all of them; others are computed for comparison. The name of a
+        cone in `mechanisms` stands for its own two.
     purpose : {"frequencies", "information"}, optional
         What the mechanism is for. For frequencies, the design of the least error is computed for the promise
         (`optimal_estimation`), beside the closed form of LDP with the least error; for information, the other
@@ -345,13 +352,16 @@ def design_channel(
     records = as_count(records, "The number of records", "a whole number, at least 1", least=1)
     added = own_methods(own, cones)
     methods = {**(ROBUST_METHODS[against] if table.useful else LDP_METHODS), **added}
-    if unknown := [name for name in mechanisms or () if name not in methods]:
+    if unknown := [name for name in mechanisms or () if name not in methods and name not in (cones or {})]:
         whom = f" against {against}" if table.useful else ""
         offered = [name for name, method in methods.items() if method.private]
         raise ValueError(f"The mechanism is {unknown[0]!r}; allowed{whom} are {', '.join(offered)}.")
     if mechanisms is None and purpose is not None:
         check_choice(purpose, "purpose", get_args(Purpose))
         mechanisms = [name for name in methods if (name in FOR_ESTIMATES) == (purpose == "frequencies")]
+        if added:  # others are for comparison alone: those that take no time
+            mechanisms = [name for name in mechanisms if methods[name].closed_form]
+        added = {name: method for name, method in added.items() if method.purpose in (None, purpose)}
         asked_for: Sequence[str] = ()
     else:
         asked_for = mechanisms or ()
@@ -372,9 +382,10 @@ def design_channel(
     whom = against if table.useful else "anyone"
     problem = Problem(prior, expected, ball, odds, epsilon, whom, target)
     bound = information_bound(prior, epsilon, whom)
+    kept = made_cones(cones or {}, problem)
     found_by_name = dict[str, Candidate]()
     # What takes longest is the last, so that a time limit cuts that short and nothing else.
-    for name in sorted(methods, key=LONGEST.__contains__):
+    for name in sorted(methods, key=lambda name: (name in LONGEST, not methods[name].closed_form)):
         method = methods[name]
         if mechanisms is not None and name not in (*mechanisms, *added):
             continue
@@ -392,7 +403,9 @@ def design_channel(
             channel = found if isinstance(found, Channel) else found.channel
             ran = "" if isinstance(found, Channel) else str(_noteworthy(found))
             measured = _measured(name, method, channel, table, problem, records)
-            found_by_name[name] = replace(measured, method=ran)
+            why = refusal(name, channel, own, kept)
+            title = f"{method.title} (for comparison: {why})" if why else method.title
+            found_by_name[name] = replace(measured, title=title, method=ran, out_of_choice=why)
         except Refused:
             raise
         except (Intractable, ArithmeticError, RuntimeError, ValueError) as reason:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from numpy.typing import ArrayLike
 
@@ -39,6 +39,8 @@ from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
 
 T = TypeVar("T")
+
+Purpose = Literal["frequencies", "information"]
 
 _TOLERANCE, _ROUNDS = SETTINGS.solver_tolerance, SETTINGS.solver_rounds
 
@@ -129,18 +131,25 @@ class Problem:
 
     def frequencies(self) -> Optimum:
         """Solve for the mechanism of the least error, with few outputs."""
-        gap, rounds = ESTIMATION.outer_tolerance, self._rounds()
         if self._tells_useful:
-            found = label_estimation(self.expected, self.epsilon, self.target, gap, rounds)
-        else:
-            found = optimal_estimation(
-                self.expected,
-                self.cone(),
-                self.target,
-                tolerance=gap,
-                max_rounds=rounds,
-                max_nodes=SETTINGS.estimate_nodes,
-            )
+            gap = ESTIMATION.outer_tolerance
+            found = label_estimation(self.expected, self.epsilon, self.target, gap, self._rounds())
+            return self._with_few_outputs(found)
+        return self.frequencies_of(self.cone())
+
+    def frequencies_of(self, cone: Cone) -> Optimum:
+        """Solve for the mechanism of the least error whose columns are in a cone, with few outputs."""
+        found = optimal_estimation(
+            self.expected,
+            cone,
+            self.target,
+            tolerance=ESTIMATION.outer_tolerance,
+            max_rounds=self._rounds(),
+            max_nodes=SETTINGS.estimate_nodes,
+        )
+        return self._with_few_outputs(found)
+
+    def _with_few_outputs(self, found: Optimum) -> Optimum:
         return replace(
             found,
             channel=with_united_outputs(found.channel, self.expected, self.target, SETTINGS.united_error),
@@ -202,12 +211,15 @@ class Method:
         Whether it keeps the promise, and may be chosen.
     closed_form : bool
         Whether it is a formula, so that it takes no time.
+    purpose : {"frequencies", "information"} or None
+        The one that it is for; None for both.
     """
 
     title: str
     solve: Callable[[Problem], Optimum | BudgetSplit | Channel]
     private: bool = True
     closed_form: bool = False
+    purpose: Purpose | None = None
 
 
 def _secret(problem: Problem) -> Channel:

@@ -221,11 +221,12 @@ def _design_options(one: argparse.ArgumentParser) -> None:
     one.add_argument(
         "--mechanism", metavar="NAME",
         help="consider only the mechanism that the printed tables call NAME (default: all);"
-        " my_module:function adds a mechanism of your own to all, whose level is computed and checked",
+        " my_module:function is a mechanism of your own, which is used if its level, which is computed, is at"
+        " most --epsilon",
     )  # fmt: skip
     one.add_argument(
-        "--cone", metavar="MODULE:FUNCTION",
-        help="add the best mechanisms whose columns are also in a cone of your own",
+        "--cone", nargs="+", metavar="MODULE:FUNCTION",
+        help="choose among mechanisms whose columns are also in cones of your own",
     )  # fmt: skip
     one.add_argument(
         "--beta", type=float, default=0.05, metavar="P",
@@ -260,6 +261,10 @@ def _design_options(one: argparse.ArgumentParser) -> None:
         "--out", default="channel.json", metavar="JSON",
         help="the file for the channel; its matrix, thresholds, known answers, weights, sampler and"
         " certificate are written to the same folder (default: channel.json)",
+    )  # fmt: skip
+    one.add_argument(
+        "--force", action="store_true",
+        help="replace another channel in that file, whose reports can then not be decoded any more",
     )  # fmt: skip
     _picture_option(one, "the matrix of the channel")
     _spreadsheet_option(one)

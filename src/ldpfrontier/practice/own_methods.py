@@ -3,12 +3,14 @@
 A function is called as in the figures of the papers (docs/extending.md): with the uncertainty set F around
 the table and the level or, if all of a record is sensitive, with a `MutualInformation` that has the prior.
 Without counted records F is the uniform distribution alone. What a mechanism returns must be a channel whose
-level for the attacker, which is computed, is at most the one asked for. Of a cone the columns are taken that
-keep the promise of the design as well, so that the best mechanisms of both promises are candidates.
+level for the attacker, which is computed, is at most the one asked for. Of cones the columns are taken that
+are in all of them and keep the promise of the design as well: the best mechanisms of these are candidates,
+and no mechanism that leaves a cone is chosen.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import sys
@@ -19,9 +21,8 @@ from typing import Any
 import numpy as np
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.cones import Cone
+from ldpfrontier.cones import OUTSIDE, Cone
 from ldpfrontier.numerics.arguments import check_callable, excerpt
-from ldpfrontier.optimal.estimation.solve import optimal_estimation
 from ldpfrontier.optimal.general.solve import optimal_mechanism
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.practice.attackers import measured_levels
@@ -81,7 +82,8 @@ def own_methods(
     mechanisms : mapping of str to callable, optional
         By the name in tables and errors.
     cones : mapping of str to callable, optional
-        Each makes two candidates: the mechanism with the most information and the one with the least error.
+        Together they make two candidates: the mechanism with the most information and the one with the least
+        error whose columns are in all of them.
 
     Raises
     ------
@@ -92,14 +94,41 @@ def own_methods(
     made = {}
     for name, function in mechanisms.items():
         made[name] = Method("of your own", _mechanism(name, function))
-    for name, function in cones.items():
-        made[f"{name} (information)"] = Method(
-            "carries the most information with a promise of your own as well", _informative(name, function)
+    if cones:
+        joined = " & ".join(cones)
+        made[f"{joined} (information)"] = Method(
+            "carries the most information with a promise of your own as well",
+            _best_of(joined, cones, lambda p, cone: optimal_mechanism(MutualInformation(p.prior), cone)),
+            purpose="information",
         )
-        made[f"{name} (frequencies)"] = Method(
-            "estimates with the least error with a promise of your own as well", _precise(name, function)
+        made[f"{joined} (frequencies)"] = Method(
+            "estimates with the least error with a promise of your own as well",
+            _best_of(joined, cones, lambda p, cone: p.frequencies_of(cone)),
+            purpose="frequencies",
         )
     return made
+
+
+def refusal(
+    name: str, channel: Channel, own: Mapping[str, OwnFunction] | None, cones: Mapping[str, Cone]
+) -> str:
+    """Return why a mechanism must not be chosen, as others are asked for; empty if it may be.
+
+    Raises
+    ------
+    Refused
+        If it is the user's own, and is outside of a cone of theirs.
+    """
+    outside = [known for known, cone in cones.items() if cone.violation(channel.matrix.T) > OUTSIDE]
+    if own and name in own:
+        if outside:
+            raise Refused(
+                f"{name} is outside of the cone {outside[0]}; a mechanism of your own must be in all cones."
+            )
+        return ""
+    if own:
+        return "a mechanism of your own is used"
+    return f"it is outside of the cone {outside[0]}" if outside else ""
 
 
 def _functions(value: Any, name: str) -> Mapping[str, OwnFunction]:
@@ -141,22 +170,25 @@ def _mechanism(name: str, function: OwnFunction) -> Callable[[Problem], Channel]
     return solve
 
 
-def _informative(name: str, function: OwnFunction) -> Callable[[Problem], Optimum]:
+def _best_of(
+    name: str, cones: Mapping[str, OwnFunction], best: Callable[[Problem, Cone], Optimum]
+) -> Callable[[Problem], Optimum]:
     def solve(problem: Problem) -> Optimum:
-        cone = _cone(name, function, problem)
-        both = cone & problem.cone()
-        return _solved(name, lambda: optimal_mechanism(MutualInformation(problem.prior), both))
+        every = functools.reduce(lambda a, b: a & b, made_cones(cones, problem).values(), problem.cone())
+        return _solved(name, lambda: best(problem, every))
 
     return solve
 
 
-def _precise(name: str, function: OwnFunction) -> Callable[[Problem], Optimum]:
-    def solve(problem: Problem) -> Optimum:
-        cone = _cone(name, function, problem)
-        both = cone & problem.cone()
-        return _solved(name, lambda: optimal_estimation(problem.expected, both))
+def made_cones(cones: Mapping[str, OwnFunction], problem: Problem) -> dict[str, Any]:
+    """Return the cones of functions.
 
-    return solve
+    Raises
+    ------
+    Refused
+        If one is no cone for the records of the problem.
+    """
+    return {name: _cone(name, function, problem) for name, function in cones.items()}
 
 
 def _cone(name: str, function: OwnFunction, problem: Problem) -> Any:

@@ -19,7 +19,7 @@ from support.owndata import records_of, rewritten, small_table, write_records
 ROOT = Path(__file__).resolve().parents[3]
 COMMANDS = ("design", "apply", "estimate", "audit")
 TABLE = ["--data", "people.csv", "--sensitive", "illness", "--useful", "region", "age"]
-DESIGN = ["design", *TABLE, "--details"]
+DESIGN = ["design", *TABLE, "--details", "--force"]
 QUICK = [*DESIGN, "--epsilon", "1", "--mechanism", "srr"]
 APPLY = ["apply", "--channel", "channel.json", "--data", "people.csv", "--out", "out.csv"]
 ESTIMATE = ["estimate", "--channel", "channel.json", "--data", "out.csv"]

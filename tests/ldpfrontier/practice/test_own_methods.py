@@ -1,7 +1,9 @@
 """Mechanisms and cones of one's own in a design: candidates that are computed and checked, never trusted."""
 
 import math
+import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -72,6 +74,10 @@ def whole_record(ball, epsilon):
     return local_cone(ball.centre.size, epsilon)
 
 
+def half_record(ball, epsilon):
+    return local_cone(ball.centre.size, 0.5 * epsilon)
+
+
 def small_cone(ball, epsilon):
     return local_cone(3, epsilon)
 """
@@ -115,6 +121,57 @@ def test_the_best_of_ones_own_is_written(module, capsys):
     private.write("own.json")
     assert read_channel("own.json").verified().certificate.mechanism == "mine"
     assert best.levels.record == pytest.approx(1.0)
+
+
+def written(module, *options):
+    """Return the channel that the command writes, which must be the same that reports are drawn with."""
+    assert cli.main([*DESIGN.split(), *options, "--force"]) == 0
+    return read_channel("channel.json").verified()
+
+
+def test_a_mechanism_of_ones_own_is_written_or_refused(module, capsys):
+    """Even if another one has less error, as the one of the least error has."""
+    private = written(module, "--mechanism", f"{module}:whole")
+    truth = np.exp(1.0) / (np.exp(1.0) + 5.0)
+    assert np.sort(private.channel.matrix, axis=1)[:, -1] == pytest.approx(np.full(6, truth))
+    assert private.certificate.mechanism == f"{module}:whole"
+    before = {path: path.read_bytes() for path in Path().iterdir() if path.is_file()}
+    # Cells cannot be estimated from reports that tell s alone.
+    assert cli.main([*DESIGN.split(), "--mechanism", f"{module}:mechanism", "--force"]) == 2
+    assert f"{module}:mechanism: it is not private, or its rank is too small" in capsys.readouterr().err
+    without = DESIGN.replace("--epsilon 1", "--error 0.1 --force").split()
+    assert cli.main([*without, "--mechanism", f"{module}:whole"]) == 2
+    assert "With a mechanism or a cone of your own, --epsilon is needed" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in Path().iterdir() if path.is_file()} == before
+    assert written(module, "--mechanism", f"{module}:mechanism", "--for", "information").certificate.nmi < 0.2
+
+
+def test_what_is_written_is_in_the_cone_of_ones_own(module):
+    """The level of the whole record is that of the cone, and not that of the promise, which is 21."""
+    for options in ([], ["--mechanism", f"{module}:whole_record"], ["--for", "information"], ["--compare"]):
+        private = written(module, "--cone", f"{module}:whole_record", *options)
+        assert ldp_epsilon(private.channel) <= 1.0 + 1e-9, options
+    both = written(module, "--cone", f"{module}:whole_record", f"{module}:half_record")
+    assert ldp_epsilon(both.channel) <= 0.5 + 1e-9
+    cone = {"half": loaded(f"{module}:half_record")}
+    own = {"mine": loaded(f"{module}:whole")}
+    with pytest.raises(Refused, match="mine is outside of the cone half; a mechanism of your own must be in"):
+        design_channel(small_table(), 1.0, against="insider", own=own, cones=cone, mechanisms=["grr"])
+
+
+def test_another_channel_is_not_replaced_unless_it_is_forced(module, capsys):
+    command = [*DESIGN.split(), "--mechanism", "srr", "--precise", "S"]
+    assert cli.main(command) == 0
+    before = {path: path.read_bytes() for path in Path().iterdir() if path.is_file()}
+    assert cli.main(command) == 0  # the same channel
+    for options in (["--records", "5", "--epsilon", "2"], ["--out", "other.json"]):
+        Path("other.weights.csv").write_text("mine")
+        assert cli.main([*command, *options]) == 2
+        name = "other.weights" if "--out" in options else "channel"
+        assert re.search(rf"{name}\S+ is there already. Reports that", capsys.readouterr().err)
+    assert {path: path.read_bytes() for path in before} == before
+    assert cli.main([*command, "--epsilon", "2", "--force"]) == 0
+    assert Path("channel.json").read_bytes() != before[Path("channel.json")]
 
 
 def test_a_mechanism_without_useful_columns_gets_the_prior():
