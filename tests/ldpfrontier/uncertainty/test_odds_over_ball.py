@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from mpmath import fsum, log, mpf
 from scipy.optimize import minimize
 
 from ldpfrontier.channel import Channel
@@ -13,6 +14,7 @@ from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.odds_over_ball import least_odds_ratios
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from oracles import high_precision  # noqa: F401  (60 digits)
 from support.grids import few
 
 
@@ -58,6 +60,21 @@ def test_the_ends_are_the_least_in_the_ball(order: float) -> None:
         for u, w in ((0, 1), (1, 0), (2, 1)):
             found = local_minimum(ball, 0, 1, u, w)
             assert math.log(low[0, 1, u, w]) == pytest.approx(found, rel=1e-5, abs=1e-5)
+
+
+def test_ends_are_not_above_the_odds_ratio_of_a_member_exactly() -> None:
+    """P_i = q_i - tau and q_i + tau, at a radius that contains it."""
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        q = rng.dirichlet(np.full(4, 3.0))
+        own = [mpf(x) for x in q.tolist()]
+        tau = mpf(float(rng.uniform(0.01, 0.9) * min(q[0], q[3])))
+        P = [own[0] - tau, own[1] + tau, own[2] + tau, own[3] - tau]
+        radius = float(fsum(x * log(x / y) for x, y in zip(own, P, strict=True)))
+        ball = RenyiBall(q.reshape(2, 2), math.nextafter(radius, math.inf), 1.0)
+        if (ball.centre.ravel() == q).all():
+            assert mpf(float(least_odds_ratios(ball)[0, 1, 1, 0])) <= P[0] * P[3] / P[1] / P[2]
+            assert float(least_odds_ratios(ball)[0, 1, 1, 0]) >= 0.999999 * float(P[0] * P[3] / P[1] / P[2])
 
 
 def test_close_to_order_one_the_ball_of_that_order_stands_for_it() -> None:

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpmath import expm1, fsum, log, mpf
 
 from ldpfrontier.mechanisms import randomized_response
 from ldpfrontier.optimal.ldp.converse import converse
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.ldp.staircase import Staircase
 from ldpfrontier.utility import MutualInformation
+from oracles import high_precision  # noqa: F401  (60 digits)
 from support.priors import concentrations, largest_information, random_prior
 
 seeds = st.integers(0, 2**32 - 1)
@@ -63,6 +65,25 @@ def test_best_of_several_q(prior: list[float], epsilon: float) -> None:
     joint = np.array(prior) / sum(prior)
     optimum = optimal_ldp(MutualInformation(joint), epsilon)
     assert converse(joint, epsilon).bound == pytest.approx(optimum.value, rel=1e-9)
+
+
+def test_the_bound_is_not_below_randomized_response_exactly():
+    """Where all inputs are alone, it is the value of randomized response, sum_x m(P_x) / (t - 1 + k)."""
+    rng, close = np.random.default_rng(4), 0
+    for _ in range(100):
+        k, epsilon = int(rng.integers(2, 9)), float(rng.uniform(1.0, 8.0))
+        prior = rng.dirichlet(np.full(k, 5.0))
+        rise, total = expm1(mpf(epsilon)), fsum(map(mpf, prior.tolist()))
+
+        def exact(x):
+            return (1 + x) * log(1 + x) - x
+
+        shares = [mpf(x) / total for x in prior.tolist()]
+        value = fsum(p * exact(rise) - exact(rise * p) for p in shares) / (rise + k)
+        found = converse(prior, epsilon)
+        assert mpf(found.bound) >= value
+        close += float(found.bound) < float(value) * (1.0 + 1e-12)
+    assert close > 50
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.5, 2.0, 5.0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -78,3 +79,17 @@ def test_any_sets_that_cover_the_inputs_make_a_mechanism(utility, epsilon, seed)
         <= found.objective
         <= by_columns(utility, epsilon) * (1.0 + 1e-6) + 1e-9
     )
+
+
+def test_prices_bound_randomized_response_exactly() -> None:
+    """Given what columns are worth, at levels at which it is optimal, so that the bound is its value."""
+    rng, close = np.random.default_rng(6), 0
+    for _ in range(60):
+        k = int(rng.integers(3, 8))
+        cover = ExactCover(random_utility(rng, k, "mi"), float(rng.uniform(3.0, 8.0)))
+        bound = cover.price(cover.response)[0]
+        worth = sum(Fraction(float(cover.column_values[1][1 << x])) for x in range(k))
+        value = worth / (k * Fraction(cover.floor) + Fraction(cover.share))
+        assert Fraction(bound) >= value
+        close += bound < float(value) * (1.0 + 1e-12)
+    assert close > 30
