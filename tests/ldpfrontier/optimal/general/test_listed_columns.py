@@ -1,5 +1,7 @@
 """The family of columns that are listed: its scale, its start, and its prices."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -33,6 +35,11 @@ def test_the_price_is_the_largest_reduced_cost_and_hardly_more():
         price, columns = family.price(duals, 0)
         reduced = family.columns.values - family.columns.vectors @ duals
         assert reduced.max() <= price <= reduced.max() + 1e-13
+        exact = [
+            Fraction(value) - sum(Fraction(a) * Fraction(c) for a, c in zip(v, duals.tolist(), strict=True))
+            for v, value in zip(family.columns.vectors.tolist(), family.columns.values.tolist(), strict=True)
+        ]
+        assert max(exact) <= Fraction(price)
         np.testing.assert_array_equal(
             columns.values - columns.vectors @ duals, np.sort(reduced)[::-1][: len(columns.values)]
         )
