@@ -179,7 +179,6 @@ TESTED_THROUGH = {
     "hamming.optimum": "hamming/test_hamming.py",
     "hypothesis_testing.two_outputs": "hypothesis_testing/test_leakage.py",
     "numerics.rounding": "optimal/ldp/test_rounding.py",
-    "optimal.certificate.nodes": "optimal/certificate/test_rounding.py",
     "optimal.estimation.cut_columns": "optimal/estimation/test_solve.py",
     "optimal.exact.budget_split": "optimal/exact/test_separation.py",
     "optimal.levels_over_ball": "optimal/test_small_levels.py",
