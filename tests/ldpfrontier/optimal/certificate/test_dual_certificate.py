@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -216,8 +217,17 @@ def test_listed_bodies_exceed_their_majorants_by_no_more_than_stated():
         np.array([1.7 * z, math.inf]), rng.uniform(1.0, 2.0, (2, 3)), -rng.uniform(0.0, 1e-3, (2, 3)),
         rng.uniform(-1e-3, 0.0, (6, 2, 3)), np.ones((3, 2, 3), dtype=bool),
     )  # fmt: skip
-    certificate = Certificate(family, duals, bounds, 1e-3)
+    # And one class whose bounds are exact at the knots: only what bends between them exceeds it.
+    bent = replace(bounds, low=np.zeros(2), high=np.full(2, math.inf), discount=np.zeros((2, 3)))
+    bent = replace(bent, lam=np.array([[50.0, 20.0, 0.0]] * 2), intercepts=bounds.intercepts.copy())
     for special in (False, True):
+        ends = (interpolate(pair, t) for pair in mean_bounds(2.0, special, 3))
+        for k, both in enumerate(zip(*ends, strict=True)):
+            body = body_between(family, 2, *map(float, both))
+            most = float((body.reduced(duals[2]) - bent.lam[0, k] * body.z).max())
+            bent.intercepts[labels.index(BlockLabel(2, special)), :, k] = most
+    for own, special in itertools.product((bounds, bent), (False, True)):
+        certificate = Certificate(family, duals, own, 1e-3)
         block = certificate.blocks[labels.index(BlockLabel(2, special))]
         assert block.tree is None
         top, bottom = mean_bounds(2.0, special)
