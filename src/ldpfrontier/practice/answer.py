@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import textwrap
 
@@ -49,7 +50,7 @@ def answer_text(made: Design, best: Candidate, private: PrivateChannel, error: f
         )
         counts = "It contains these shares, which are public then."
     elif not table.counted:
-        origin, counts = "No table; all values are taken to be as frequent", "It contains no counts."
+        origin, counts = "No table; all values are taken to be equally frequent", "It contains no counts."
     parts = [
         f"{origin}: {kinds}.",
         _precision(made, best, error),
@@ -57,16 +58,14 @@ def answer_text(made: Design, best: Candidate, private: PrivateChannel, error: f
         _useful(private),
         f"Written: {visible(written)} and the files beside it. {counts}",
     ]
-    lines = [
-        line
+    head, *others = (
+        textwrap.wrap(part, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
         for part in parts
-        for line in textwrap.wrap(
-            part, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-        )
-    ]
+    )
+    lines = [*head, *itertools.chain(*others)]
     values = list(listed_values(table.attributes, table.labels, WIDTH))
     if len(lines) + len(values) < LINES:  # otherwise --details has them
-        lines[1:1] = values
+        lines[len(head) : len(head)] = values
     start, end = f"Next: ldp-frontier apply --channel {visible(written)}", "--data FILE --out OUT.csv"
     between = " " if len(start) + len(end) < WIDTH else " \\\n    "  # a shell reads both lines as one
     return "\n".join([*lines, start + between + end])

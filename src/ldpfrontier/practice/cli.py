@@ -319,7 +319,7 @@ def apply(options: argparse.Namespace) -> int:
     if options.memo is None:
         several, more = several_reports_text(private)
         if replaced:
-            _warn(f"{options.out} had earlier reports, which were replaced. {several}")
+            _warn(f"{options.out} was replaced; people who had a report in it have given two. {several}")
         elif more:
             _warn(several)
         else:

@@ -33,7 +33,7 @@ def estimate_text(found: Estimate, rates: Rates | None = None) -> str:
     rates : Rates, optional
     """
     percent = f"{100.0 * found.confidence:g}% interval"
-    head_line = "1 report" if found.records == 1 else f"{found.records:,} reports"
+    head_line = _counted(found)
     if found.simultaneous:
         head_line += "; the confidence is that of all frequencies together (Bonferroni)"
         head_line += ", and that of all rates and comparisons together" * (rates is not None)
@@ -72,11 +72,15 @@ def _remarks(found: Estimate, rates: Rates | None) -> list[str]:
         )
     if any(not math.isnan(row.likely) for row in lost):
         words.append(
-            f"{found.records:,} reports are too few for what {_UNKNOWN} and has a most likely value: its"
+            f"With {_counted(found)}, what {_UNKNOWN} and has a most likely value is not known well: its"
             f" interval is wider than {SETTINGS.uninformative_width:g}, or it is a rate among people of whom"
             " there may be none, or a ratio to a rate that may be 0."
         )
     return list(map(wrapped, words))
+
+
+def _counted(found: Estimate) -> str:
+    return "1 report" if found.records == 1 else f"{found.records:,} reports"
 
 
 def _name(row: Rate) -> str:

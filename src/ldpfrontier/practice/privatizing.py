@@ -31,6 +31,7 @@ from ldpfrontier.practice.records import (
 )
 from ldpfrontier.practice.reports import REPORT, channel_column, ids_of
 from ldpfrontier.practice.sampling import Sampler, Source
+from ldpfrontier.practice.settings import SETTINGS
 
 
 def privatize(
@@ -310,7 +311,7 @@ def several_reports_text(private: PrivateChannel) -> tuple[str, bool]:
     """
     levels, protects = private.certificate.levels, private.protects
     secret, known = said(private.table.sensitive), said(private.table.useful)
-    odds = private.odds
+    odds, two = private.odds, "Two reports of a person, drawn independently,"
     together = 2.0 * levels.anyone
     if not known or levels.record <= private.certificate.epsilon:
         together, secret = 2.0 * levels.record, said(private.table.attributes)
@@ -318,14 +319,14 @@ def several_reports_text(private: PrivateChannel) -> tuple[str, bool]:
         together = 2.0 * levels.insider
     elif protects == "acquaintance" and odds is not None:
         together = min(together, 2.0 * levels.insider + math.log(float(odds.high.max())))
-    kept = protects not in ("outsider", "insider") or levels.anyone <= private.certificate.epsilon
-    if math.isfinite(together):
-        what = f"have a level of at most {math.ceil(100.0 * together - 1e-6) / 100.0:g} for {secret}"
+    limited = together <= SETTINGS.max_epsilon
+    if limited:
+        level = math.ceil(100.0 * together - 1e-6) / 100.0
+        words = f"{two} have together a level of at most {level:g} for {secret}, for the same readers."
     elif protects == "insider":
-        what = f"may give {known} away, and what it tells about {secret}"
+        words = f"{two} may give {known} away, and what it tells about {secret}."
     else:
-        what = f"may give {secret} away"
-    return (
-        f"Two reports of a person, drawn independently, {what} together. If anybody is asked again, --memo"
-        " FILE --id COLUMN repeats the first report, which keeps the promise."
-    ), math.isinf(together) or not kept
+        words = f"{two} may give {secret} away."
+    kept = protects not in ("outsider", "insider") or levels.anyone <= private.certificate.epsilon
+    words += " If anybody is asked again, --memo FILE --id COLUMN repeats the first report, which keeps the"
+    return f"{words} promise.", not (limited and kept)

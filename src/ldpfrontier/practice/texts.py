@@ -104,13 +104,19 @@ def _usefulness(made: Design, order: list[Candidate], best: Candidate, error: fl
     """Return the table of the information and the errors of mechanisms, with its explanation."""
     table = made.table
     groups = [table.attributes, table.sensitive, table.useful][: 3 if table.useful else 1]
+    precise = {
+        "cells": said(table.attributes),
+        "S": said(table.sensitive),
+        "U": said(table.useful),
+        "rates": f"rates of {said(table.sensitive)} given {said(table.useful)}",
+    }[made.precise]
     words = (
         "HOW USEFUL IT IS. The NMI is the share of the information in a record that its report carries; no"
         f" mechanism of the required level reaches more than {made.bound:.4f}. The error is the root mean"
         f" square error of the frequencies that are estimated from {made.records:,} reports; '-' means that"
         " they cannot be estimated, however many reports there are. The second line shows the range of these"
         f" frequencies in the table. The last column shows how many reports give an error of {error:g} for"
-        f" {', '.join(table.attributes)}."
+        f" {precise}."
     )
     ranges = [_frequency_range(made, place) for place in range(len(groups))]
     lines = [["", "mechanism", "NMI", *(f"error: {', '.join(group)}" for group in groups), "reports"]]
@@ -163,7 +169,7 @@ def public_text(table: CountTable, path: str) -> str:
 def choice_text(made: Design, best: Candidate) -> str:
     """Return a warning if the error of the chosen mechanism is large beside the frequencies, else nothing."""
     k = made.table.counts.size
-    if math.isfinite(best.error) and best.error <= 0.5 / k:
+    if math.isfinite(best.error) and (made.precise != "cells" or best.error <= 0.5 / k):
         return ""
     try:
         other = made.best("frequencies")

@@ -179,7 +179,10 @@ def test_what_few_reports_cannot_tell_is_said(ready, capsys):
     said = capsys.readouterr().out
     together = "2 reports; the confidence is that of all frequencies together (Bonferroni), and that of all"
     assert " ".join(said.split()).startswith(f"{together} rates and comparisons together illness")
-    assert "2 reports are too few for what cannot be estimated" in " ".join(said.split())
+    assert (
+        "With 2 reports, what cannot be estimated and has a most likely value is not known well"
+        in " ".join(said.split())
+    )
     with open("e.csv", encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert "no" in {row["estimable"] for row in rows}
@@ -693,6 +696,7 @@ def test_a_share_of_information_asks_for_information(here, capsys):
 
 
 def test_rates_that_have_to_be_precise_are_named(here, capsys):
-    assert main([*DESIGN, "--epsilon", "1", "--precise", "rates"]) == 0
+    assert main([*DESIGN, "--epsilon", "1", "--precise", "rates", "--details"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert re.search(r"Rates of illness given region, age have \d.*reports give 1 for rates\.", text)
+    assert "how many reports give an error of 0.01 for rates of illness given region, age." in text

@@ -221,6 +221,21 @@ def test_the_sampler_of_the_page_groups_numbers_and_names_fields(tmp_path, monke
     assert found["answers"][9:] == [f'The field "age" of the record is {what}; {allowed}' for what in said]
 
 
+@pytest.mark.skipif(NODE is None, reason="node is not installed")
+def test_the_sampler_of_browsers_takes_combinations_that_nobody_had(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("in.csv").write_text("a,b,c\n1,0,0\n0,1,0\n0,0,1\n1,1,0\n0,0,0\n")
+    words = ["--sensitive", "a", "b", "c", "--against", "anyone", "--epsilon", "1"]
+    assert main(["design", "--data", "in.csv", *words]) == 0
+    code = """import { reporter } from "./channel.mjs";
+    const fixed = await reporter(undefined, () => new Uint8Array(8).fill(143));
+    console.log(fixed({ a: "1", b: "1", c: "1" }));"""
+    Path("page.mjs").write_text(code, encoding="utf-8")
+    done = subprocess.run([NODE, "page.mjs"], capture_output=True, text=True, check=True)
+    private = read_channel("channel.json")
+    assert privatize(private, [("1", "1", "1")], source=lambda n: b"\x8f" * n) == [done.stdout.strip()]
+
+
 def lowered(content):
     """Let a channel give its first input away, and hash it as somebody would who knows how."""
     content["weights"][0] = " ".join([str(2**62), *["0"] * (len(content["outputs"]) - 1)])

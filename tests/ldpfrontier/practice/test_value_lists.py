@@ -115,8 +115,10 @@ def test_all_commands_work_without_a_table(against, tmp_path, monkeypatch, capsy
     assert (
         "2 x 2 values of illness, region, without a table: all numbers below are those of values" in printed
     )
-    assert "No table; all values are taken to be as frequent: 2 values of illness, 2" in printed
-    assert "illness: yes, no region: north, 'south, east'" in printed
+    assert (
+        "No table; all values are taken to be equally frequent: 2 values of illness, 2 of region."
+        " illness: yes, no region: north, 'south, east'"
+    ) in printed
     assert "channel.json and the files beside it. It contains no counts." in printed
     assert "channel.json contains no counts" in printed
     assert "The table is a sample" not in printed
