@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import pickle
 from collections.abc import Callable
+from contextlib import suppress
 from types import FunctionType
 from typing import Any
 
@@ -96,8 +98,12 @@ class _NoMachineCode:
         """Do nothing: a function of the nopython mode uses no Python objects."""
 
 
+#: What reading a file raises that a full disk, say, has cut off: it is compiled and written again.
+_DAMAGED = (EOFError, pickle.UnpicklingError, ValueError)
+
+
 class _Index:
-    """Reads which signatures are kept of a function: none if one of them has a class that is gone."""
+    """Reads which signatures of a function are kept: none where a class is gone, or the file is damaged."""
 
     def __init__(self, read: Callable[[], dict[Any, str]]) -> None:
         self._read = read
@@ -105,7 +111,7 @@ class _Index:
     def __call__(self) -> dict[Any, str]:
         try:
             return self._read()
-        except (AttributeError, ImportError):
+        except (AttributeError, ImportError, *_DAMAGED):
             return {}
 
 
@@ -120,7 +126,7 @@ class _Reader:
 
     def __call__(self, signature: Any, context: Any) -> Any:
         rtsys.initialize(context)  # what makes and frees arrays
-        with self._cache._guard_against_spurious_io_errors():
+        with suppress(*_DAMAGED), self._cache._guard_against_spurious_io_errors():
             return self._cache._load_overload(signature, context)
 
 

@@ -135,6 +135,16 @@ def test_what_is_kept_notices_changes_of_other_modules(tmp_path):
     assert run_kernel(tmp_path, "Couple", 3.0, "inner_with_arrays") == ("2.0", "0")
 
 
+@pytest.mark.parametrize("ending", [".nbi", ".nbc"])
+@pytest.mark.parametrize("left", [0, 40, 200])
+def test_a_kept_file_that_is_cut_off_is_compiled_again(tmp_path, ending, left):
+    run_kernel(tmp_path, "Pair", 2.0)
+    (kept,) = (path for path in (tmp_path / "__pycache__").glob(f"caller.*{ending}"))
+    kept.write_bytes(kept.read_bytes()[:left])
+    assert run_kernel(tmp_path, "Pair", 2.0) == ("3.0", "0")
+    assert run_kernel(tmp_path, "Pair", 2.0) == ("3.0", "1")
+
+
 def test_processes_that_begin_together_compile_once(tmp_path):
     write_kernel(tmp_path, "Pair", 2.0)
     with ThreadPoolExecutor(3) as threads:
