@@ -2,7 +2,8 @@
 
 A bound is only as good as the rules by which it prunes, rounds and ends early, and a wrong one often leaves
 all results as they are: a search finds the best mechanism, and nobody asks the bound. So every rule of
-`tools/mutations.yaml` is broken in a copy of the tree, and its tests must fail within the limit of time::
+`tools/mutations.yaml` is broken in a copy of the tree, and its tests, which pass there as it is, must fail
+within the limit of time::
 
     python tools/mutations.py                     # all, two at a time
     python tools/mutations.py joint uncertainty   # those whose file or reason has one of these texts
@@ -19,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import Queue
@@ -63,25 +65,22 @@ def copied_tree(folder: Path) -> Path:
     return folder
 
 
-def seconds_until_noticed(rule: Rule, tree: Path, limit: float) -> float | None:
-    """Return after how many seconds a test of a tree fails where a rule is broken; None if none does.
+def tested(tree: Path, tests: Iterable[str], processes: int, limit: float | None) -> bool | None:
+    """Return whether tests of a tree pass, until the first one fails; None if time is up.
 
     Raises
     ------
     RuntimeError
         If there is no such test, or pytest ends in another way.
     """
-    path = tree / "src/ldpfrontier" / rule.file
-    whole = path.read_text(encoding="utf-8")
-    path.write_text(whole.replace(rule.text, rule.broken), encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--no-header"]
-    command += [f"tests/ldpfrontier/{name}" for name in rule.tests.split()]
-    start = time.monotonic()
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header"]
+    command += ["-n", str(processes), *(f"tests/ldpfrontier/{name}" for name in tests)]
+    path = {"PYTHONPATH": str(tree / "src")}
     try:
         done = subprocess.run(
             command,
             cwd=tree,
-            env=os.environ | {"PYTHONPATH": str(tree / "src")},
+            env=os.environ | path,
             capture_output=True,
             text=True,
             timeout=limit,
@@ -89,13 +88,22 @@ def seconds_until_noticed(rule: Rule, tree: Path, limit: float) -> float | None:
         )
     except subprocess.TimeoutExpired:
         return None
+    if done.returncode not in (0, 1):
+        raise RuntimeError(f"pytest ended with {done.returncode}:\n{done.stdout[-2000:]}{done.stderr}")
+    return done.returncode == 0
+
+
+def seconds_until_noticed(rule: Rule, tree: Path, limit: float) -> float | None:
+    """Return after how many seconds a test of a tree fails where a rule is broken; None if none does."""
+    path = tree / "src/ldpfrontier" / rule.file
+    whole = path.read_text(encoding="utf-8")
+    path.write_text(whole.replace(rule.text, rule.broken), encoding="utf-8")
+    start = time.monotonic()
+    try:
+        passed = tested(tree, rule.tests.split(), 0, limit)
     finally:
         path.write_text(whole, encoding="utf-8")
-    if done.returncode not in (0, 1):
-        raise RuntimeError(
-            f"{rule.file}: pytest ended with {done.returncode}:\n{done.stdout[-2000:]}{done.stderr}"
-        )
-    return time.monotonic() - start if done.returncode == 1 else None
+    return time.monotonic() - start if passed is False else None
 
 
 def main() -> int:
@@ -118,6 +126,10 @@ def main() -> int:
         trees = Queue[Path]()
         for number in range(asked.at_once):
             trees.put(copied_tree(Path(folder) / str(number)))
+
+        every = {name for rule in rules for name in rule.tests.split()}
+        if not tested(Path(folder) / "0", sorted(every), asked.at_once, None):
+            parser.error("A test fails where no rule is broken.")
 
         def run(rule: Rule) -> float | None:
             tree = trees.get()

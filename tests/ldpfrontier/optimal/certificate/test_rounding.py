@@ -20,8 +20,11 @@ EPSILONS = (0.1, 1.0, 4.0, 15.0)
 ORDERS = (0.25, 0.5, 0.7, 1.0, 1.001, 2.0, 3.0, 4.0)
 
 
-def tree_of(seed, epsilon, order, moving):
-    """The tree of a random block at duals near which vertices compete, and its arguments."""
+def tree_of(seed, epsilon, order, moving, shift=0.0):
+    """The tree of a random block at duals near which vertices compete, and its arguments.
+
+    The majorant, and so all bounds, may be shifted.
+    """
     rng = np.random.default_rng(seed)
     letters = int(rng.integers(2, 7))
     r = np.maximum(rng.dirichlet(np.full(letters, rng.choice([0.3, 1.0, 3.0]))), 1e-6)
@@ -34,6 +37,7 @@ def tree_of(seed, epsilon, order, moving):
         r > 0, 0.0, rng.uniform(-0.1, 0.2)
     )
     majorant = random_majorant(rng, int(rng.integers(1, 4)), int(rng.integers(2, 5)) if moving else 1)
+    majorant = majorant._replace(intercept=majorant.intercept + shift)
     top, bottom = (body.top, 1.0 if moving and seed % 2 else body.top), (1.0, 1.0)
     if moving and not seed % 2:
         bottom = 1.0, math.exp(-epsilon)
@@ -162,6 +166,15 @@ def test_bounds_of_nodes(epsilon, moving, long):
                 raises.append(float(error))
     print(f"eps {epsilon}: ratio {max(ratios):.3f}, raises {np.quantile(raises, [0.5, 0.9, 1.0])}")
     assert max(ratios) <= 1.0
+
+
+def test_constants_of_nodes():
+    """Next to a large majorant all else is small, and what it is raised by is nothing."""
+    for seed in range(12):
+        tree, body, duals = tree_of(seed, 1.0, 2.0, False, shift=1e9)
+        nodes, exact = evaluated(tree, np.arange(3), tree._problem.rounding), Exact(tree, body, duals)
+        for c in range(3):
+            assert exact.bound(nodes, c) <= mpf(float(nodes.bound[c]))
 
 
 @pytest.mark.parametrize("pieces", [1, 3])

@@ -121,3 +121,29 @@ def test_over_f_the_bound_is_that_of_branch_and_bound_and_else_of_larger_cones()
     # Bounds of one engine hold for mechanisms of the other.
     assert 0.5 * best.value < other.bound <= best.value
     assert best.bound <= other.value
+
+
+def test_a_box_keeps_all_columns_above_the_cutoff() -> None:
+    """Boxes around mixtures of a few rays, without a search."""
+    ball, rng = RenyiBall.confidence(COUNTS), np.random.default_rng(9)
+    p, cone = ball.centre.ravel(), polyopt_cone(ball.lower_bounds, 1.0, pairs="distinct")
+    rays = extreme_rays(cone.inequalities)
+    rays, cut = rays / (rays @ p)[:, None], 0
+    for _ in range(30):
+        prices = Prices(random_matrix(rng, p, 5), rng.uniform(0.5, 1.5, 6) * p)
+        few = rays[rng.choice(len(rays), 3, replace=False)]
+        v = rng.dirichlet(np.full(3, 0.5), 300) @ few
+        tree = ExcessBound(JointColumns(cone, QuadraticUtility(p, prices.W), 0), prices, 0.0, v[:40])
+        squares = np.einsum("mi,ij,mj->m", v, tree._parts.N, v)
+        z = np.column_stack([v @ tree._parts.forms.T, squares])
+        lo, hi, excess = z.min(axis=0), z.max(axis=0), prices.excess(v)
+        for enough in np.append(np.quantile(excess, [0.5, 0.9]), excess.max() - 1e-9):
+            tree.target, tree.best = float(enough), -np.inf
+            node = tree._bounded(lo, hi)
+            assert node is not None
+            assert -node.negative_bound >= excess.max() - 1e-12
+            kept = z[excess > enough]
+            assert (node.lo <= kept + 1e-9).all()
+            assert (kept <= node.hi + 1e-9).all()
+            cut += int((node.lo > lo + 1e-6).sum() + (node.hi < hi - 1e-6).sum())
+    assert cut > 50
