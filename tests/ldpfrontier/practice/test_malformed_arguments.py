@@ -316,7 +316,7 @@ def test_a_terminal_without_the_letters_of_a_value_is_no_error(here, monkeypatch
     (here / "table.csv").write_text("illness,region,count\nnö,é,3\nyes,é,4\nyes,ß,2\n", encoding="utf-8")
     (here / "people.csv").write_text("illness,region\nnö,é\nyes,ß\n", encoding="utf-8")
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw := io.BytesIO(), encoding="ascii"))
-    assert main([*TABLE, "table.csv"]) == 0
+    assert main([*TABLE, "table.csv", "--force"]) == 0
     assert main(["apply", "--channel", "new.json", "--data", "people.csv", "--out", "o.csv"]) == 0
     assert main(["estimate", "--channel", "new.json", "--data", "o.csv"]) == 0
     sys.stdout.flush()

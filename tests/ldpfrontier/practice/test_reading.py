@@ -401,7 +401,7 @@ def test_a_parquet_file_of_counts_gets_a_remark_and_the_command_prints_it(tmp_pa
     assert main(["design", "--data", "t.parquet", *words]) == 0
     warned = capsys.readouterr().err
     assert "ldp-frontier: warning: t.parquet looks like a table of counts: the column 'Freq'" in warned
-    assert main(["design", "--table", "t.parquet", "--count", "Freq", *words]) == 0
+    assert main(["design", "--table", "t.parquet", "--count", "Freq", *words, "--force"]) == 0
     assert capsys.readouterr().err == ""
 
 
@@ -427,7 +427,7 @@ def test_a_column_of_many_numbers_gets_a_hint(tmp_path, monkeypatch, capsys):
     assert main([*design, "--mechanism", "grr"]) == 0
     hint = "warning: 43 values of petal length are numbers: --bins 'petal length=5' makes 5 groups of them."
     assert hint in capsys.readouterr().err
-    assert main([*design, "--mechanism", "grr", "--bins", "petal length=5"]) == 0
+    assert main([*design, "--mechanism", "grr", "--bins", "petal length=5", "--force"]) == 0
     said = capsys.readouterr()
     assert "warning" not in said.err
     assert "2 values of s, 5 of petal length" in said.out
