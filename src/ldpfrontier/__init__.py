@@ -39,10 +39,9 @@ if TYPE_CHECKING:
     from ldpfrontier.hamming.sources import SourceSet
     from ldpfrontier.hypothesis_testing.leakage import optimal_leakage
     from ldpfrontier.information import entropy, mutual_information
+    from ldpfrontier.kairouz_mechanisms import geometric_mechanism, quaternary_mechanism
     from ldpfrontier.mechanisms import (
         binary_mechanism,
-        geometric_mechanism,
-        quaternary_mechanism,
         randomized_response,
         secret_randomized_response,
         subset_selection,
@@ -218,7 +217,7 @@ _HOMES = {
     "estimation_certificate": "certificates.estimation",
     "estimation_error": "optimal.estimation.error",
     "extreme_rays": "optimal.general.double_description",
-    "geometric_mechanism": "mechanisms",
+    "geometric_mechanism": "kairouz_mechanisms",
     "hadamard_response": "block_designs",
     "hamming_leakage": "hamming.dp_leakage",
     "improved_reporting": "optimal.improved_reporting",
@@ -243,7 +242,7 @@ _HOMES = {
     "privatize_file": "practice.privatizing",
     "privatize_persons": "practice.privatizing",
     "projective_geometry_response": "block_designs",
-    "quaternary_mechanism": "mechanisms",
+    "quaternary_mechanism": "kairouz_mechanisms",
     "randomized_response": "mechanisms",
     "randomized_response_threshold": "optimal.ldp.thresholds",
     "rate_target": "optimal.estimation.error",

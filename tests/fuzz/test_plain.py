@@ -37,13 +37,8 @@ from ldpfrontier.information import (
     renyi_divergence,
     total_variation,
 )
-from ldpfrontier.mechanisms import (
-    binary_mechanism,
-    geometric_mechanism,
-    quaternary_mechanism,
-    randomized_response,
-    secret_randomized_response,
-)
+from ldpfrontier.kairouz_mechanisms import geometric_mechanism, quaternary_mechanism
+from ldpfrontier.mechanisms import binary_mechanism, randomized_response, secret_randomized_response
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.ldp.solve import optimal_ldp

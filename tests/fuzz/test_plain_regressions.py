@@ -16,12 +16,8 @@ from ldpfrontier.hamming.mi_leakage import information_leakage
 from ldpfrontier.hypothesis_testing.euclidean import euclidean
 from ldpfrontier.hypothesis_testing.leakage import optimal_leakage
 from ldpfrontier.information import kl_divergence, mutual_information, renyi_divergence
-from ldpfrontier.mechanisms import (
-    binary_mechanism,
-    geometric_mechanism,
-    randomized_response,
-    secret_randomized_response,
-)
+from ldpfrontier.kairouz_mechanisms import geometric_mechanism
+from ldpfrontier.mechanisms import binary_mechanism, randomized_response, secret_randomized_response
 from ldpfrontier.optimal.improved_reporting import ConditionalInformation, improved_reporting
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.ldp.solve import optimal_ldp

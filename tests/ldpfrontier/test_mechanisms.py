@@ -9,10 +9,9 @@ from scipy.optimize import linprog
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import mutual_information
+from ldpfrontier.kairouz_mechanisms import geometric_mechanism, quaternary_mechanism
 from ldpfrontier.mechanisms import (
     binary_mechanism,
-    geometric_mechanism,
-    quaternary_mechanism,
     randomized_response,
     secret_randomized_response,
     subset_selection,

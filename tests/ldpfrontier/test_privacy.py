@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import mutual_information
-from ldpfrontier.mechanisms import quaternary_mechanism
+from ldpfrontier.kairouz_mechanisms import quaternary_mechanism
 from ldpfrontier.privacy import (
     conditional_epsilon,
     delta_at,

@@ -19,10 +19,9 @@ from ldpfrontier.hamming.formulas import class_one_leakage, class_three_bounds, 
 from ldpfrontier.hamming.mi_leakage import information_leakage
 from ldpfrontier.hypothesis_testing.euclidean import euclidean
 from ldpfrontier.hypothesis_testing.leakage import optimal_leakage
+from ldpfrontier.kairouz_mechanisms import geometric_mechanism, quaternary_mechanism
 from ldpfrontier.mechanisms import (
     binary_mechanism,
-    geometric_mechanism,
-    quaternary_mechanism,
     randomized_response,
     secret_randomized_response,
     subset_selection,

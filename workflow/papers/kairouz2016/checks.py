@@ -17,7 +17,7 @@ import pandas as pd
 from scipy.optimize import linprog
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.mechanisms import quaternary_mechanism
+from ldpfrontier.kairouz_mechanisms import quaternary_mechanism
 from ldpfrontier.optimal.general.double_description import extreme_rays
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.priors import generator

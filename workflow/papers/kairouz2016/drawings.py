@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.mechanisms import binary_mechanism, quaternary_mechanism, randomized_response
+from ldpfrontier.kairouz_mechanisms import quaternary_mechanism
+from ldpfrontier.mechanisms import binary_mechanism, randomized_response
 from ldpfrontier.practice.figure_style import PAGE_WIDTH, style
 from ldpfrontier.privacy import error_region
 from ldpfrontier.types import FloatArray

@@ -12,7 +12,8 @@ import pandas as pd
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, total_variation
-from ldpfrontier.mechanisms import binary_mechanism, geometric_mechanism, randomized_response
+from ldpfrontier.kairouz_mechanisms import geometric_mechanism
+from ldpfrontier.mechanisms import binary_mechanism, randomized_response
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimum import UNKNOWN, Optimum
 from ldpfrontier.privacy import ldp_epsilon

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from ldpfrontier.information import entropy, kl_divergence
-from ldpfrontier.mechanisms import binary_mechanism, geometric_mechanism, randomized_response
+from ldpfrontier.kairouz_mechanisms import geometric_mechanism
+from ldpfrontier.mechanisms import binary_mechanism, randomized_response
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.priors import dirichlet
 from ldpfrontier.utility import FDivergence
