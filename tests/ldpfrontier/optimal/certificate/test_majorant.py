@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldpfrontier.optimal.certificate.majorant import affine_minorant, evaluate
+from ldpfrontier.optimal.certificate.majorant import Majorant, affine_minorant, evaluate
 from support.blocks import random_majorant
 
 
@@ -31,3 +31,16 @@ def test_affine_minorants_are_below_their_majorant(seed, pieces, knots):
         # One affine piece is its own minorant, but for a discount, which only counts above its low end.
         value = evaluate(majorant, float(high), 0.0)
         assert slope * high + intercept == pytest.approx(value, abs=1e-9)
+
+
+def test_a_minorant_is_below_both_limits_at_a_breakpoint():
+    """A discount begins beyond z = 1."""
+    zero = np.zeros(1)
+    majorant = Majorant.of(
+        zero, np.array([0.0, 1.0]), np.full(2, np.inf), np.array([[0.0], [-0.2]]), *np.zeros((2, 2, 1))
+    )
+    minorant, room = np.empty((2, 2)), np.empty(2 * majorant.breakpoints.size + 2)
+    affine_minorant(majorant, np.zeros(2), 0.5, 1.5, 1.0, room, room.copy(), minorant)
+    assert evaluate(majorant, 1.0, 0.0) == pytest.approx(0.0, abs=1e-12)
+    assert evaluate(majorant, 1.0 + 1e-12, 0.0) == pytest.approx(-0.2)
+    assert minorant[0].sum() == pytest.approx(-0.2)

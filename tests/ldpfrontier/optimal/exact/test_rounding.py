@@ -5,8 +5,10 @@ import pytest
 from mpmath import expm1, fsum, mp, mpf
 
 from ldpfrontier.optimal.conditional.public_columns import PublicOracle
+from ldpfrontier.optimal.exact.association_cone import AssociationCone
 from ldpfrontier.optimal.exact.separation import Oracle
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import JointColumns
+from ldpfrontier.uncertainty.odds_ratios import OddsRatios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
 from oracles.high_precision import divergence, xlogx
@@ -101,3 +103,24 @@ def test_cuts_are_of_members_of_the_set(order, radius, long):
                 assert total <= 1 if max(row) > 0 else total >= factor
                 spent += p * k_of(divergence(own, [x / total for x in entries], order), order)
             assert spent <= k_of(mpf(radius), order)
+
+
+def test_cuts_of_odds_ratios_are_implied_by_exact_ones():
+    """For some share x of u among those with s, and so x' among those with t, the cut is stronger."""
+    rng = np.random.default_rng(4)
+    prior = rng.dirichlet(np.full(6, 3.0)).reshape(2, 3)
+    odds, epsilon = OddsRatios.over(RenyiBall(prior, 0.02)), 0.7
+    cone, factor = AssociationCone(odds, epsilon), mp.e ** mpf(epsilon)
+    cuts = cone.separate(rng.gamma(0.5, size=(40, 6)))
+    assert cuts.shape[1] == len(odds.comparisons.rho)
+    for k, rho in enumerate(map(mpf, odds.comparisons.rho.tolist())):
+
+        def among_t(x, rho=rho):
+            return rho * x / (1 - x + rho * x)
+
+        for su, sw, tu, tw in cuts[:, k][:, [int(cells[k]) for cells in cone.places]].tolist():
+            least, most = mpf(su), 1 - mpf(sw)
+            assert 0 <= least <= most <= 1
+            assert among_t(least) <= -mpf(tu) / factor
+            assert among_t(most) >= 1 + mpf(tw) / factor
+            assert -mpf(tu) - mpf(tw) >= factor
