@@ -170,7 +170,10 @@ def design(options: argparse.Namespace) -> int:
         )
     choice["radius"] = Radius(options.confidence_method, options.radius_factor)
     epsilon, most = options.epsilon, options.max_seconds
-    with time_limit(most):
+    choice["proof_seconds"] = proof = SETTINGS.proof_seconds if options.prove is None else options.prove
+    if most is None and epsilon is not None and options.purpose == "frequencies" and not options.compare:
+        most = SETTINGS.search_seconds + proof
+    with time_limit(most) as limit:
         if epsilon is None:
             from ldpfrontier.practice.least_level import least_epsilon
 
@@ -180,7 +183,8 @@ def design(options: argparse.Namespace) -> int:
             aim |= {"remark": _warn, "max_seconds": most and most / 2}
             epsilon = least_epsilon(table, **aim, mechanism=named, progress=search, **choice)
             search.end()
-        solving = Progress("solving for {}")
+        limited = "" if most is None else f" (at most {most:g} s)"
+        solving = Progress(f"solving for {{}}{limited}", 0.0)
         names = None if named is None else [named]
         choice["purpose"] = None if options.compare else options.purpose
         made = design_channel(
@@ -193,6 +197,11 @@ def design(options: argparse.Namespace) -> int:
             **choice,
         )
         solving.end()
+    if limit.reached:
+        _warn(
+            f"the time limit of {limit.seconds:g} s ended the computation; there may be better mechanisms,"
+            " and --max-seconds allows more time. On another machine, the mechanism may be another one."
+        )
     best = made.best(options.purpose)
     private = made.private(best)
     for candidate in made.candidates:

@@ -280,6 +280,7 @@ def design_channel(
     records: int | None = None,
     progress: Callable[[str], None] | None = None,
     max_seconds: float | None = None,
+    proof_seconds: float | None = None,
     radius: Radius = USUAL_RADIUS,
 ) -> Design:
     """Compute mechanisms for a table at one privacy level.
@@ -327,6 +328,8 @@ def design_channel(
     max_seconds : float, optional
         Seconds after which the mechanisms that are computed by a solver are the best found so far; 0 or more.
         `Candidate.method` says where that was so.
+    proof_seconds : float, optional
+        Seconds that the bound of the least error may take after the mechanism was found; 0 or more.
     radius : Radius
         Of F, against outsiders and insiders.
 
@@ -380,7 +383,7 @@ def design_channel(
     expected = table_prior(table).reshape(prior.shape)
     target = {"cells": None, "S": "sensitive", "U": "useful"}.get(precise, rate_target(expected))
     whom = against if table.useful else "anyone"
-    problem = Problem(prior, expected, ball, odds, epsilon, whom, target)
+    problem = Problem(prior, expected, ball, odds, epsilon, whom, target, proof_seconds)
     bound = information_bound(prior, epsilon, whom)
     kept = made_cones(cones or {}, problem)
     found_by_name = dict[str, Candidate]()
@@ -449,8 +452,14 @@ def _rate_error(channel: Channel, problem: Problem, records: int) -> float:
 
 
 def _noteworthy(found: Optimum | BudgetSplit) -> OptimumMethod:
-    """Return what an optimum was found with; of two reports, what they fell back on alone."""
-    return found.method if isinstance(found, Optimum) else OptimumMethod(fallbacks=found.method.fallbacks)
+    """Return what an optimum was found with, and the gap of an error; of two reports, fallbacks alone."""
+    if not isinstance(found, Optimum):
+        return OptimumMethod(fallbacks=found.method.fallbacks)
+    if found.direction == "max" or not found.method.engine:
+        return found.method
+    above = math.sqrt(found.value / found.bound) - 1.0 if found.bound > 0.0 else math.inf
+    gap = f"no mechanism of the class has an error more than {100.0 * above / (1.0 + above):.2g}% lower"
+    return replace(found.method, regime=f"{found.method.regime}; {gap if above < math.inf else 'no bound'}")
 
 
 def _measured(

@@ -35,6 +35,7 @@ def least_epsilon(
     progress: Callable[[float], None] | None = None,
     remark: Callable[[str], None] | None = None,
     max_seconds: float | None = None,
+    proof_seconds: float | None = None,
     radius: Radius = USUAL_RADIUS,
 ) -> float:
     """Find the least privacy level at which a mechanism reaches a utility, or an error, to 0.001.
@@ -50,7 +51,7 @@ def least_epsilon(
         Normalized mutual information I(X; Y) / H(X) to reach, in (0, 1).
     error : float, optional
         The root mean square error of the frequencies of records to reach, in (0, 1), instead of a utility.
-    against, beta, order, records, radius
+    against, beta, order, records, radius, proof_seconds
         As in `design_channel`.
     precise : {"cells", "S", "U", "rates"}
         What has the error, as in `design_channel`.
@@ -101,6 +102,7 @@ def least_epsilon(
         order=order,
         records=records,
         radius=radius,
+        proof_seconds=proof_seconds,
     )
 
     def reached(step: int) -> bool:

@@ -51,7 +51,8 @@ class Problem:
 
     The distribution of the table has shape (a1, a2). The uncertainty set and the odds ratios are None if the
     whole record is sensitive, or no records were counted. The expected distribution is a positive table near
-    the prior; the target is what has to be precise at it, as of `optimal_estimation`.
+    the prior; the target is what has to be precise at it, and the seconds for a bound are those of
+    `optimal_estimation`.
     """
 
     joint: FloatArray
@@ -61,6 +62,7 @@ class Problem:
     epsilon: float
     against: Attacker
     target: ArrayLike | None = None
+    proof_seconds: float | None = None
     solved: dict[str, Channel] = field(default_factory=dict)
 
     @property
@@ -146,6 +148,7 @@ class Problem:
             tolerance=ESTIMATION.outer_tolerance,
             max_rounds=self._rounds(),
             max_nodes=SETTINGS.estimate_nodes,
+            proof_seconds=self.proof_seconds,
         )
         return self._with_few_outputs(found)
 

@@ -254,8 +254,13 @@ def _design_options(one: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     one.add_argument(
         "--max-seconds", type=float, metavar="SECONDS",
-        help="go on with the best mechanisms found after this time; what is printed says which ones were cut"
-        " short (default: no limit)",
+        help="go on with the best mechanisms found after this time; a warning says so (default: 20 for the"
+        " smallest error at a level, otherwise no limit)",
+    )  # fmt: skip
+    one.add_argument(
+        "--prove", type=float, metavar="SECONDS",
+        help="use so much time, after the search for the smallest error, for a bound on all mechanisms, which"
+        " --details prints (default: 5)",
     )  # fmt: skip
     one.add_argument(
         "--out", default="channel.json", metavar="JSON",

@@ -456,6 +456,23 @@ def test_when_the_time_is_up_all_mechanisms_keep_their_levels(table, against, le
         assert "time limit" in by_name(made)["ir_optimal"].method
 
 
+def test_more_time_never_makes_estimates_worse(table, monkeypatch):
+    """From the formula to the best that is found, which comes before most of the time of the proof."""
+    asked: list[int] = []
+    errors, end, total = list[float](), math.inf, 0
+    monkeypatch.setattr(deadline, "clock", lambda: asked.append(0) or (0.0 if len(asked) <= end else 1e12))
+    for share in (1.0, 0.6, 0.2, 0.1, 0.05, 0.0):
+        end = max(share * total, 1) if total else math.inf
+        asked.clear()
+        made = design_channel(table, 1.0, against="acquaintance", purpose="frequencies", max_seconds=60)
+        errors.append(made.best().error)
+        total = total or len(asked)
+    assert errors[1] == errors[0]
+    assert errors == sorted(errors)
+    assert errors[-1] == pytest.approx(by_name(made)["closed"].error)
+    assert errors[-2] < 0.9 * errors[-1]
+
+
 def test_a_level_that_the_time_limit_leaves_is_one_at_which_the_utility_is_reached(table, clock):
     least, remarks = least_epsilon(table, 0.3, mechanism="unconditional"), []
     clock(60)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ldpfrontier.cones import Cone
+from ldpfrontier.numerics import deadline
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.estimation.branch_and_bound import ExcessBound
 from ldpfrontier.optimal.estimation.quadratic_utility import QuadraticUtility
@@ -30,6 +31,8 @@ class CutColumns:
         Relative gap of the error, of which weights of columns have a part.
     max_nodes : int
         Most nodes of branch and bound, for all prices; with 0, nothing is proved.
+    seconds : float
+        Most seconds of branch and bound, for all prices.
 
     Attributes
     ----------
@@ -41,6 +44,7 @@ class CutColumns:
     p: FloatArray
     tolerance: float
     max_nodes: int
+    seconds: float = math.inf
     exact: bool = field(default=False, init=False)
     left: int = field(init=False)
     _family: JointColumns = field(init=False)
@@ -74,8 +78,11 @@ class CutColumns:
         target = (1.0 - SETTINGS.outer_share) * self.tolerance * total
         if self.left > 0 and best <= target:
             tree = ExcessBound(family, prices, target, starts, best)
-            self._bounded, self._bound = prices, tree.bound(self.left)
-            self.left -= tree.nodes
+            began = deadline.clock()
+            with deadline.time_limit(self.seconds) as limit:
+                self._bounded, self._bound = prices, tree.bound(self.left)
+            self.seconds = max(self.seconds - (deadline.clock() - began), 0.0)
+            self.left = 0 if limit.reached else self.left - tree.nodes
             found = np.vstack([found, *tree.found])
             if tree.found:
                 # Near them are more, which cost less to find. As many starts as `JointColumns.price` has.

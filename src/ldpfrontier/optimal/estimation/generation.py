@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg import qr
 
-from ldpfrontier.numerics.deadline import check_time
+from ldpfrontier.numerics.deadline import TimeIsUp, time_ended, time_is_up
 from ldpfrontier.numerics.highs import maximize
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.estimation.settings import SETTINGS
@@ -88,6 +88,11 @@ def generate(
         A lower bound of phi that is known.
     most_work : float, optional
         That of the settings, if it is another one.
+
+    Raises
+    ------
+    TimeIsUp
+        If the time limit ends the first restricted master; later, what was found before is returned.
     """
     frame, n = problem.frame(vectors), vectors.shape[1]
     inner = max(SETTINGS.inner_gap * tolerance, SETTINGS.finest_gap)
@@ -96,15 +101,21 @@ def generate(
     best: Weighted | None = None
     proving: Prices | None = None
     for rounds in range(1, max_rounds + 1):
-        check_time()
         weighted = best_weights(problem, vectors, frame, gap, SETTINGS.max_rounds)
+        if time_is_up():  # weights need not be those of a channel yet
+            if best is None:
+                raise time_ended()
+            break
         best = weighted if best is None or weighted.phi < best.phi else best
         prices = weighted.prices
         work += weighted.rounds * float(len(vectors)) ** 3
         last = rounds == max_rounds or work > most_work
         if last and not pricing.exact:  # columns would come too late, and bound nothing
             break
-        found = pricing.search(prices, vectors[np.argsort(-weighted.theta, kind="stable")])
+        try:
+            found = pricing.search(prices, vectors[np.argsort(-weighted.theta, kind="stable")])
+        except TimeIsUp:
+            break
         above = prices.excess(found)
         largest = max(float(above.max(initial=0.0)), 0.0) / max(float(prices.lam.sum()), 1e-300)
         end = (SETTINGS.inner_gap if pricing.exact else SETTINGS.inner_share) * tolerance
@@ -144,6 +155,8 @@ def _kept(weighted: Weighted, rounds: int) -> IntArray:
     theta[kept] /= 2.0
     try:
         basic = maximize(np.zeros(len(theta)), sides.T, sides.T @ theta, sides.T @ theta)
+    except TimeIsUp:
+        return kept  # there is no next round
     except RuntimeError:
         basic = None
     if basic is None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldpfrontier.cones import Cone
+from ldpfrontier.numerics.deadline import TimeIsUp, check_time
 from ldpfrontier.optimal.estimation.generation import generate
 from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.optimal.estimation.weights import Prices, Problem
@@ -63,15 +64,17 @@ def outer_bound(
         Most extreme rays of a larger cone.
     """
     p, best, known, is_rough = problem.p, 0.0, inner, True
-    rays, left = DoubleDescription(p.size, max_rays), list(lexicographic(irredundant(cone.inequalities)))
+    rays = DoubleDescription(p.size, max_rays)
     try:
-        while left:
-            rays.cut(coarse(left[0][None])[0])
-            del left[0]
-    except Intractable as error:
-        fell_back(f"the bound of fewer inequalities, as rays became too many: {one_line(error)}")
-    try:
+        left = list(lexicographic(irredundant(cone.inequalities)))
+        try:
+            while left:
+                rays.cut(coarse(left[0][None])[0])
+                del left[0]
+        except Intractable as error:
+            fell_back(f"the bound of fewer inequalities, as rays became too many: {one_line(error)}")
         while True:
+            check_time()
             vectors = rays.points / (rays.points @ p)[:, None]
             # Until the bound is close, any good mechanism of the larger cone shows where to cut it.
             gap = max(tolerance, 1.0 - best / phi) if is_rough else tolerance
@@ -96,6 +99,8 @@ def outer_bound(
             rays.cut(cut)
             # What the cut leaves of the best columns is where the next search begins.
             known = np.vstack([inner, columns[(theta > 0.0) & (columns @ cut <= 0.0)]])
+    except TimeIsUp:
+        fell_back("the bound of fewer cuts, as the time for the proof was up")
     except Intractable as error:
         fell_back(f"the bound of fewer cuts, as rays became too many: {one_line(error)}")
     return best

@@ -31,7 +31,8 @@ centred here, A p = 0, so that phi is n MSE. Engines, as of `ldpfrontier.optimal
 from __future__ import annotations
 
 import math
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -50,7 +51,7 @@ from ldpfrontier.cones import (
 )
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response, uniform_error
 from ldpfrontier.numerics.arguments import as_count, as_distribution
-from ldpfrontier.numerics.deadline import TimeIsUp, check_time, time_is_up
+from ldpfrontier.numerics.deadline import TimeIsUp, time_limit
 from ldpfrontier.optimal.estimation.cut_columns import CutColumns
 from ldpfrontier.optimal.estimation.error import estimation_error, target_rows
 from ldpfrontier.optimal.estimation.generation import generate
@@ -90,6 +91,7 @@ def optimal_estimation(
     max_rounds: int = SETTINGS.max_rounds,
     max_nodes: int = SETTINGS.max_nodes,
     max_seconds: float | None = None,
+    proof_seconds: float | None = None,
 ) -> Optimum:
     """Find the mechanism whose reports need the fewest people for an estimate, with a certificate.
 
@@ -116,7 +118,11 @@ def optimal_estimation(
         the rays of the cone are not listed, fewer are a worse bound, and at times a slightly larger error.
     max_seconds : float, optional
         Seconds after which the best mechanism and bound found so far are returned, as "bounded"; 0 or more.
-        Where rays are not listed, and no closed form is known, that is a mechanism which tells nothing.
+        Where rays are not listed, and no closed form is known, that is a mechanism which tells nothing if
+        not even a first one was found.
+    proof_seconds : float, optional
+        Seconds that may be used, after the search for a mechanism, for a bound that takes longer than it; 0
+        or more. With fewer, the bound is a weaker one, and "bounded" the status.
 
     Returns
     -------
@@ -151,7 +157,10 @@ def optimal_estimation(
     if not problem.wanted.any():  # known without a report
         return Optimum(Channel(np.ones((inputs, 1))), 0.0, 0.0, "optimal", 0, "1", "min")
     try:
-        found, method = solved(problem, cone, tolerance, max_rounds, max_nodes)
+        with time_limit(proof_seconds):  # a number
+            pass
+        proof = math.inf if proof_seconds is None else float(proof_seconds)
+        found, method = solved(problem, cone, tolerance, max_rounds, max_nodes, proof)
     except TimeIsUp:
         channel = quick_mechanism(cone)
         value, least = (estimation_error(own, p, rows) for own in (channel, Channel(np.eye(inputs))))
@@ -204,7 +213,12 @@ class BoundedChannel(NamedTuple):
 
 
 def solved(
-    problem: Problem, cone: Cone, tolerance: float, max_rounds: int, max_nodes: int
+    problem: Problem,
+    cone: Cone,
+    tolerance: float,
+    max_rounds: int,
+    max_nodes: int,
+    proof_seconds: float = math.inf,
 ) -> tuple[BoundedChannel, Method]:
     """Return what the engine of a cone finds, and which one it is.
 
@@ -221,11 +235,11 @@ def solved(
     if rays is not None and isinstance(cone, PolyhedralCone):
         found = _over_listed_rays(problem, cone, rays, tolerance, max_rounds)
     elif ratio is not None:
-        found = _large_alphabet(problem, ratio, tolerance, rounds)
+        found = _large_alphabet(problem, ratio, tolerance, rounds, proof_seconds)
     elif inputs > LIMITS.max_joint_cells:
-        found = _large_table(problem, cone, tolerance, rounds)
+        found = _large_table(problem, cone, tolerance, rounds, proof_seconds)
     else:
-        found = _over_curved_cone(problem, cone, tolerance, rounds, max_nodes)
+        found = _over_curved_cone(problem, cone, tolerance, rounds, max_nodes, proof_seconds)
     best = f", the least error has {found.name}" if found.name else ""
     return found, regime.method(f"columns of the cone{best}")
 
@@ -252,7 +266,9 @@ def closed_forms(inputs: int, epsilon: float) -> dict[str, Channel]:
     return forms
 
 
-def _large_alphabet(problem: Problem, ratio: float, tolerance: float, max_rounds: int) -> BoundedChannel:
+def _large_alphabet(
+    problem: Problem, ratio: float, tolerance: float, max_rounds: int, proof_seconds: float
+) -> BoundedChannel:
     """Return the best of closed forms of local differential privacy and of column generation from them."""
     n, p = problem.p.size, problem.p
     forms = closed_forms(n, math.log(ratio))
@@ -268,15 +284,17 @@ def _large_alphabet(problem: Problem, ratio: float, tolerance: float, max_rounds
     vectors = np.unique(np.vstack([v / (v @ p)[:, None] for v in columns]), axis=0)
     pricing, enough = Staircases(p, ratio), errors[best] * (1.0 - tolerance)
     bound = _symmetric_bound(problem, ratio)
-    with suppress(TimeIsUp):
-        if not pricing.exact and bound < enough:
+    found = None
+    if not pricing.exact and bound < enough:
+        with time_limit(proof_seconds), _weaker_bound():
             bound = max(bound, relaxed_bound(problem, ratio, enough))
+    with suppress(TimeIsUp):
         if bound >= enough and not pricing.exact:
             return BoundedChannel(forms[best], bound, 0, best)
         # Where all columns are priced, prices that prove a bound are wanted as well.
         limits = max_rounds, 0.0 if pricing.exact else bound, SETTINGS.most_staircase_work
         found = generate(problem, vectors, pricing, tolerance, *limits)
-    if time_is_up():  # weights need not be those of a channel yet
+    if found is None:
         return BoundedChannel(forms[best], bound, 0, best)
     forms[GENERATED] = found.weighted.channel(SETTINGS.inner_gap * tolerance)
     errors[GENERATED] = estimation_error(forms[GENERATED], p, problem.rows)
@@ -301,7 +319,12 @@ def _symmetric_bound(problem: Problem, ratio: float) -> float:
 
 
 def _over_curved_cone(
-    problem: Problem, cone: Cone, tolerance: float, max_rounds: int, max_nodes: int
+    problem: Problem,
+    cone: Cone,
+    tolerance: float,
+    max_rounds: int,
+    max_nodes: int,
+    proof_seconds: float,
 ) -> BoundedChannel:
     """Return the best channel that is found, and a bound by branch and bound, or else by larger cones."""
     if not (problem.p > 0).all():
@@ -318,10 +341,9 @@ def _over_curved_cone(
     tolerance = max(tolerance, SETTINGS.outer_tolerance)
     cuts_alone = not len(cone.inequalities)
     share = 1.0 if cuts_alone else SETTINGS.outer_share
-    pricing = CutColumns(cone, problem.p, tolerance, max_nodes if cuts_alone else 0)
+    pricing = CutColumns(cone, problem.p, tolerance, max_nodes if cuts_alone else 0, proof_seconds)
     start = pricing.start()
     found = generate(problem, start, pricing, share * tolerance, max_rounds)
-    check_time()  # weights need not be those of a channel yet
     weighted, bound = found.weighted, found.bound
     if bound < weighted.phi * (1.0 - tolerance):
         if cuts_alone:
@@ -329,13 +351,28 @@ def _over_curved_cone(
             fell_back(f"larger polyhedral cones, as branch and bound ended after {nodes:,} nodes")
         used = np.argsort(-weighted.theta, kind="stable")[: SETTINGS.least_kept]
         known = np.vstack([start, weighted.vectors[used]])
-        bound = max(bound, outer_bound(problem, cone, known, weighted.phi, tolerance, max_nodes))
+        with time_limit(pricing.seconds):
+            bound = max(bound, outer_bound(problem, cone, known, weighted.phi, tolerance, max_nodes))
+        if bound == 0.0 and isinstance(cone, PolyhedralCone):
+            with _weaker_bound():
+                bound = _bound_by_ratios(problem, cone)
     return BoundedChannel(
         weighted.channel(SETTINGS.inner_gap * SETTINGS.outer_share * tolerance), bound, found.rounds
     )
 
 
-def _large_table(problem: Problem, cone: Cone, tolerance: float, max_rounds: int) -> BoundedChannel:
+@contextmanager
+def _weaker_bound() -> Iterator[None]:
+    """Let the time for a bound end it; then one that was known before holds."""
+    try:
+        yield
+    except TimeIsUp:
+        fell_back("a weaker bound, as the time for the proof was up")
+
+
+def _large_table(
+    problem: Problem, cone: Cone, tolerance: float, max_rounds: int, proof_seconds: float
+) -> BoundedChannel:
     """Return a good channel of a large table, and a weak bound."""
     known = programs_of(cone, problem.p)
     if known is None:
@@ -349,25 +386,28 @@ def _large_table(problem: Problem, cone: Cone, tolerance: float, max_rounds: int
     forms = closed_forms(problem.p.size, known.level)
     forms["randomized response"] = randomized_response(problem.p.size, known.level)
     errors = {name: estimation_error(form, problem.p, problem.rows) for name, form in forms.items()}
-    start = np.vstack([_known_columns(problem, cone, known.level, forms, errors), pricing.random()])
-    if not isinstance(cone, PolyhedralCone):
-        # What protects from anyone is in the cone, and takes a fraction of the time to find.
-        inner = unconditional_cone(cone.shape, known.level)
-        first = _known_columns(problem, inner, known.level, forms, errors)
-        start = np.vstack([start, _inner_columns(problem, inner, first, errors, tolerance, max_rounds)])
-    found = generate(problem, start, pricing, tolerance, max_rounds)
-    check_time()  # weights need not be those of a channel yet
-    channel = found.weighted.channel(SETTINGS.inner_gap * tolerance)
-    if isinstance(cone, PolyhedralCone):
-        channel = cone.mix_inside(channel)
-        bound = _bound_by_ratios(problem, cone)
-    else:
-        bound = _bound_given_useful(problem, cone.shape, known.level_given_useful)
     # Where few rounds are possible, a mechanism for anyone may have less error.
     best = min(errors, key=errors.__getitem__)
-    if errors[best] < estimation_error(channel, problem.p, problem.rows):
-        return BoundedChannel(forms[best], bound, found.rounds, best)
-    return BoundedChannel(channel, bound, found.rounds)
+    name, channel, rounds = best, forms[best], 0
+    with suppress(TimeIsUp):
+        start = np.vstack([_known_columns(problem, cone, known.level, forms, errors), pricing.random()])
+        if not isinstance(cone, PolyhedralCone):
+            # What protects from anyone is in the cone, and takes a fraction of the time to find.
+            inner = unconditional_cone(cone.shape, known.level)
+            first = _known_columns(problem, inner, known.level, forms, errors)
+            start = np.vstack([start, _inner_columns(problem, inner, first, errors, tolerance, max_rounds)])
+        found = generate(problem, start, pricing, tolerance, max_rounds)
+        made, rounds = found.weighted.channel(SETTINGS.inner_gap * tolerance), found.rounds
+        made = cone.mix_inside(made) if isinstance(cone, PolyhedralCone) else made
+        if estimation_error(made, problem.p, problem.rows) <= errors[best]:
+            name, channel = "", made
+    bound = estimation_error(Channel(np.eye(problem.p.size)), problem.p, problem.rows) * (1.0 - BROKEN)
+    with time_limit(proof_seconds), _weaker_bound():
+        if isinstance(cone, PolyhedralCone):
+            bound = max(bound, _bound_by_ratios(problem, cone))
+        else:
+            bound = max(bound, _bound_given_useful(problem, cone.shape, known.level_given_useful))
+    return BoundedChannel(channel, bound, rounds, name)
 
 
 def _inner_columns(
@@ -411,7 +451,7 @@ def _known_columns(
 def _bound_by_ratios(problem: Problem, cone: PolyhedralCone) -> float:
     """Return a bound of the larger class in which entries are compared two by two, as the cone implies."""
     levels, (a1, a2) = implied_levels(cone.inequalities), cone.shape
-    bounds = [estimation_error(Channel(np.eye(problem.p.size)), problem.p, problem.rows) * (1.0 - BROKEN)]
+    bounds = [0.0]
     if levels.max() <= MAX_EPSILON:
         bounds.append(relaxed_bound(problem, math.exp(levels.max()), rounds=0))
     given = levels.reshape(a1, a2, a1, a2).diagonal(axis1=1, axis2=3).max()
