@@ -270,7 +270,9 @@ def announcement(dag):
     except run_lock.WouldReplace as problem:
         sys.exit(str(problem))
     if late := "; ".join(in_the_future(dag)):
-        sys.exit(f"{late}. Snakemake would remove what is made from it. Set the clock, or the time: touch FILE.")
+        sys.exit(
+            f"{late}. Snakemake would remove what is made from it. Set the clock, or the time: touch FILE."
+        )
     try:
         cores = workflow.cores
     except WorkflowError:  # A cluster has as many as it has.
