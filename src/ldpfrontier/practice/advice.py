@@ -37,7 +37,7 @@ from ldpfrontier.practice.methods import LDP_METHODS, ROBUST_METHODS, Problem
 from ldpfrontier.practice.population import ball_of, odds_of, usual_intervals
 from ldpfrontier.practice.records import Label
 from ldpfrontier.practice.settings import SETTINGS
-from ldpfrontier.practice.values import shortened
+from ldpfrontier.practice.values import reports_text, shortened
 from ldpfrontier.types import Intractable
 
 
@@ -157,8 +157,8 @@ def advice_text(few: TooFew) -> str:
     now = Advice("", best.error, made.table.counts.size, best.name)
     reached = "above 1" if best.error > 1 else f"{best.error:.2g}"
     words = (
-        f"{made.records:,} reports give an error of {reached}, which is {now.share:.0%} of the mean"
-        f" frequency; the aim is {few.aim:.2g}. What would help:"
+        f"{reports_text(made.records)} {'gives' if made.records == 1 else 'give'} an error of {reached},"
+        f" which is {now.share:.0%} of the mean frequency; the aim is {few.aim:.2g}. What would help:"
     )
     rows = [[f"{one.error:.2g}", f"{one.share:.0%}", f"{one.what} ({one.mechanism})"] for one in advice(few)]
     return wrapped(words) + "\n" + table_of([["error", "of the mean", "with"], *rows])

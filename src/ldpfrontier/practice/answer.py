@@ -13,11 +13,14 @@ from ldpfrontier.practice.design import Candidate, Design
 from ldpfrontier.practice.layout import WIDTH
 from ldpfrontier.practice.records import said
 from ldpfrontier.practice.settings import SETTINGS
-from ldpfrontier.practice.values import listed_values, shortened
+from ldpfrontier.practice.values import listed_values, reports_text, shortened
 from ldpfrontier.verify import visible
 
 #: Letters of a name in a line.
 NAME = 24
+
+#: Errors below this are rounding: those of the one value of a column.
+ROUNDING = 1e-12
 
 #: Lines of the answer at most.
 LINES = 12
@@ -58,10 +61,11 @@ def answer_text(made: Design, best: Candidate, private: PrivateChannel, error: f
         _useful(private),
         f"Written: {visible(written)} and the files beside it. {counts}",
     ]
-    head, *others = (
-        textwrap.wrap(part, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-        for part in parts
-    )
+    wrap = textwrap.TextWrapper(
+        WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    ).wrap
+    # A name that was shortened ends in three points, and so does the sentence then.
+    head, *others = (wrap(part.replace("....", "...")) for part in parts)
     lines = [*head, *itertools.chain(*others)]
     values = list(listed_values(table.attributes, table.labels, WIDTH))
     if len(lines) + len(values) < LINES:  # otherwise --details has them
@@ -72,7 +76,9 @@ def answer_text(made: Design, best: Candidate, private: PrivateChannel, error: f
 
 
 def points(share: float) -> str:
-    """Return a share in percentage points, with two digits that mean something."""
+    """Return a share in percentage points, with two digits that mean something; rounding is 0."""
+    if share < ROUNDING:
+        return "0"
     return f"{100.0 * share:.2g}" if share < 0.995 else "100 or more"
 
 
@@ -96,7 +102,7 @@ def _precision(made: Design, best: Candidate, error: float) -> str:
         f"{points(e)} for {name}" for name, e in zip(names, best.errors, strict=True) if math.isfinite(e)
     ]
     hidden = [name for name, e in zip(names, best.errors, strict=True) if not math.isfinite(e)]
-    text = f"From {made.records:,} reports, shares have standard errors in percentage points of"
+    text = f"From {reports_text(made.records)}, shares have standard errors in percentage points of"
     text = f"{text} {', '.join(shown)}." if shown else f"No number of reports shows {', '.join(hidden)}."
     if shown and hidden:
         text += f" No number of reports shows {', '.join(hidden)}."
@@ -109,7 +115,8 @@ def _precision(made: Design, best: Candidate, error: float) -> str:
         ]
         text += " Too few: the mean share is" if few else ""
         text += f" {points(1.0 / table.counts.size)} (--details: what would help)." if few else ""
-        text += f" {few_digits(made.reports_for(best, error))} reports give {points(error)}{what}."
+        needed = few_digits(made.reports_for(best, error))
+        text += f" {'1 report gives' if needed == '1' else f'{needed} reports give'} {points(error)}{what}."
     return text
 
 

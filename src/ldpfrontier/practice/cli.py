@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import select
 import sys
@@ -162,6 +163,10 @@ def design(options: argparse.Namespace) -> int:
         _warn_of_formulas(cell for label in (table.attributes, *table.labels) for cell in label)
     choice = {"against": options.against, "beta": options.beta, "order": options.alpha}
     choice |= {"records": options.records, "precise": options.precise}
+    # The number that has the error is what is asked for, and any number has the same mechanism.
+    unknown = options.records is None and not table.counted and None not in (options.epsilon, options.error)
+    if unknown:
+        choice["records"] = 1
     named, own, cones = _own_functions(options)
     if (own or cones) and options.epsilon is None:
         raise ValueError(
@@ -203,6 +208,9 @@ def design(options: argparse.Namespace) -> int:
             " and --max-seconds allows more time. On another machine, the mechanism may be another one."
         )
     best = made.best(options.purpose)
+    if unknown and math.isfinite(needed := made.reports_for(best, options.error)):
+        made = made.for_records(int(needed))
+        best = made.best(options.purpose)
     private = made.private(best)
     for candidate in made.candidates:
         if options.purpose == "information" and candidate.name in LONGEST and candidate.channel is None:

@@ -233,6 +233,15 @@ class Design:
             return math.inf
         return max(math.ceil(self.records * (own / error) ** 2), 1)
 
+    def for_records(self, records: int) -> Design:
+        """Return the same mechanisms with the errors of another number of reports."""
+        share = math.sqrt(self.records / records)
+        scaled = [
+            replace(c, errors=tuple(share * error for error in c.errors), rates=share * c.rates)
+            for c in self.candidates
+        ]
+        return replace(self, records=records, candidates=scaled)
+
     def private(self, candidate: Candidate) -> PrivateChannel:
         """Return a candidate as a channel that can be sampled, with its level verified.
 

@@ -13,6 +13,7 @@ from ldpfrontier.practice.layout import WIDTH, columns, number, wrapped
 from ldpfrontier.practice.rates import Rate, Rates
 from ldpfrontier.practice.records import said
 from ldpfrontier.practice.settings import SETTINGS
+from ldpfrontier.practice.values import reports_text
 from ldpfrontier.verify import visible
 
 #: Letters of the longest label that has numbers beside it, however wide they are.
@@ -33,7 +34,7 @@ def estimate_text(found: Estimate, rates: Rates | None = None) -> str:
     rates : Rates, optional
     """
     percent = f"{100.0 * found.confidence:g}% interval"
-    head_line = _counted(found)
+    head_line = reports_text(found.records)
     if found.simultaneous:
         head_line += "; the confidence is that of all frequencies together (Bonferroni)"
         head_line += ", and that of all rates and comparisons together" * (rates is not None)
@@ -72,15 +73,11 @@ def _remarks(found: Estimate, rates: Rates | None) -> list[str]:
         )
     if any(not math.isnan(row.likely) for row in lost):
         words.append(
-            f"With {_counted(found)}, what {_UNKNOWN} and has a most likely value is not known well: its"
-            f" interval is wider than {SETTINGS.uninformative_width:g}, or it is a rate among people of whom"
-            " there may be none, or a ratio to a rate that may be 0."
+            f"With {reports_text(found.records)}, what {_UNKNOWN} and has a most likely value is not known"
+            f" well: its interval is wider than {SETTINGS.uninformative_width:g}, or it is a rate among"
+            " people of whom there may be none, or a ratio to a rate that may be 0."
         )
     return list(map(wrapped, words))
-
-
-def _counted(found: Estimate) -> str:
-    return "1 report" if found.records == 1 else f"{found.records:,} reports"
 
 
 def _name(row: Rate) -> str:

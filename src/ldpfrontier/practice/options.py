@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import difflib
+import math
+import re
 from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
@@ -71,7 +74,36 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """End the program with the reason."""
+        unknown = re.fullmatch(r"unrecognized arguments: (--[^\s=]+).*", message, re.DOTALL)
+        if unknown and (near := difflib.get_close_matches(unknown[1], self._options(), 1, 0.8)):
+            message += f" (did you mean {near[0]}?)"
         self.exit(2, f"{self.prog}: {visible(message)}. '{self.prog} --help' shows the options.\n")
+
+    def _options(self) -> list[str]:
+        """Return the names of all options, of the commands as well."""
+        names = list(self._option_string_actions)
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                names += [name for one in action.choices.values() for name in one._option_string_actions]
+        return names
+
+
+def number(text: str) -> float:
+    """Return a number; a refusal says how numbers are written."""
+    try:
+        return float(text)
+    except ValueError:
+        found = re.fullmatch(r"(?:ln|log) *\(?(\d*[1-9]\d*)\)?", text.strip())
+        hint = f" ({found[0]} is {math.log(int(found[1])):.6g})" if found else ""
+        raise argparse.ArgumentTypeError(f"{text!r} is no number; write it like 1.5 or 3000{hint}") from None
+
+
+def whole(text: str) -> int:
+    """Return a whole number; a refusal says how they are written."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number; write it like 3000") from None
 
 
 def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -154,7 +186,8 @@ def _table_options(one: argparse.ArgumentParser) -> None:
         "--values", nargs="+", metavar="COLUMN=VALUE,...",
         help="the values of columns in their order, or a file with such a text in every line. With a table,"
         " of some columns, whose combinations are all possible then. Without a table, of every column: for"
-        " protection from anyone, with errors as if all values were equally frequent (needs --records)",
+        " protection from anyone, with errors as if all values were equally frequent (needs --records, or"
+        " --epsilon and --error)",
     )  # fmt: skip
     one.add_argument("--count", metavar="COLUMN", help="the column of counts in --table (default: count)")
     one.add_argument(
@@ -186,14 +219,14 @@ def _design_options(one: argparse.ArgumentParser) -> None:
         " large for it, and anyone without a table); insider-only is local label differential privacy",
     )  # fmt: skip
     goal = one.add_mutually_exclusive_group()
-    goal.add_argument("--epsilon", type=float, metavar="NATS", help="the level, above 0 and at most 20")
+    goal.add_argument("--epsilon", type=number, metavar="NATS", help="the level, above 0 and at most 20")
     goal.add_argument(
-        "--utility", type=float, metavar="NMI",
+        "--utility", type=number, metavar="NMI",
         help="find the least level, to 0.001, at which reports carry this share of the information of a"
         " record (NMI), between 0 and 1",
     )  # fmt: skip
     one.add_argument(
-        "--error", type=float, metavar="E",
+        "--error", type=number, metavar="E",
         help="an error of estimated frequencies (root mean square). With --epsilon or --utility, print the"
         " number of reports that gives this error (default: 0.01). Otherwise find the least level, to 0.001,"
         " at which the number of reports in --records gives this error",
@@ -229,7 +262,7 @@ def _design_options(one: argparse.ArgumentParser) -> None:
         help="choose among mechanisms whose columns are also in cones of your own",
     )  # fmt: skip
     one.add_argument(
-        "--beta", type=float, default=0.05, metavar="P",
+        "--beta", type=number, default=0.05, metavar="P",
         help="F contains the true distribution, and the intervals contain its odds ratios, with confidence"
         " 1 - P each (default: 0.05)",
     )  # fmt: skip
@@ -239,26 +272,26 @@ def _design_options(one: argparse.ArgumentParser) -> None:
         " makes F larger (default: asymptotic)",
     )  # fmt: skip
     one.add_argument(
-        "--radius-factor", type=float, default=1.0, metavar="X",
+        "--radius-factor", type=number, default=1.0, metavar="X",
         help="multiply the radius of F by X, for a population that may have changed since the table was"
         " counted (default: 1)",
     )  # fmt: skip
     one.add_argument(
-        "--alpha", type=float, default=2.0, metavar="ORDER",
+        "--alpha", type=number, default=2.0, metavar="ORDER",
         help="F is a ball in the Renyi divergence of this order (default: 2)",
     )  # fmt: skip
     one.add_argument(
-        "--records", type=int, metavar="N",
+        "--records", type=whole, metavar="N",
         help="the number of records that will be privatized, which determines the errors (default: as many"
         " as were counted)",
     )  # fmt: skip
     one.add_argument(
-        "--max-seconds", type=float, metavar="SECONDS",
+        "--max-seconds", type=number, metavar="SECONDS",
         help="go on with the best mechanisms found after this time; a warning says so (default: 20 for the"
         " smallest error at a level, otherwise no limit)",
     )  # fmt: skip
     one.add_argument(
-        "--prove", type=float, metavar="SECONDS",
+        "--prove", type=number, metavar="SECONDS",
         help="use so much time, after the search for the smallest error, for a bound on all mechanisms, which"
         " --details prints (default: 5)",
     )  # fmt: skip
@@ -294,7 +327,7 @@ def _apply_options(two: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     two.add_argument("--id", metavar="COLUMN", help="the column that identifies people, for --memo")
     _spreadsheet_option(two)
-    two.add_argument("--seed", type=int, help="make the reports predictable; allowed with --insecure only")
+    two.add_argument("--seed", type=whole, help="make the reports predictable; allowed with --insecure only")
     two.add_argument(
         "--insecure",
         action="store_true",
@@ -341,7 +374,7 @@ def _picture_option(one: argparse.ArgumentParser, what: str) -> None:
 def _audit_options(four: argparse.ArgumentParser) -> None:
     _channel_option(four)
     samples = four.add_mutually_exclusive_group()
-    samples.add_argument("--samples", type=int, metavar="N", help="privatize this number of random records")
+    samples.add_argument("--samples", type=whole, metavar="N", help="privatize this number of random records")
     samples.add_argument(
         "--data", metavar="FILE",
         help="a file of records with their reports, as written by apply if --keep names all columns of the"
@@ -400,6 +433,6 @@ def _printing_options(parser: argparse.ArgumentParser) -> None:
 
 def _confidence_option(parser: argparse.ArgumentParser, of: str) -> None:
     parser.add_argument(
-        "--confidence", type=float, default=0.95, metavar="C",
+        "--confidence", type=number, default=0.95, metavar="C",
         help=f"the confidence of {of}, between 0 and 1 (default: 0.95)",
     )  # fmt: skip

@@ -12,6 +12,7 @@ from ldpfrontier.practice.design import Candidate, Design
 from ldpfrontier.practice.layout import columns, number, wrapped
 from ldpfrontier.practice.records import said
 from ldpfrontier.practice.settings import SETTINGS
+from ldpfrontier.practice.values import reports_text
 
 
 def design_text(made: Design, best: Candidate, error: float) -> str:
@@ -113,10 +114,10 @@ def _usefulness(made: Design, order: list[Candidate], best: Candidate, error: fl
     words = (
         "HOW USEFUL IT IS. The NMI is the share of the information in a record that its report carries; no"
         f" mechanism of the required level reaches more than {made.bound:.4f}. The error is the root mean"
-        f" square error of the frequencies that are estimated from {made.records:,} reports; '-' means that"
-        " they cannot be estimated, however many reports there are. The second line shows the range of these"
-        f" frequencies in the table. The last column shows how many reports give an error of {error:g} for"
-        f" {precise}."
+        f" square error of the frequencies that are estimated from {reports_text(made.records)}; '-' means"
+        " that they cannot be estimated, however many reports there are. The second line shows the range of"
+        f" these frequencies in the table. The last column shows how many reports give an error of {error:g}"
+        f" for {precise}."
     )
     ranges = [_frequency_range(made, place) for place in range(len(groups))]
     lines = [["", "mechanism", "NMI", *(f"error: {', '.join(group)}" for group in groups), "reports"]]
@@ -182,7 +183,8 @@ def choice_text(made: Design, best: Candidate) -> str:
         words = f"Not all frequencies can be estimated from reports of {best.name}, however many there are."
     else:
         words = (
-            f"{made.records:,} reports are too few for estimates from {best.name}: their error,"
+            f"{reports_text(made.records)} {'is' if made.records == 1 else 'are'} too few for estimates from"
+            f" {best.name}: their error,"
             f" {'above 1' if best.error > 1 else format(best.error, '.4f')}, is more than half of the mean"
             f" frequency, which is {1 / k:.4f}. Half of the mean frequency takes"
             f" {made.reports_for(best, 0.5 / k):,.0f} reports."

@@ -229,6 +229,11 @@ def _plain(value: str) -> str:
     return repr(value) if value != value.strip() or ", " in value or not value else value
 
 
+def reports_text(number: int) -> str:
+    """Return a number of reports in words."""
+    return "1 report" if number == 1 else f"{number:,} reports"
+
+
 def shortened(text: str, most: int) -> str:
     """Return a text with three points at its end if it has more letters than allowed."""
     return text if len(text) <= most else text[: most - 3] + "..."

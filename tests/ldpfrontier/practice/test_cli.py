@@ -500,7 +500,7 @@ def test_a_channel_file_of_another_version_or_edited_is_refused(ready, capsys):
         (["improve"], "invalid choice: 'improve'"),
         ([*DESIGN], "one of --epsilon, --utility and --error is needed"),
         ([*DESIGN, "--epsilon", "1", "--utility", "0.5"], "not allowed with argument"),
-        ([*DESIGN, "--epsilon", "much"], "invalid float value: 'much'"),
+        ([*DESIGN, "--epsilon", "much"], "'much' is no number; write it like 1.5"),
         ([*DESIGN, "--epsilon", "nan"], "epsilon is nan; it must be a number above 0 and at most 20."),
         ([*DESIGN, "--epsilon", "-1"], "epsilon is -1.0; it must be a number above 0 and at most 20."),
         ([*DESIGN, "--epsilon", "0"], "epsilon is 0.0; it must be a number above 0 and at most 20."),

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -200,10 +201,14 @@ def test_values_and_records_are_needed(tmp_path, monkeypatch, capsys):
     words = [word for word in DESIGN.split() if word not in ("--records", "3000")]
     assert cli.main([*words, "region=north,south"]) == 2
     assert "Without a table of counts, the number of records is needed (--records)" in capsys.readouterr().err
-    for more in ("--missing x", "--count n"):
-        with pytest.raises(SystemExit):
-            cli.main([*DESIGN.split(), *more.split()])
-        assert "--missing, --count and --weight are about a table; with --values" in capsys.readouterr().err
+    # It is the answer if an error is asked for at a level.
+    assert cli.main([*words, "region=north,south", "--error", "0.02"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    needed = re.search(r"From ([\d,]+) reports, .* of 2 for both together,.* reports give 2\.", said)[1]
+    assert (
+        cli.main([*words, "region=north,south", "--error", "0.02", "--records", needed.replace(",", "")]) == 0
+    )
+    assert " ".join(capsys.readouterr().out.split()) == said
 
 
 def test_values_give_the_answers_of_a_table_their_order(tmp_path, monkeypatch, capsys):
