@@ -141,13 +141,14 @@ class Problem:
 
     def frequencies_of(self, cone: Cone) -> Optimum:
         """Solve for the mechanism of the least error whose columns are in a cone, with few outputs."""
+        times = self.proof_seconds or 1.0
         found = optimal_estimation(
             self.expected,
             cone,
             self.target,
             tolerance=ESTIMATION.outer_tolerance,
             max_rounds=self._rounds(),
-            max_nodes=SETTINGS.estimate_nodes,
+            max_nodes=int(SETTINGS.estimate_nodes * min(max(times, 1.0), SETTINGS.most_proof_seconds)),
             proof_seconds=self.proof_seconds,
         )
         return self._with_few_outputs(found)

@@ -83,9 +83,11 @@ class PracticeSettings:
     estimate_work: int = 600
     #: Its least rounds there.
     least_estimate_rounds: int = 3
-    #: Nodes of branch and bound for its bound. With 20,000, errors were lower by up to 0.03%, and designs of
-    #: 12 and 14 cells took twice as long.
+    #: Nodes of branch and bound for its bound, or rays, for each second of the time for the proof if that is
+    #: limited: they take less. With 20,000, errors were lower by up to 0.03%.
     estimate_nodes: int = 5_000
+    #: Most seconds that count so, since they take memory.
+    most_proof_seconds: float = 200.0
     #: By which share its error may rise so that it has fewer outputs.
     united_error: float = 2e-3
     #: Most rounds of an optimum, after which the best mechanism so far has to do.
