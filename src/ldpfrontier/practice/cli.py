@@ -175,7 +175,7 @@ def design(options: argparse.Namespace) -> int:
         )
     choice["radius"] = Radius(options.confidence_method, options.radius_factor)
     epsilon, most = options.epsilon, options.max_seconds
-    choice["proof_seconds"] = proof = SETTINGS.proof_seconds if options.prove is None else options.prove
+    proof = SETTINGS.proof_seconds if options.prove is None else options.prove
     if most is None and epsilon is not None and options.purpose == "frequencies" and not options.compare:
         most = SETTINGS.search_seconds + proof
     with time_limit(most) as limit:
@@ -199,6 +199,7 @@ def design(options: argparse.Namespace) -> int:
             own=own,
             cones=cones,
             progress=solving,
+            proof_seconds=proof,
             **choice,
         )
         solving.end()

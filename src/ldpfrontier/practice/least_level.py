@@ -35,7 +35,6 @@ def least_epsilon(
     progress: Callable[[float], None] | None = None,
     remark: Callable[[str], None] | None = None,
     max_seconds: float | None = None,
-    proof_seconds: float | None = None,
     radius: Radius = USUAL_RADIUS,
 ) -> float:
     """Find the least privacy level at which a mechanism reaches a utility, or an error, to 0.001.
@@ -51,7 +50,7 @@ def least_epsilon(
         Normalized mutual information I(X; Y) / H(X) to reach, in (0, 1).
     error : float, optional
         The root mean square error of the frequencies of records to reach, in (0, 1), instead of a utility.
-    against, beta, order, records, radius, proof_seconds
+    against, beta, order, records, radius
         As in `design_channel`.
     precise : {"cells", "S", "U", "rates"}
         What has the error, as in `design_channel`.
@@ -102,7 +101,7 @@ def least_epsilon(
         order=order,
         records=records,
         radius=radius,
-        proof_seconds=proof_seconds,
+        proof_seconds=0.0,  # what is found decides, and not what is proved
     )
 
     def reached(step: int) -> bool:
@@ -131,7 +130,7 @@ def least_epsilon(
             guess = round(low * math.pow(high / low, share))
             # Beyond the guess, so that the aim is between two levels that are close.
             near = max((high - low) // 8, 1)
-            guess += near if guess - low > high - guess else -near
+            guess += -near if guess - low > high - guess else near
             return min(max(guess, low + 1), high - 1)
         return (low + high) // 2
 

@@ -392,6 +392,15 @@ def test_the_levels_that_are_tried_are_told(table):
     assert len(tried) < 30
 
 
+@pytest.mark.parametrize("error", [0.01, 0.02, 0.05])
+def test_the_least_level_of_an_error_takes_few_levels(table, error):
+    """Halving takes as many; a guess on the wrong side went from level to level."""
+    tried: list[float] = []
+    least = least_epsilon(table, error=error, against="anyone", progress=tried.append)
+    assert {least, round(least - 0.001, 3)} <= set(tried)
+    assert len(tried) <= 15
+
+
 @pytest.mark.parametrize(
     ("useful", "against"), [(True, "anyone"), (False, None), pytest.param(True, None, marks=pytest.mark.long)]
 )
