@@ -99,9 +99,10 @@ class PracticeSettings:
     #: Share of the error of an interval of a difference or a ratio of rates that the interval of its nuisance
     #: has, the rate that it is compared with.
     nuisance_share: float = 0.1
-    #: Seconds after which the search for the least error of estimates ends, and the proof after it, in the
-    #: command: on the tables that were tried, the search took less on a quiet machine.
+    #: Seconds after which the command ends the search for the least error of estimates: on the tables that
+    #: were tried, it took less on a quiet machine.
     search_seconds: float = 15.0
+    #: Seconds after that for its proof.
     proof_seconds: float = 5.0
     #: Seconds after which advice for too few reports is what was found so far: a guess at how long
     #: somebody waits.

@@ -50,7 +50,7 @@ from ldpfrontier.cones import (
     unconditional_cone,
 )
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response, uniform_error
-from ldpfrontier.numerics.arguments import as_count, as_distribution
+from ldpfrontier.numerics.arguments import as_count, as_distribution, as_number
 from ldpfrontier.numerics.deadline import TimeIsUp, time_limit
 from ldpfrontier.optimal.estimation.cut_columns import CutColumns
 from ldpfrontier.optimal.estimation.error import estimation_error, target_rows
@@ -156,10 +156,10 @@ def optimal_estimation(
     p, rows, inputs = problem.p, problem.rows * size, problem.p.size
     if not problem.wanted.any():  # known without a report
         return Optimum(Channel(np.ones((inputs, 1))), 0.0, 0.0, "optimal", 0, "1", "min")
+    allowed = "a number of seconds, 0 or more, or None for no limit"
+    limit = math.inf if proof_seconds is None else proof_seconds
+    proof = as_number(limit, "proof_seconds", allowed, least=0.0, infinite=True)
     try:
-        with time_limit(proof_seconds):  # a number
-            pass
-        proof = math.inf if proof_seconds is None else float(proof_seconds)
         found, method = solved(problem, cone, tolerance, max_rounds, max_nodes, proof)
     except TimeIsUp:
         channel = quick_mechanism(cone)
