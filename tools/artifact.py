@@ -135,19 +135,15 @@ def appendix(text: str) -> str:
             f"`snakemake {paper.key}` makes everything of [{paper.title}]({paper.link}).",
             f"[{paper.key}.md]({paper.key}.md) describes the results.",
             "",
-            "| claim | command | time | memory | disk | where to look |",
-            "|---|---|---|---|---|---|",
+            "| claims | time | memory | disk | where to look |",
+            "|---|---|---|---|---|",
         ]
+        rows: dict[tuple[str, ...], list[str]] = {}
         for claim in claims_of(paper):
             look = [f"table `{paper.key}/{claim.tables[0]}`"]
             look += [f"figure `{paper.key}/{claim.figure}`"] * bool(claim.figure)
-            cells = [
-                f"{claim.id} ({claim.where})",
-                f"`snakemake results/claims/{claim.id}.md`",
-                *cost(paper, claim, measured),
-                ", ".join(look),
-            ]
-            lines.append(f"| {' | '.join(cells)} |")
+            rows.setdefault((*cost(paper, claim, measured), ", ".join(look)), []).append(claim.id)
+        lines += [f"| {' | '.join((', '.join(ids), *cells))} |" for cells, ids in rows.items()]
     return replace_between(text, _START, _END, "\n".join(lines) + "\n\n", ARTIFACT)
 
 
