@@ -32,10 +32,9 @@ from ldpfrontier.uncertainty.renyi_ball import RadiusMethod, RenyiBall
 #: For whom a level holds that depends on nothing else.
 ANYONE = "whatever anyone knows or believes about the person"
 
-Attacker = Literal["insider-only", "outsider", "insider", "acquaintance", "anyone"]
+Attacker = Literal["insider-only", "outsider", "acquaintance", "anyone"]
 
-#: The attackers from whom a design can protect, the weakest first: protection from one includes those before,
-#: but for outsiders, who are not among those that know U.
+#: The attackers from whom a design can protect, the weakest first.
 ATTACKERS: tuple[Attacker, ...] = get_args(Attacker)
 
 #: Those for whom a level is that of the channel alone, without a population.
@@ -80,13 +79,11 @@ class Levels:
     record: float
 
     def against(self, attacker: Attacker) -> float:
-        """Return the level that holds for an attacker and for all weaker attackers.
+        """Return the level that holds for an attacker.
 
         For acquaintances, who may know nothing or all of U, it is a level over the distributions with odds
         ratios in the intervals, which F does not enter.
         """
-        if attacker == "insider":
-            return max(self.outsider, self.insider)
         if attacker == "insider-only":
             return self.insider
         return float(getattr(self, attacker))
@@ -204,12 +201,10 @@ def scope_of(
             f" ratios in their {_INTERVALS[intervals]} ({confidence})"
         )
     times = "" if radius.factor == 1.0 else f", {radius.factor:g} times the radius"
-    outsider = (
+    return (
         "for someone who knows nothing else about the person, under every distribution in F"
         f" ({confidence} {_RADII[radius.method]}{'' if order == 2.0 else f', Rényi order {order:g}'}{times})"
     )
-    insider = f", and for someone who knows the person's {known}"
-    return outsider if against == "outsider" else outsider + insider
 
 
 def _upwards(level: float) -> float:

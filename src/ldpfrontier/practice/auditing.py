@@ -83,9 +83,8 @@ def audit_channel(
     samples : int
         The number of records to privatize, with the same number for each sensitive value. They come from a
         distribution in F under which the channel reveals much about it; if the channel protects from
-        acquaintances, from one given that the useful value is one of two. If it protects from insiders or
-        acquaintances, every second record is drawn from a uniform distribution instead, and all of them are
-        if it protects from anyone or from insiders only.
+        acquaintances, half of them from one given that the useful value is one of two, and half from a
+        uniform distribution, and all of them from that if it protects from anyone or from insiders only.
     pairs : array_like of int, shape (inputs, outputs), optional
         How often each input got each output, as `count_pairs` returns it, instead of samples.
     confidence : float

@@ -64,7 +64,7 @@ class Certificate:
     ----------
     mechanism : str
         Its name in `ldpfrontier.practice.design`.
-    against : {"insider-only", "outsider", "insider", "acquaintance", "anyone"}
+    against : {"insider-only", "outsider", "acquaintance", "anyone"}
         Whom the level asked for holds for.
     epsilon : float
         Privacy level asked for, nats.
@@ -178,10 +178,10 @@ class PrivateChannel:
                 f"{promised} It does not protect {said(useful)}, nor from what {said(useful)} tells about"
                 f" {said(self.table.sensitive)}."
             )
-        if not useful or self.protects not in ("outsider", "insider"):
+        if not useful or self.protects != "outsider":
             return promised
         known = f"knows {said(useful)}", levels.insider
-        if self.protects == "insider":
+        if levels.insider <= said_of.epsilon:
             known = (
                 f"knows something about {said(useful)}, such as that it is one of two values",
                 levels.acquaintance,
@@ -351,7 +351,7 @@ def private_weights(
         The intervals of odds ratios. Both are None if the whole record is sensitive.
     epsilon : float
         Nats.
-    against : {"insider-only", "outsider", "insider", "acquaintance", "anyone"}
+    against : {"insider-only", "outsider", "acquaintance", "anyone"}
         Whom the level has to hold for.
 
     Returns
@@ -468,6 +468,8 @@ def _certificate(content: Any) -> Certificate:
         values[name] = as_number(values[name], name, "a number, 0 or more", least=0.0)
     for name in ("mechanism", "against", "code_version"):
         values[name] = content_of.text(values[name], name)
+    if values["against"] == "insider":  # a promise of version 0.3, to outsiders and to whoever knows U
+        values["against"] = "outsider"
     if values["against"] not in ATTACKERS:
         raise ValueError(f"against is {values['against']!r}; allowed are {', '.join(ATTACKERS)}.")
     if len({values[name] is None for name in ("beta", "order", "intervals")}) > 1:

@@ -123,7 +123,7 @@ class Design:
     table : CountTable
     epsilon : float
         Nats.
-    against : {"insider-only", "outsider", "insider", "acquaintance", "anyone"}
+    against : {"insider-only", "outsider", "acquaintance", "anyone"}
         The attacker for whom the level has to hold.
     beta, order : float or None
         Significance level of the uncertainty set F and of the intervals of odds ratios, and Renyi order of F;
@@ -298,9 +298,9 @@ def design_channel(
     useful columns the whole record is sensitive, and the level holds whatever an attacker knows
     (epsilon-LDP). With useful columns, the level holds for outsiders, who know nothing else about a person,
     over the confidence set F of the distribution of the table ((epsilon, F)-RLDP, lopuhaa2024, Definition
-    1); also for insiders, who know the useful value; for acquaintances, who know nothing, something or all of
-    it, over confidence intervals of odds ratios (docs/beyond.md, statement 11); for anyone (lopuhaa2024,
-    section 6); or for insiders only, which is local label differential privacy.
+    1); for acquaintances, who know nothing, something or all of the useful value, over confidence intervals
+    of odds ratios (docs/beyond.md, statement 11); for anyone (lopuhaa2024, section 6); or for insiders only,
+    who know the useful value, which is local label differential privacy.
 
     Parameters
     ----------
@@ -309,9 +309,9 @@ def design_channel(
         table.
     epsilon : float
         The level in nats, above 0 and at most 20.
-    against : {"insider-only", "outsider", "insider", "acquaintance", "anyone"}, optional
-        The attacker for whom the level has to hold. By default acquaintances, and insiders on tables that are
-        too large for it; anyone if no records were counted. It has no effect without useful columns.
+    against : {"insider-only", "outsider", "acquaintance", "anyone"}, optional
+        The attacker for whom the level has to hold. By default acquaintances; anyone if no records were
+        counted. It has no effect without useful columns.
     mechanisms : sequence of str, optional
         Names from `LDP_METHODS`, or from `ROBUST_METHODS` of the attacker. By default all that serve the
         purpose are computed, except, on tables with more than 120 cells, those that may take minutes there.
@@ -340,7 +340,7 @@ def design_channel(
     proof_seconds : float, optional
         Seconds that the bound of the least error may take after the mechanism was found; 0 or more.
     radius : Radius
-        Of F, against outsiders and insiders.
+        Of F, against outsiders.
 
     Raises
     ------

@@ -89,17 +89,12 @@ class Problem:
         return optimal_robust(self.robust, self.epsilon, tolerance=_TOLERANCE, max_rounds=_ROUNDS)
 
     def exact(self) -> Optimum:
-        """Solve for the best mechanism over F, with the same level given U if insiders are attackers.
-
-        It is not worse than the mechanism from which it starts.
-        """
+        """Solve for the best mechanism over F; it is not worse than PolyOpt, from which it starts."""
         from ldpfrontier.optimal.robust import optimal_robust
 
-        insider = self.against == "insider"
         return optimal_robust(
             self.robust, self.epsilon, envelope="exact", tolerance=_TOLERANCE, max_rounds=_ROUNDS,
-            start=self.solved.get("unconditional" if insider else "polyopt"),
-            conditional_epsilon=self.epsilon if insider else None,
+            start=self.solved.get("polyopt"),
         )  # fmt: skip
 
     def association(self) -> Optimum:
@@ -127,7 +122,7 @@ class Problem:
         if self.against == "acquaintance":
             return AssociationCone(self.odds, level)
         over = robust_cone(self.ball, level)
-        if self.against == "outsider" and self.prior.size <= LIMITS.max_joint_cells:
+        if self.prior.size <= LIMITS.max_joint_cells:
             return over
         return over & conditional_cone((shape[0], shape[1]), level)
 
@@ -286,14 +281,6 @@ _ROBUST: Mapping[str, Method] = {
     ),
 }
 
-_INDEPENDENT: Mapping[str, Method] = {
-    "ir": Method(
-        "reports the sensitive and the useful value separately",
-        lambda p: independent_reporting(p.robust, p.epsilon),
-    ),
-    "ir_optimal": Method("separate reports, improved", _improved),
-}
-
 #: The mechanisms that are offered if there are useful columns, by attacker; an optimum follows its start.
 ROBUST_METHODS: Mapping[Attacker, Mapping[str, Method]] = {
     "outsider": {
@@ -301,15 +288,11 @@ ROBUST_METHODS: Mapping[Attacker, Mapping[str, Method]] = {
         "exact": Method(
             "carries the most information among those that protect from outsiders", Problem.exact
         ),
-        **_INDEPENDENT,
-        **_ROBUST,
-    },
-    "insider": {
-        "unconditional": _UNCONDITIONAL,
-        "exact": Method(
-            "carries the most information among those that protect from outsiders and insiders", Problem.exact
+        "ir": Method(
+            "reports the sensitive and the useful value separately",
+            lambda p: independent_reporting(p.robust, p.epsilon),
         ),
-        **_INDEPENDENT,
+        "ir_optimal": Method("separate reports, improved", _improved),
         **_ROBUST,
     },
     "acquaintance": {
@@ -331,7 +314,6 @@ ROBUST_METHODS: Mapping[Attacker, Mapping[str, Method]] = {
 #: The mechanism whose bound holds for all that protect from an attacker.
 BOUNDING: Mapping[Attacker, str] = {
     "outsider": "exact",
-    "insider": "exact",
     "acquaintance": "association",
     "anyone": "unconditional",
     "insider-only": "label",
@@ -339,9 +321,7 @@ BOUNDING: Mapping[Attacker, str] = {
 
 
 def attacker_of(table: CountTable, against: Attacker | None) -> Attacker:
-    """Return whom a design protects from: acquaintances by default, if that does not take long.
-
-    Without counted records, it is anyone.
+    """Return whom a design protects from: acquaintances by default, and anyone without counted records.
 
     Raises
     ------
@@ -349,8 +329,7 @@ def attacker_of(table: CountTable, against: Attacker | None) -> Attacker:
         If there is no such attacker, or the level for them depends on a table and there is none.
     """
     if against is None:
-        quick = table.counts.size <= SETTINGS.max_quick_cells
-        return "anyone" if not table.counted else "acquaintance" if quick else "insider"
+        return "acquaintance" if table.counted else "anyone"
     if not isinstance(against, str) or against not in ATTACKERS:
         raise ValueError(f"against is {against!r}; allowed are {', '.join(ATTACKERS)}.")
     if not table.counted and against not in WITHOUT_TABLE:

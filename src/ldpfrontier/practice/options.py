@@ -24,15 +24,13 @@ _DESIGN = r"""Compute the mechanism that is best for a table, and write it to a 
 A privacy level L means that a report changes the odds between any two
 sensitive values by at most a factor e^L for the attacker who reads it. --against
 says who the attacker may be: an outsider knows nothing else about the person,
-an insider also knows the useful value, an acquaintance knows nothing, something
-or all of the useful value, such as that it is one of two, and anyone may know
-or believe anything. Protection from one of them includes protection from those
-before. The table is a sample, so that nobody knows the distribution of the
-population exactly. For outsiders the level therefore holds under every
-distribution in F, a confidence set around the distribution of the table, and
-for acquaintances under every distribution whose odds ratios are in confidence
-intervals. Without --useful the whole record is sensitive, and the level holds
-for anyone.
+an acquaintance knows nothing, something or all of the useful value, such as that
+it is one of two, and anyone may know or believe anything. The table is a sample,
+so that nobody knows the distribution of the population exactly. For outsiders
+the level therefore holds under every distribution in F, a confidence set around
+the distribution of the table, and for acquaintances under every distribution
+whose odds ratios are in confidence intervals. Without --useful the whole record
+is sensitive, and the level holds for anyone.
 
 The table is treated as public: its counts are written into the channel file.
 The level holds for people who report later, and who report once. It does not
@@ -214,9 +212,9 @@ def _table_options(one: argparse.ArgumentParser) -> None:
 def _design_options(one: argparse.ArgumentParser) -> None:
     """Add the options of `design` that describe the mechanism."""
     one.add_argument(
-        "--against", choices=["insider-only", "outsider", "insider", "acquaintance", "anyone"],
-        help="from whom the sensitive value has to be protected (default: acquaintance, insider on tables too"
-        " large for it, and anyone without a table); insider-only is local label differential privacy",
+        "--against", choices=["insider-only", "outsider", "acquaintance", "anyone"],
+        help="from whom the sensitive value has to be protected (default: acquaintance, and anyone"
+        " without a table); insider-only is local label differential privacy",
     )  # fmt: skip
     goal = one.add_mutually_exclusive_group()
     goal.add_argument("--epsilon", type=number, metavar="NATS", help="the level, above 0 and at most 20")

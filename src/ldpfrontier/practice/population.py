@@ -47,10 +47,10 @@ class Radius:
         ------
         ValueError
         """
-        if self != Radius() and against not in ("outsider", "insider"):
+        if self != Radius() and against != "outsider":
             raise ValueError(
                 f"The radius of F is {self.method}, times {self.factor:g}, but the promise against {against}"
-                " is about no F; with useful columns, against outsider or insider, F may have another radius."
+                " is about no F; with useful columns, against outsider, F may have another radius."
             )
 
 

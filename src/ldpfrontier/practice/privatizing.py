@@ -323,10 +323,8 @@ def several_reports_text(private: PrivateChannel) -> tuple[str, bool]:
     if limited:
         level = math.ceil(100.0 * together - 1e-6) / 100.0
         words = f"{two} have together a level of at most {level:g} for {secret}, for the same readers."
-    elif protects == "insider":
-        words = f"{two} may give {known} away, and what it tells about {secret}."
     else:
         words = f"{two} may give {secret} away."
-    kept = protects not in ("outsider", "insider") or levels.anyone <= private.certificate.epsilon
+    kept = protects != "outsider" or levels.anyone <= private.certificate.epsilon
     words += " If anybody is asked again, --memo FILE --id COLUMN repeats the first report, which keeps the"
     return f"{words} promise.", not (limited and kept)

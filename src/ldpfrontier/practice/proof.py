@@ -42,8 +42,6 @@ def level_certificate(private: PrivateChannel) -> dict[str, Any]:
     else:
         claims.append(uncertainty_claim(ball, levels.outsider, rows))
         document["note"] = ASSUMED
-        if against == "insider":
-            claims += level_claim("privacy given U", levels.insider)(rows)
     return document
 
 
@@ -63,7 +61,7 @@ def channel_certificate(private: PrivateChannel) -> str:
     document, said = _proved_document(private)
     if not said:
         document = _without_claims(private)
-        if private.certificate.against in ("insider-only", "insider", "acquaintance"):
+        if private.certificate.against in ("insider-only", "acquaintance"):
             given = level_claim("privacy given U", private.certificate.levels.insider)
             document["claims"] += given(private.weights.tolist())
         document["note"] = "The level that is promised was computed, and is not proved here."

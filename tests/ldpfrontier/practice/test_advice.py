@@ -31,14 +31,14 @@ def columns() -> CountTable:
     )
 
 
-def few_of(table, records, error=None, mechanisms=CLOSED, epsilon=1.0, against="insider"):
+def few_of(table, records, error=None, mechanisms=CLOSED, epsilon=1.0, against="acquaintance"):
     made = design_channel(table, epsilon, against=against, mechanisms=mechanisms, records=records)
     return too_few(made, made.best(), error)
 
 
 def least(table, records, epsilon=1.0):
     names = CLOSED if table.useful else ["grr", "subset"]
-    against = "insider" if table.useful else None
+    against = "acquaintance" if table.useful else None
     return design_channel(table, epsilon, against=against, mechanisms=names, records=records).best()
 
 
@@ -144,12 +144,12 @@ def test_the_command_prints_advice(tmp_path, monkeypatch, capsys):
     rng = np.random.default_rng(2)
     lines = [f"{rng.choice(list('abc'))},{rng.choice(list('xyz'))}" for _ in range(300)]
     (tmp_path / "in.csv").write_text("\n".join(["s,u", *lines, ""]), encoding="utf-8")
-    words = "design --data in.csv --sensitive s --useful u --against insider --mechanism srr --epsilon 1"
+    words = "design --data in.csv --sensitive s --useful u --against acquaintance --mechanism srr --epsilon 1"
     design = [*words.split(), "--details"]
     assert cli.main(design) == 0
     printed = capsys.readouterr().out
     table = count_records("in.csv", ["s"], ["u"])
-    made = design_channel(table, 1.0, against="insider", mechanisms=["srr"])
+    made = design_channel(table, 1.0, against="acquaintance", mechanisms=["srr"])
     text = advice_text(too_few(made, made.best(), None))
     assert text in printed
     assert text.startswith("300 reports give an error of 0.")

@@ -155,12 +155,8 @@ def test_the_least_epsilon_for_a_utility(here, capsys):
 
 
 def test_a_channel_that_loses_information_says_so(here, capsys):
-    assert (
-        main(
-            [*DESIGN, "--epsilon", "0.3", "--against", "insider", "--mechanism", "ir", "--for", "information"]
-        )
-        == 0
-    )
+    alone = ["--against", "outsider", "--mechanism", "ir", "--for", "information"]
+    assert main([*DESIGN, "--epsilon", "0.3", *alone]) == 0
     assert "None of these mechanisms allows all frequencies to be estimated" in " ".join(
         capsys.readouterr().out.split()
     )
@@ -253,12 +249,6 @@ def test_whom_a_channel_protects_from_is_said_at_every_step(here, capsys):
     assert main([*DESIGN, "--epsilon", "1", "--mechanism", "srr", "--against", "anyone"]) == 0
     assert "whatever anyone knows or believes about the person" in " ".join(capsys.readouterr().out.split())
     assert read_channel("channel.json").certificate.against == "anyone"
-    assert main([*DESIGN, "--epsilon", "1", "--mechanism", "exact", "--against", "insider"]) == 0
-    assert main(APPLY) == 0
-    assert main(AUDIT) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    hole = "It does not protect from someone who knows something about region, age, such as that it is one of"
-    assert said.count(hole) == 3
 
 
 def test_an_error_that_is_too_large_is_named(here, capsys):
@@ -636,7 +626,6 @@ ONE_SIDED = ["--sensitive", "illness", "--useful", "region", "age"]
     ("options", "told"),
     [
         ([*ONE_SIDED], "for whoever knows nothing, something or all of region, age."),
-        ([*ONE_SIDED, "--against", "insider"], "for whoever knows something about region, age,"),
         ([*ONE_SIDED, "--against", "outsider"], "100% for whoever knows it."),
         ([*ONE_SIDED, "--mechanism", "grr"], "The same holds for region, age, and for both together."),
         (["--sensitive", "illness", "region", "age"], "with a report, whatever somebody knows or believes."),

@@ -97,7 +97,7 @@ def module(tmp_path, monkeypatch):
     sys.modules.pop(name, None)
 
 
-DESIGN = "design --table t.csv --sensitive s --useful u --epsilon 1 --records 3000 --against insider"
+DESIGN = "design --table t.csv --sensitive s --useful u --epsilon 1 --records 3000 --against acquaintance"
 
 
 def test_a_mechanism_of_ones_own_is_compared_with_the_others(module, capsys):
@@ -113,7 +113,7 @@ def test_a_mechanism_of_ones_own_is_compared_with_the_others(module, capsys):
 def test_the_best_of_ones_own_is_written(module, capsys):
     table = small_table()
     own = {"mine": loaded(f"{module}:whole")}
-    made = design_channel(table, 1.0, against="insider", mechanisms=["unconditional"], own=own)
+    made = design_channel(table, 1.0, against="acquaintance", mechanisms=["unconditional"], own=own)
     assert [c.name for c in made.candidates] == ["unconditional", "mine"]
     best = made.best()
     assert best.name == "mine"
@@ -156,7 +156,7 @@ def test_what_is_written_is_in_the_cone_of_ones_own(module):
     cone = {"half": loaded(f"{module}:half_record")}
     own = {"mine": loaded(f"{module}:whole")}
     with pytest.raises(Refused, match="mine is outside of the cone half; a mechanism of your own must be in"):
-        design_channel(small_table(), 1.0, against="insider", own=own, cones=cone, mechanisms=["grr"])
+        design_channel(small_table(), 1.0, against="acquaintance", own=own, cones=cone, mechanisms=["grr"])
 
 
 def test_another_channel_is_not_replaced_unless_it_is_forced(module, capsys):
@@ -201,8 +201,8 @@ def test_a_mechanism_without_useful_columns_gets_the_prior():
 @pytest.mark.parametrize(
     ("function", "sentence"),
     [
-        ("leaky", "{}:leaky has the level 1.1 against insider; allowed is at most epsilon, 1."),
-        ("telling", "{}:telling has no level against insider; allowed is at most epsilon, 1."),
+        ("leaky", "{}:leaky has the level 1.1 against acquaintance; allowed is at most epsilon, 1."),
+        ("telling", "{}:telling has no level against acquaintance; allowed is at most epsilon, 1."),
         ("short", "{}:short returned a matrix with 2 rows; it must have a row for each of the 6 values of a"),
         ("uneven", "{}:uneven returned no channel: "),
         ("text", "{}:text returned no channel: "),
@@ -232,7 +232,7 @@ def test_a_module_that_is_not_there_or_fails_is_named(module, tmp_path, capsys):
 
 def test_what_is_out_of_reach_is_a_row(module):
     own = {"mine": loaded(f"{module}:too_large")}
-    made = design_channel(small_table(), 1.0, against="insider", mechanisms=["srr"], own=own)
+    made = design_channel(small_table(), 1.0, against="acquaintance", mechanisms=["srr"], own=own)
     assert made.candidates[1].note == "Too many values."
 
 
@@ -304,4 +304,4 @@ def test_cones_of_large_tables_are_refused(module):
 )
 def test_functions_are_checked(which, value, sentence):
     with pytest.raises(ValueError, match=sentence):
-        design_channel(small_table(), 1.0, against="insider", mechanisms=["srr"], **{which: value})
+        design_channel(small_table(), 1.0, against="acquaintance", mechanisms=["srr"], **{which: value})

@@ -210,7 +210,7 @@ def test_intervals_cover_where_people_report_eight_times(tmp_path):
         ("unconditional", "anyone", True),
         ("grr", "anyone", True),
         ("polyopt", "outsider", False),
-        ("exact", "insider", False),
+        ("exact", "outsider", False),
     ],
 )
 def test_two_reports_have_at_most_the_level_that_is_said(table, mechanism, against, stated):
