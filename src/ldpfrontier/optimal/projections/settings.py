@@ -10,7 +10,7 @@ class ProjectionsSettings:
     """Constants of the modules of this folder; gaps, slacks and shares are relative to the value."""
 
     # Stated limits.
-    #: No finer gap is worked for: certificates on 16 x 7 end at 3e-4 and more (docs/notes.md).
+    #: No finer gap is worked for: certificates on 16 x 7 end at 3e-4 and more.
     finest_gap: float = 1e-4
 
     # Accuracy and safety.
