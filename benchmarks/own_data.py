@@ -17,7 +17,7 @@ import pandas as pd
 from performance import two_digits
 
 from ldpfrontier import Design, design_channel
-from ldpfrontier.practice.design import Candidate, Purpose
+from ldpfrontier.survey.design import Candidate, Purpose
 from reproduction.results.files import markdown
 from support import kernels
 from support.interval_coverage import coverage

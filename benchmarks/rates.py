@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from ldpfrontier import CountTable, PrivateChannel, read_channel
-from ldpfrontier.practice.cli import main as command
+from ldpfrontier.survey.cli import main as command
 from reproduction.results.files import markdown
 from support import kernels
 from support.interval_coverage import rate_coverage

@@ -81,7 +81,7 @@ LAYERS = (
     {"ldpfrontier.optimal.conditional"},
     {"ldpfrontier.optimal"},
     {"ldpfrontier.certificates"},
-    {"ldpfrontier.practice"},
+    {"ldpfrontier.survey"},
     {"ldpfrontier.__main__"},
     {"reproduction.planning.entries"},
     {"reproduction.data"},
@@ -182,9 +182,9 @@ TESTED_THROUGH = {
     "optimal.estimation.cut_columns": "optimal/estimation/test_solve.py",
     "optimal.exact.budget_split": "optimal/exact/test_separation.py",
     "optimal.levels_over_ball": "optimal/test_small_levels.py",
-    "practice.answer": "practice/test_cli.py",
-    "practice.channel_content": "practice/test_channel_file.py",
-    "practice.options": "practice/test_cli.py",
+    "survey.answer": "survey/test_cli.py",
+    "survey.channel_content": "survey/test_channel_file.py",
+    "survey.options": "survey/test_cli.py",
     "small_levels": "optimal/test_small_levels.py",
     "uncertainty.exact_intervals": "uncertainty/test_odds_ratios.py",
 }
@@ -491,7 +491,7 @@ def test_an_edit_of_the_ledger_makes_tables_of_verdicts_again_and_nothing_else(
 
 def test_an_edit_of_the_style_draws_again_and_computes_nothing(copy: Path, before: Hashes) -> None:
     figures = {call for call in before if call[1] == "figure"}
-    assert changed(copy, before, "src/ldpfrontier/practice/figure_style.py") == figures
+    assert changed(copy, before, "src/ldpfrontier/survey/figure_style.py") == figures
     looks = changed(copy, before, "workflow/reproduction/plotting.py")
     assert looks
     assert looks <= figures

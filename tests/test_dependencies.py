@@ -158,7 +158,7 @@ class Refuse:
         if name.partition(".")[0] in sys.argv[1].split(","):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Refuse())
-from ldpfrontier.practice.cli import main
+from ldpfrontier.survey.cli import main
 sys.exit(main(sys.argv[2:]))
 """
 

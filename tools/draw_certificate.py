@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.special import xlogy
 
-from ldpfrontier.practice.figure_style import style
+from ldpfrontier.survey.figure_style import style
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -67,17 +67,17 @@ if TYPE_CHECKING:
     from ldpfrontier.optimal.robust_bound import robust_bound
     from ldpfrontier.optimal.unconditional import optimal_unconditional
     from ldpfrontier.optimum import Optimum
-    from ldpfrontier.practice.auditing import Audit, audit_channel, count_pairs
-    from ldpfrontier.practice.channel_file import PrivateChannel, read_channel
-    from ldpfrontier.practice.counts import CountTable, count_records, read_count_table
-    from ldpfrontier.practice.design import Design, design_channel
-    from ldpfrontier.practice.estimation import Estimate, estimate_distribution
-    from ldpfrontier.practice.least_level import least_epsilon
-    from ldpfrontier.practice.memo import Memo
-    from ldpfrontier.practice.privatizing import privatize, privatize_file, privatize_persons
-    from ldpfrontier.practice.rates import Rates, estimate_rates
-    from ldpfrontier.practice.reports import count_reports
     from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, rldp_epsilon, unconditional_epsilon
+    from ldpfrontier.survey.auditing import Audit, audit_channel, count_pairs
+    from ldpfrontier.survey.channel_file import PrivateChannel, read_channel
+    from ldpfrontier.survey.counts import CountTable, count_records, read_count_table
+    from ldpfrontier.survey.design import Design, design_channel
+    from ldpfrontier.survey.estimation import Estimate, estimate_distribution
+    from ldpfrontier.survey.least_level import least_epsilon
+    from ldpfrontier.survey.memo import Memo
+    from ldpfrontier.survey.privatizing import privatize, privatize_file, privatize_persons
+    from ldpfrontier.survey.rates import Rates, estimate_rates
+    from ldpfrontier.survey.reports import count_reports
     from ldpfrontier.two_reports import BudgetSplit, budget_split, independent_reporting
     from ldpfrontier.types import Intractable
     from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
@@ -175,30 +175,30 @@ __all__ = [
 
 #: The module that defines each name, as imported above for type checkers.
 _HOMES = {
-    "Audit": "practice.auditing",
+    "Audit": "survey.auditing",
     "BudgetSplit": "two_reports",
     "Calibration": "calibration",
     "Channel": "channel",
     "ColumnUtility": "column_utility",
     "Cone": "cones",
-    "CountTable": "practice.counts",
-    "Design": "practice.design",
-    "Estimate": "practice.estimation",
+    "CountTable": "survey.counts",
+    "Design": "survey.design",
+    "Estimate": "survey.estimation",
     "FDivergence": "utility",
     "Intractable": "types",
-    "Memo": "practice.memo",
+    "Memo": "survey.memo",
     "MutualInformation": "utility",
     "OddsRatios": "uncertainty.odds_ratios",
     "Optimum": "optimum",
     "PolyhedralCone": "cones",
-    "PrivateChannel": "practice.channel_file",
-    "Rates": "practice.rates",
+    "PrivateChannel": "survey.channel_file",
+    "Rates": "survey.rates",
     "RenyiBall": "uncertainty.renyi_ball",
     "SourceSet": "hamming.sources",
     "association_certificate": "certificates.association",
     "association_cone": "optimal.exact.association_cone",
     "association_epsilon": "uncertainty.odds_ratios",
-    "audit_channel": "practice.auditing",
+    "audit_channel": "survey.auditing",
     "binary_domination_threshold": "optimal.ldp.thresholds",
     "binary_mechanism": "mechanisms",
     "binary_threshold": "optimal.ldp.thresholds",
@@ -207,13 +207,13 @@ _HOMES = {
     "calibrated": "calibration",
     "conditional_cone": "cones",
     "conditional_epsilon": "privacy",
-    "count_pairs": "practice.auditing",
-    "count_records": "practice.counts",
-    "count_reports": "practice.reports",
-    "design_channel": "practice.design",
+    "count_pairs": "survey.auditing",
+    "count_records": "survey.counts",
+    "count_reports": "survey.reports",
+    "design_channel": "survey.design",
     "entropy": "information",
-    "estimate_distribution": "practice.estimation",
-    "estimate_rates": "practice.rates",
+    "estimate_distribution": "survey.estimation",
+    "estimate_rates": "survey.rates",
     "estimation_certificate": "certificates.estimation",
     "estimation_error": "optimal.estimation.error",
     "extreme_rays": "optimal.general.double_description",
@@ -225,7 +225,7 @@ _HOMES = {
     "information_leakage": "hamming.mi_leakage",
     "ldp_certificate": "certificates.local",
     "ldp_epsilon": "privacy",
-    "least_epsilon": "practice.least_level",
+    "least_epsilon": "survey.least_level",
     "local_cone": "cones",
     "mutual_information": "information",
     "nonrobust_certificate": "certificates.robust",
@@ -238,16 +238,16 @@ _HOMES = {
     "optimal_robust": "optimal.robust",
     "optimal_unconditional": "optimal.unconditional",
     "polyopt_cone": "cones",
-    "privatize": "practice.privatizing",
-    "privatize_file": "practice.privatizing",
-    "privatize_persons": "practice.privatizing",
+    "privatize": "survey.privatizing",
+    "privatize_file": "survey.privatizing",
+    "privatize_persons": "survey.privatizing",
     "projective_geometry_response": "block_designs",
     "quaternary_mechanism": "kairouz_mechanisms",
     "randomized_response": "mechanisms",
     "randomized_response_threshold": "optimal.ldp.thresholds",
     "rate_target": "optimal.estimation.error",
-    "read_channel": "practice.channel_file",
-    "read_count_table": "practice.counts",
+    "read_channel": "survey.channel_file",
+    "read_count_table": "survey.counts",
     "rldp_epsilon": "privacy",
     "robust_bound": "optimal.robust_bound",
     "robust_certificate": "certificates.robust",

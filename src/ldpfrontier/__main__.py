@@ -2,7 +2,7 @@
 
 import sys
 
-from ldpfrontier.practice.cli import main
+from ldpfrontier.survey.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -27,12 +27,12 @@ from ldpfrontier.mechanisms import randomized_response, secret_randomized_respon
 from ldpfrontier.optimal.improved_reporting import improved_reporting
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional, response_excess
-from ldpfrontier.practice.attackers import ATTACKERS
-from ldpfrontier.practice.cli import main
-from ldpfrontier.practice.counts import CountTable
-from ldpfrontier.practice.design import design_channel
-from ldpfrontier.practice.methods import ROBUST_METHODS
 from ldpfrontier.privacy import rldp_epsilon
+from ldpfrontier.survey.attackers import ATTACKERS
+from ldpfrontier.survey.cli import main
+from ldpfrontier.survey.counts import CountTable
+from ldpfrontier.survey.design import design_channel
+from ldpfrontier.survey.methods import ROBUST_METHODS
 from ldpfrontier.two_reports import budget_split
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 

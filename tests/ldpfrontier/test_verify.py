@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from ldpfrontier import verify
-from ldpfrontier.practice.cli import main as command
+from ldpfrontier.survey.cli import main as command
 
 FILE = Path(verify.__file__)
 

@@ -5,9 +5,9 @@ import math
 import numpy as np
 
 from ldpfrontier import CountTable, PrivateChannel
-from ldpfrontier.practice.estimation import FittedReports, inversion, quantities, table_prior
-from ldpfrontier.practice.intervals import limit_weights, mean_limits
-from ldpfrontier.practice.rates import rates_of
+from ldpfrontier.survey.estimation import FittedReports, inversion, quantities, table_prior
+from ldpfrontier.survey.intervals import limit_weights, mean_limits
+from ldpfrontier.survey.rates import rates_of
 
 #: Probability with which either end of a 95% interval may fail.
 TAIL = 0.025

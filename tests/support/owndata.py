@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ldpfrontier import CountTable, PrivateChannel, design_channel
-from ldpfrontier.practice.attackers import Attacker
+from ldpfrontier.survey.attackers import Attacker
 from reproduction.data.catalogue import data_set
 
 ROOT = Path(__file__).resolve().parents[2]

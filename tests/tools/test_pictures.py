@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
-from ldpfrontier.practice.figure_style import save, style
+from ldpfrontier.survey.figure_style import save, style
 from reproduction.drawn_data import drawn_data
 from reproduction.planning.paper import papers
 from reproduction.results.files import write_table

@@ -103,7 +103,7 @@ FIGURES = '''"""What the toy draws."""
 
 from matplotlib.figure import Figure
 
-from ldpfrontier.practice.figure_style import style
+from ldpfrontier.survey.figure_style import style
 
 WIDTH = 3
 

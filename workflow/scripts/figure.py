@@ -2,7 +2,7 @@
 
 from _job import function_of, read_tables, require_plan, start
 
-from ldpfrontier.practice.figure_style import save
+from ldpfrontier.survey.figure_style import save
 from reproduction.drawn_data import drawn_data
 
 start(snakemake.log[0], snakemake.config)

@@ -18,7 +18,7 @@ from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional
-from ldpfrontier.practice.counts import CountTable
+from ldpfrontier.survey.counts import CountTable
 from ldpfrontier.two_reports import budget_split, independent_reporting
 from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.divergence import least_mean, renyi_divergences, widening

@@ -23,9 +23,9 @@ from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.optimum import LEAST_OPTIMAL_EPSILON, STORED_EPSILON
-from ldpfrontier.practice.counts import CountTable
-from ldpfrontier.practice.design import design_channel
 from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, rldp_epsilon, unconditional_epsilon
+from ldpfrontier.survey.counts import CountTable
+from ldpfrontier.survey.design import design_channel
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import FDivergence, MutualInformation

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
-from ldpfrontier.practice.figure_style import save, style
+from ldpfrontier.survey.figure_style import save, style
 from reproduction.drawn_data import data_of, difference, drawn_data
 
 LEVELS = np.array([0.1, 1.0, 2.0, 5.0])

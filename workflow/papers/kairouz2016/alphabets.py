@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
-from ldpfrontier.practice.figure_style import EPSILON, PAGE_WIDTH, style
+from ldpfrontier.survey.figure_style import EPSILON, PAGE_WIDTH, style
 from papers.kairouz2016.looks import ACHIEVED, STAIRCASES, UTILITIES
 from papers.kairouz2016.summaries import ratios
 from reproduction.plotting import graded, handle

@@ -13,8 +13,8 @@ from matplotlib.patches import Polygon
 from ldpfrontier.channel import Channel
 from ldpfrontier.kairouz_mechanisms import quaternary_mechanism
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response
-from ldpfrontier.practice.figure_style import PAGE_WIDTH, style
 from ldpfrontier.privacy import error_region
+from ldpfrontier.survey.figure_style import PAGE_WIDTH, style
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import FDivergence
 from papers.kairouz2016.looks import STAIRCASES

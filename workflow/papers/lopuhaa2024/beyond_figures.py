@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator, PercentFormatter
 
-from ldpfrontier.practice.figure_style import EPSILON
+from ldpfrontier.survey.figure_style import EPSILON
 from papers.lopuhaa2024.catalogue import ACQUAINTANCES, NESTED_CLASSES, PROMISES, WHOLE
 from papers.lopuhaa2024.panels import (
     FRONTIER,

@@ -22,8 +22,8 @@ from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimum import UNKNOWN, Method, Optimum
-from ldpfrontier.practice.population import usual_intervals
 from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, rldp_epsilon, unconditional_epsilon
+from ldpfrontier.survey.population import usual_intervals
 from ldpfrontier.two_reports import independent_reporting
 from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon

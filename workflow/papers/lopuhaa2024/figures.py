@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from ldpfrontier.practice.figure_style import PAGE_WIDTH, style
+from ldpfrontier.survey.figure_style import PAGE_WIDTH, style
 from papers.lopuhaa2024.catalogue import MECHANISMS, NESTED_CLASSES, OF_THE_PAPER, OWN
 from papers.lopuhaa2024.notes import absent, tables
 from papers.lopuhaa2024.panels import (

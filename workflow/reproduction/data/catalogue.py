@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ldpfrontier.practice.records import Label, count_values
+from ldpfrontier.survey.records import Label, count_values
 from reproduction.planning.entries import from_entry, parse_yaml
 
 CATALOGUE = Path(__file__).with_name("catalogue.yaml")

@@ -6,8 +6,8 @@ import pytest
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response
-from ldpfrontier.practice.figure_style import save
 from ldpfrontier.privacy import error_region
+from ldpfrontier.survey.figure_style import save
 from ldpfrontier.utility import FDivergence
 from papers.kairouz2016 import drawings, experiments, figures
 from papers.kairouz2016.instances import instance_name

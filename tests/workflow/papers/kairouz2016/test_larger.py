@@ -14,7 +14,7 @@ from ldpfrontier.optimal.ldp import thresholds
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.ldp.staircase import Staircase
 from ldpfrontier.optimal.registry import LIMITS
-from ldpfrontier.practice.figure_style import save
+from ldpfrontier.survey.figure_style import save
 from papers.kairouz2016 import alphabets, plan
 from papers.kairouz2016.looks import STAIRCASES, UTILITIES
 from reproduction.planning.paper import Parts, papers

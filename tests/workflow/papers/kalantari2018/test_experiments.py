@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from ldpfrontier.hamming.sources import SourceSet
-from ldpfrontier.practice.figure_style import save
+from ldpfrontier.survey.figure_style import save
 from papers.kalantari2018 import figures, plan
 from papers.kalantari2018.experiments import (
     DP,

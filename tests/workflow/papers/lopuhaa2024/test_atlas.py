@@ -10,7 +10,7 @@ import pytest
 import yaml
 from matplotlib.patches import Rectangle
 
-from ldpfrontier.practice.figure_style import save
+from ldpfrontier.survey.figure_style import save
 from papers.lopuhaa2024 import atlas_figures, layouts, plan, summaries
 from papers.lopuhaa2024.atlas import atlas
 from papers.lopuhaa2024.atlas_statements import ATLAS, statements

@@ -14,7 +14,7 @@ from ldpfrontier.information import entropy
 from ldpfrontier.optimal import robust
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimum import uninformative
-from ldpfrontier.practice.figure_style import save
+from ldpfrontier.survey.figure_style import save
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024 import attackers, beyond_figures, layouts
 from papers.lopuhaa2024 import second_level as study

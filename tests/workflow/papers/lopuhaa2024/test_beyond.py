@@ -12,7 +12,7 @@ import pytest
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import randomized_response
 from ldpfrontier.optimal.geometry import vertex_list
-from ldpfrontier.practice.figure_style import save
+from ldpfrontier.survey.figure_style import save
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024 import beyond, beyond_figures, figures, frontier, layouts
 from papers.lopuhaa2024.catalogue import MECHANISMS, NESTED_CLASSES

@@ -23,7 +23,7 @@ from ldpfrontier import (
     secret_randomized_response,
     unconditional_cone,
 )
-from ldpfrontier.practice.figure_style import save
+from ldpfrontier.survey.figure_style import save
 from ldpfrontier.types import Intractable
 from papers.lopuhaa2024 import estimation as study
 from papers.lopuhaa2024 import layouts, people_figures

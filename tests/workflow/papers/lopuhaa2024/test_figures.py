@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from ldpfrontier.practice.figure_style import PAGE_WIDTH, save, style
+from ldpfrontier.survey.figure_style import PAGE_WIDTH, save, style
 from papers.lopuhaa2024 import beyond_figures, figures, notes, panels, summaries
 from papers.lopuhaa2024.catalogue import DESIGNS, MECHANISMS, PROMISES
 from papers.lopuhaa2024.experiments import fig2

@@ -18,7 +18,7 @@ from ldpfrontier import (
     rldp_epsilon,
 )
 from ldpfrontier.information import entropy
-from ldpfrontier.practice.figure_style import save
+from ldpfrontier.survey.figure_style import save
 from ldpfrontier.types import Intractable
 from papers.lopuhaa2024 import layouts, promises_figures
 from papers.lopuhaa2024 import promises as study

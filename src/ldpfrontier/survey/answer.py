@@ -1,0 +1,187 @@
+"""The answer of `design` in a few lines: what can be estimated, what a report tells, and what was written."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import textwrap
+
+import numpy as np
+
+from ldpfrontier.survey.channel_file import PrivateChannel
+from ldpfrontier.survey.design import Candidate, Design
+from ldpfrontier.survey.layout import WIDTH
+from ldpfrontier.survey.records import said
+from ldpfrontier.survey.settings import SETTINGS
+from ldpfrontier.survey.values import listed_values, reports_text, shortened
+from ldpfrontier.verify import visible
+
+#: Letters of a name in a line.
+NAME = 24
+
+#: Errors below this are rounding: those of the one value of a column.
+ROUNDING = 1e-12
+
+#: Lines of the answer at most.
+LINES = 12
+
+
+def answer_text(made: Design, best: Candidate, private: PrivateChannel, error: float, written: str) -> str:
+    """Return the answer, in lines of at most 80 letters unless the name of a file is longer.
+
+    Parameters
+    ----------
+    made : Design
+    best : Candidate
+        The mechanism that was chosen.
+    private : PrivateChannel
+        The same, as it is written.
+    error : float
+        Root mean square error of frequencies; the answer says how many reports give it.
+    written : str
+        The file of the channel.
+    """
+    table = made.table
+    kinds = f"{len(table.rows)} values of {_named(table.sensitive)}"
+    if table.useful:
+        kinds += f", {len(table.columns)} of {_named(table.useful)}"
+    origin = f"{table.records:,} records of {visible(shortened(table.source, NAME))}"
+    counts = "It contains the counts of the table, which are public then."
+    if not table.counted and table.source:
+        origin = (
+            f"Weighted shares of {visible(shortened(table.source, NAME))}, from an unknown number of people"
+        )
+        counts = "It contains these shares, which are public then."
+    elif not table.counted:
+        origin, counts = "No table; all values are taken to be equally frequent", "It contains no counts."
+    parts = [
+        f"{origin}: {kinds}.",
+        _precision(made, best, error),
+        _chances(private),
+        _useful(private),
+        f"Written: {visible(written)} and the files beside it. {counts}",
+    ]
+    wrap = textwrap.TextWrapper(
+        WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    ).wrap
+    # A name that was shortened ends in three points, and so does the sentence then.
+    head, *others = (wrap(part.replace("....", "...")) for part in parts)
+    lines = [*head, *itertools.chain(*others)]
+    values = list(listed_values(table.attributes, table.labels, WIDTH))
+    if len(lines) + len(values) < LINES:  # otherwise --details has them
+        lines[len(head) : len(head)] = values
+    start, end = f"Next: ldp-frontier apply --channel {visible(written)}", "--data FILE --out OUT.csv"
+    between = " " if len(start) + len(end) < WIDTH else " \\\n    "  # a shell reads both lines as one
+    return "\n".join([*lines, start + between + end])
+
+
+def points(share: float) -> str:
+    """Return a share in percentage points, with two digits that mean something; rounding is 0."""
+    if share < ROUNDING:
+        return "0"
+    return f"{100.0 * share:.2g}" if share < 0.995 else "100 or more"
+
+
+def few_digits(number: float) -> str:
+    """Return a number with two digits that mean something, rounded upwards."""
+    unit = 10.0 ** max(math.floor(math.log10(number)) - 1, 0)
+    return f"{math.ceil(number / unit - 1e-9) * unit:,.0f}"
+
+
+def _named(label: tuple[str, ...]) -> str:
+    return visible(shortened(said(label), NAME))
+
+
+def _precision(made: Design, best: Candidate, error: float) -> str:
+    """Return the errors, and how many reports give the one asked for."""
+    table = made.table
+    names = [_named(table.sensitive)]
+    if table.useful:
+        names = ["both together", *names, _named(table.useful)]
+    shown = [
+        f"{points(e)} for {name}" for name, e in zip(names, best.errors, strict=True) if math.isfinite(e)
+    ]
+    hidden = [name for name, e in zip(names, best.errors, strict=True) if not math.isfinite(e)]
+    text = f"From {reports_text(made.records)}, shares have standard errors in percentage points of"
+    text = f"{text} {', '.join(shown)}." if shown else f"No number of reports shows {', '.join(hidden)}."
+    if shown and hidden:
+        text += f" No number of reports shows {', '.join(hidden)}."
+    if made.precise == "rates":
+        text += f" Rates of {names[1]} given {names[2]} have {points(best.rates)}."
+    if math.isfinite(made.error_of(best)):
+        few = made.precise == "cells" and best.error > 0.5 / table.counts.size
+        what = {"cells": "", "S": f" for {names[-2:][0]}", "U": f" for {names[-1]}", "rates": " for rates"}[
+            made.precise
+        ]
+        text += " Too few: the mean share is" if few else ""
+        text += f" {points(1.0 / table.counts.size)} (--details: what would help)." if few else ""
+        needed = few_digits(made.reports_for(best, error))
+        text += f" {'1 report gives' if needed == '1' else f'{needed} reports give'} {points(error)}{what}."
+    return text
+
+
+def _chances(private: PrivateChannel) -> str:
+    """Return how much likelier a report makes the rarest sensitive value, by what somebody knows."""
+    table, levels = private.table, private.certificate.levels
+    shares = table.distribution.sum(axis=1)
+    rarest = int(np.where(shares > 0, shares, 1.0).argmin())
+    p, value = float(shares[rarest]), visible(shortened(said(table.rows[rarest]), NAME))
+    name = _named(table.sensitive) if table.useful else "the record"
+    first = f"A chance of {_percent(p)} that {name} is '{value}' rises to at most"
+    if not table.useful:
+        return f"{first} {_raised(p, levels.record)} with a report, whatever somebody knows or believes."
+    useful = _named(table.useful)
+    if private.protects == "anyone":
+        whole = levels.record <= private.certificate.epsilon
+        more = f" The same holds for {useful}, and for both together." if whole else ""
+        return (
+            f"{first} {_raised(p, levels.anyone)} with a report, whatever somebody knows or believes.{more}"
+        )
+    if private.protects == "insider-only":
+        return f"{first} {_raised(p, levels.insider)} with a report, for whoever knows {useful}."
+    limits = [_raised(p, level) for level in (levels.outsider, levels.acquaintance, levels.insider)]
+    if private.protects == "acquaintance" or len(set(limits)) == 1:
+        # That level holds for those who know nothing, too, over the distributions that it is about.
+        return f"{first} {limits[1]} with a report, for whoever knows nothing, something or all of {useful}."
+    return (
+        f"{first} {limits[0]} with a report for whoever knows nothing else, {limits[1]} for whoever knows"
+        f" something about {useful}, {limits[2]} for whoever knows it."
+    )
+
+
+def _useful(private: PrivateChannel) -> str:
+    """Return whether a report gives the useful value away."""
+    table = private.table
+    if not table.useful or private.certificate.levels.record <= private.certificate.epsilon:
+        return ""
+    name, matrix = _named(table.useful), private.channel.matrix
+    joint = table.distribution.ravel()[:, None] * matrix
+    by_value = joint.reshape(*table.counts.shape, -1).sum(axis=0)
+    before, after = float(by_value.sum(axis=1).max()), float(by_value.max(axis=0).sum())
+    be, it = ("are", "they are") if len(table.useful) > 1 else ("is", "it is")
+    words = f"{name} {be} not protected: with a report {it} guessed right for {_percent(after)} of people"
+    if after >= SETTINGS.given_away:
+        words = f"A report gives {name} away: {it} guessed right for {_percent(after)} of people"
+    protect = "If it has to be protected, name it"
+    if len(table.useful) > 1:
+        protect = "If they have to be protected, name them"
+    if private.protects == "insider-only":
+        told = f"and with it what {name} tells about {_named(table.sensitive)}"
+        return f"{words} ({_percent(before)} without), {told}."
+    return f"{words} ({_percent(before)} without). {protect} in --sensitive."
+
+
+def _raised(chance: float, level: float) -> str:
+    """Return the largest chance that a report of a level may lead to."""
+    if level > SETTINGS.max_epsilon:
+        return "100%"
+    odds = chance / (1.0 - chance) * math.exp(level) if chance < 1.0 else math.inf
+    return _percent(1.0 if math.isinf(odds) else odds / (1.0 + odds), upwards=True)
+
+
+def _percent(share: float, *, upwards: bool = False) -> str:
+    """Return a share in percent, without decimals above 1%; a limit is rounded upwards."""
+    unit = 1.0 if share >= 0.01 else 0.1
+    percent = 100.0 * share / unit
+    whole = (math.ceil(percent - 1e-6) if upwards else round(percent)) * unit
+    return f"{min(whole, 100.0):g}%" if whole else "under 0.1%"

@@ -1,0 +1,232 @@
+"""Privacy levels of a channel for attackers with different knowledge, and their best guesses.
+
+An *outsider* knows nothing else about a person; what matters for outsiders is the level of the sensitive S
+over the uncertainty set F (lopuhaa2024, Definition 1). An *insider* knows the useful U of the person; what
+matters is the level of S given U (docs/beyond.md, statement 10), which alone is local label differential
+privacy. An *acquaintance* knows nothing, something
+or everything about U, and nothing else; what matters is the level of S for all Z with Z - U - S, over all
+distributions with odds ratios in intervals (statement 11). *Anyone* may believe anything about the person;
+what matters is the level of S under every distribution of (S, U) (lopuhaa2024, section 6). A level L means
+that a report changes the odds of two values of S by at most a factor e^L.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, unconditional_epsilon
+from ldpfrontier.survey.population import USUAL_RADIUS, Radius
+from ldpfrontier.survey.records import Label, said
+from ldpfrontier.survey.sampling import sampled_channel, sampled_level
+from ldpfrontier.survey.settings import SETTINGS
+from ldpfrontier.types import FloatArray, IntArray
+from ldpfrontier.uncertainty.odds_ratios import IntervalMethod, OddsRatios, association_epsilon
+from ldpfrontier.uncertainty.renyi_ball import RadiusMethod, RenyiBall
+
+#: For whom a level holds that depends on nothing else.
+ANYONE = "whatever anyone knows or believes about the person"
+
+Attacker = Literal["insider-only", "outsider", "acquaintance", "anyone"]
+
+#: The attackers from whom a design can protect, the weakest first.
+ATTACKERS: tuple[Attacker, ...] = get_args(Attacker)
+
+#: Those for whom a level is that of the channel alone, without a population.
+WITHOUT_TABLE: tuple[Attacker, ...] = ("insider-only", "anyone")
+
+#: How intervals of odds ratios are called in a promise, by their method.
+_INTERVALS: Mapping[IntervalMethod, str] = {
+    "exact": "exact intervals",
+    "bonferroni": "normal intervals (Bonferroni)",
+    "scheffe": "normal intervals (Scheffé)",
+}
+
+#: When the set F has its confidence, by the method of its radius.
+_RADII: Mapping[RadiusMethod, str] = {
+    "asymptotic": "with many records",
+    "finite": "with any number of records",
+}
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Privacy levels of a channel, in nats; inf if some report rules a value out.
+
+    Attributes
+    ----------
+    outsider : float
+        Of S over F.
+    insider : float
+        Of S given U.
+    acquaintance : float
+        Of S given anything about U, over all distributions with odds ratios in intervals.
+    anyone : float
+        Of S under every distribution of (S, U).
+    record : float
+        Of all of a record, (S, U): its level of local differential privacy.
+    """
+
+    outsider: float
+    insider: float
+    acquaintance: float
+    anyone: float
+    record: float
+
+    def against(self, attacker: Attacker) -> float:
+        """Return the level that holds for an attacker.
+
+        For acquaintances, who may know nothing or all of U, it is a level over the distributions with odds
+        ratios in the intervals, which F does not enter.
+        """
+        if attacker == "insider-only":
+            return self.insider
+        return float(getattr(self, attacker))
+
+    def strongest(self, epsilon: float) -> Attacker | None:
+        """Return the strongest attacker for whom a level in nats holds; None if it holds for nobody."""
+        return next((who for who in reversed(ATTACKERS) if self.against(who) <= epsilon), None)
+
+
+def measured_levels(
+    channel: Channel, shape: tuple[int, int], ball: RenyiBall | None, odds: OddsRatios | None
+) -> Levels:
+    """Return the levels of a channel in floating-point numbers, as `whole_levels` does in whole ones."""
+    record = ldp_epsilon(channel)
+    if shape[1] == 1:
+        return Levels(*[record] * 5)
+    insider, anyone = conditional_epsilon(channel, shape), unconditional_epsilon(channel, shape)
+    if ball is None or odds is None:
+        return Levels(anyone, insider, anyone, anyone, record)
+    acquaintance = _of_acquaintances(channel, odds, insider, anyone)
+    return Levels(ball.worst_case_epsilon(channel), insider, acquaintance, anyone, record)
+
+
+def _of_acquaintances(
+    channel: Channel, odds: OddsRatios, insider: float, anyone: float, error: float = 0.0
+) -> float:
+    """Return the level for acquaintances in nats, raised by an error, from those that it lies between."""
+    if insider == anyone:
+        return anyone
+    return min(max(association_epsilon(channel, odds) + error, insider), anyone)
+
+
+def whole_levels(
+    weights: IntArray, shape: tuple[int, int], ball: RenyiBall | None, odds: OddsRatios | None
+) -> Levels:
+    """Return the levels of a channel of whole numbers, rounded upwards.
+
+    Parameters
+    ----------
+    weights : ndarray of int, shape (a1 a2, outputs)
+    shape : (int, int)
+        Numbers a1 and a2 of sensitive and useful values.
+    ball : RenyiBall or None
+        The uncertainty set F.
+    odds : OddsRatios or None
+        The intervals of odds ratios. Both are None if all of a record is sensitive, or nothing was counted;
+        the level for anyone is then that for outsiders and acquaintances.
+    """
+    record = sampled_level(weights)
+    if shape[1] == 1:
+        return Levels(*[record] * 5)
+    blocks = weights.reshape(*shape, -1)
+    insider = max(sampled_level(blocks[:, u]) for u in range(shape[1]))
+    most, least = blocks.max(axis=1), blocks.min(axis=1)
+    # Of each value the largest entries, beside the least ones of other values.
+    pairs = [
+        np.stack([most[s], np.delete(least, s, axis=0).min(axis=0)]) for s in range(shape[0]) if shape[0] > 1
+    ]
+    anyone = max(map(sampled_level, pairs), default=0.0)
+    if ball is None or odds is None:
+        return Levels(anyone, insider, anyone, anyone, record)
+    # What holds for every distribution holds for those of F.
+    outsider, channel = 0.0, sampled_channel(weights)
+    if anyone > 0.0:
+        worst = ball.worst_case_epsilon(channel)
+        outsider = min(anyone, worst + SETTINGS.level_error * min(1.0, worst) + SETTINGS.level_rounding)
+    acquaintance = _of_acquaintances(channel, odds, insider, anyone, SETTINGS.level_error)
+    return Levels(outsider, insider, acquaintance, anyone, record)
+
+
+@dataclass(frozen=True)
+class Guess:
+    """How often the best guess of S is right, without a report and with one."""
+
+    before: float
+    after: float
+
+
+def best_guesses(channel: Channel, joint: FloatArray) -> tuple[Guess, Guess]:
+    """Return how often outsiders and insiders guess S right at a distribution.
+
+    Without a report an outsider is right with probability max_s P(s), an insider with sum_u max_s P(s, u);
+    with one it is sum_y max_s P(s, y) and sum_{u, y} max_s P(s, u) Q(y | s, u): their Bayes vulnerability.
+
+    Parameters
+    ----------
+    channel : Channel
+    joint : ndarray, shape (a1, a2)
+    """
+    together = joint[:, :, None] * channel.matrix.reshape(*joint.shape, -1)
+    outsider = Guess(float(joint.sum(axis=1).max()), float(together.sum(axis=1).max(axis=0).sum()))
+    insider = Guess(float(joint.max(axis=0).sum()), float(together.max(axis=0).sum()))
+    return outsider, insider
+
+
+def scope_of(
+    against: Attacker,
+    useful: Label,
+    beta: float | None,
+    order: float | None,
+    intervals: IntervalMethod | None,
+    radius: Radius = USUAL_RADIUS,
+) -> str:
+    """Return whom a level holds for, in words."""
+    known = said(useful)
+    if useful and against == "insider-only":
+        return f"for someone who knows the person's {known}, under every distribution"
+    if not useful or beta is None or order is None or intervals is None or against == "anyone":
+        return ANYONE
+    confidence = f"confidence {1.0 - beta:g}"
+    if against == "acquaintance":
+        return (
+            f"for anyone whose knowledge about the person concerns {known} alone (nothing, the value, or"
+            " something between, such as that it is one of two values), under every distribution with odds"
+            f" ratios in their {_INTERVALS[intervals]} ({confidence})"
+        )
+    times = "" if radius.factor == 1.0 else f", {radius.factor:g} times the radius"
+    return (
+        "for someone who knows nothing else about the person, under every distribution in F"
+        f" ({confidence} {_RADII[radius.method]}{'' if order == 2.0 else f', Rényi order {order:g}'}{times})"
+    )
+
+
+def _upwards(level: float) -> float:
+    """Return a level with two decimals, or two digits, that is not below it by more than rounding."""
+    digits = max(2, 1 - math.floor(math.log10(level))) if 0.0 < level < math.inf else 2
+    return level if math.isinf(level) else math.ceil(level * 10.0**digits - 1e-6) / 10.0**digits
+
+
+def promise_of(level: float, sensitive: Label, scope: str) -> str:
+    """Return a promise as a sentence.
+
+    Parameters
+    ----------
+    level : float
+        Nats, at most this.
+    sensitive : tuple of str
+        Columns that are protected.
+    scope : str
+        As `scope_of` returns it.
+    """
+    factor = math.exp(min(level, 700.0))
+    return (
+        f"A report changes the odds between any two values of {said(sensitive)} by at most a factor"
+        f" of {factor:.4g} (level {_upwards(level):g}), {scope}."
+    )

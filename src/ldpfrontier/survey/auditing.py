@@ -1,0 +1,352 @@
+"""Audits of the privacy of a channel, from its stored matrix and from samples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaincinv, chdtrc
+
+from ldpfrontier.numerics.arguments import are_counts, as_count, as_instance, as_numbers
+from ldpfrontier.privacy import rldp_epsilon
+from ldpfrontier.survey.attackers import WITHOUT_TABLE, Levels
+from ldpfrontier.survey.binning import translations_for
+from ldpfrontier.survey.channel_file import PrivateChannel
+from ldpfrontier.survey.counts import Codes
+from ldpfrontier.survey.estimation import as_confidence
+from ldpfrontier.survey.proof import proved_levels
+from ldpfrontier.survey.records import as_text, read_chunks
+from ldpfrontier.survey.reports import REPORT, channel_column, check_channel
+from ldpfrontier.survey.sampling import Sampler
+from ldpfrontier.survey.settings import SETTINGS
+from ldpfrontier.types import FloatArray, IntArray
+
+#: Samples drawn at a time, which are held in memory.
+BATCH = 1 << 17
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """The result of an audit of a channel.
+
+    Attributes
+    ----------
+    stated : float
+        The level in the certificate for the attackers that the channel protects from, in nats.
+    level : float
+        The same level of the stored matrix, in nats.
+    levels : Levels
+        All levels of the stored matrix, in nats.
+    samples : int
+        The number of samples; 0 if there are none.
+    lower : float
+        With probability `confidence` the level of the sampled reports, for the attackers that the channel
+        protects from, is at least this, in nats.
+    confidence : float
+    fit : float
+        Probability of samples as far from the stored channel as these, if they come from it (chi-squared);
+        NaN without samples.
+    problems : tuple of str
+        One sentence for every promise that does not hold.
+    proved : str
+        What `ldpfrontier.verify` proves about the promised levels, in exact arithmetic; may be empty.
+    """
+
+    stated: float
+    level: float
+    levels: Levels
+    samples: int
+    lower: float
+    confidence: float
+    fit: float
+    problems: tuple[str, ...]
+    proved: str = ""
+
+
+def audit_channel(
+    private: PrivateChannel,
+    *,
+    samples: int = 0,
+    pairs: ArrayLike | None = None,
+    confidence: float = 0.95,
+    sampler: Sampler | None = None,
+) -> Audit:
+    """Compute the level of the stored matrix, and a lower bound for the level of samples.
+
+    Parameters
+    ----------
+    private : PrivateChannel
+    samples : int
+        The number of records to privatize, with the same number for each sensitive value. They come from a
+        distribution in F under which the channel reveals much about it; if the channel protects from
+        acquaintances, half of them from one given that the useful value is one of two, and half from a
+        uniform distribution, and all of them from that if it protects from anyone or from insiders only.
+    pairs : array_like of int, shape (inputs, outputs), optional
+        How often each input got each output, as `count_pairs` returns it, instead of samples.
+    confidence : float
+        The confidence level of the lower bound, in (0, 1).
+    sampler : Sampler, optional
+        The sampler; by default it is that of the stored matrix.
+
+    Returns
+    -------
+    Audit
+
+    Raises
+    ------
+    ValueError
+        If the samples are negative or do not fit, or both kinds are given.
+    """
+    as_instance(private, PrivateChannel, "The channel")
+    confidence = as_confidence(confidence)
+    allowed = f"0 or more, at most {SETTINGS.max_samples:,}, and 0 if pairs are given"
+    most = SETTINGS.max_samples if pairs is None else 0
+    samples = as_count(samples, "The number of samples", allowed, most=most)
+    against, claimed, levels = private.certificate.against, private.certificate.levels, private.levels()
+    stated, level = claimed.against(against), levels.against(against)
+    problems = []
+    if level > stated + 2 * SETTINGS.level_error:
+        problems.append(f"The level of the matrix is {level:.6f}; its certificate states {stated:.6f}.")
+    problems += [
+        f"The level of the matrix for {name} is {found:.6f}; its certificate states {said:.6f}."
+        for (name, found), said in zip(asdict(levels).items(), asdict(claimed).values(), strict=True)
+        if found > said + 2 * SETTINGS.level_error and not problems
+    ]
+    lower, fit, seen = 0.0, math.nan, 0
+    if samples or pairs is not None:
+        of_set, of_inputs = (
+            _drawn(private, samples, sampler or Sampler(private.weights))
+            if pairs is None
+            else [_checked_pairs(private, pairs)] * 2
+        )
+        counts = of_set + of_inputs if pairs is None else of_set
+        seen = int(counts.sum())
+        lower = _level_seen(private, of_set, of_inputs, confidence)
+        fit = goodness(private.channel.matrix, counts)
+        if lower > stated:
+            outside = "" if pairs is None else _outside(private, counts)
+            problems.append(
+                f"With confidence {confidence:g}, the level of the samples is at least {lower:.6f};"
+                f" the certificate states {stated:.6f}{outside}."
+            )
+        if fit < SETTINGS.unlikely:
+            problems.append(
+                "The samples do not come from the stored matrix: for samples of this matrix, such a"
+                f" deviation has the probability {fit:.1e}."
+            )
+    proved = proved_levels(private)
+    return Audit(stated, level, levels, seen, lower, confidence, fit, tuple(problems), proved)
+
+
+def _checked_pairs(private: PrivateChannel, pairs: ArrayLike) -> IntArray:
+    """Return how often each input got each output; refuse what does not fit the channel."""
+    numbers = as_numbers(pairs, "The pairs")
+    if numbers.shape != private.weights.shape or not are_counts(numbers) or not numbers.any():
+        raise ValueError(
+            f"The pairs have shape {numbers.shape}; they must be {private.weights.shape}, whole numbers,"
+            " 0 or more, and not all 0."
+        )
+    return numbers.astype(np.int64)
+
+
+def _level_seen(private: PrivateChannel, of_set: IntArray, of_inputs: IntArray, confidence: float) -> float:
+    """Bound the level of samples from below, for those that the channel protects from.
+
+    Parameters
+    ----------
+    private : PrivateChannel
+    of_set : ndarray of int, shape (inputs, outputs)
+        Samples of a distribution of F, or of one for acquaintances, which are compared by s.
+    of_inputs : ndarray of int, shape (inputs, outputs)
+        Samples that the others compare by (s, u).
+    confidence : float
+    """
+    a1, a2 = private.table.counts.shape
+    s, u = np.divmod(np.arange(a1 * a2), a2)
+    against = private.certificate.against
+    if against == "anyone":
+        return level_from_below(of_inputs, confidence, s[:, None] != s)
+    same = (s[:, None] != s) & (u[:, None] == u)
+    if against == "insider-only":
+        return level_from_below(of_inputs, confidence, same)
+    groups = of_set.reshape(a1, a2, -1).sum(axis=1)
+    if against == "outsider":
+        return level_from_below(groups, confidence)
+    each = 0.5 + confidence / 2.0
+    return max(level_from_below(groups, each), level_from_below(of_inputs, each, same))
+
+
+def level_from_below(counts: IntArray, confidence: float, compared: NDArray[np.bool_] | None = None) -> float:
+    """Bound the privacy level of what was sampled from below.
+
+    Clopper-Pearson limits of the probability of every output in every group, with the error shared evenly
+    among all of them (Bonferroni), hold together; the bound is the largest log ratio of a lower limit to an
+    upper limit of the same output in another group.
+
+    Parameters
+    ----------
+    counts : ndarray of int, shape (groups, outputs)
+    confidence : float
+        In (0, 1): with this probability the bound is right.
+    compared : ndarray of bool, shape (groups, groups), optional
+        Which groups are compared; by default all pairs of different ones.
+
+    Returns
+    -------
+    float
+        Nats, 0 or more.
+    """
+    there = counts.sum(axis=1) > 0
+    apart = ~np.eye(len(counts), dtype=bool) if compared is None else compared
+    counts, apart = counts[there], apart[np.ix_(there, there)]
+    totals = counts.sum(axis=1, keepdims=True)
+    error = (1.0 - confidence) / (2.0 * counts.size)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low = np.where(counts > 0, betaincinv(np.maximum(counts, 1), totals - counts + 1, error), 0.0)
+        high = np.where(
+            counts < totals, betaincinv(counts + 1, np.maximum(totals - counts, 1), 1.0 - error), 1.0
+        )
+        ratios = np.log(low)[:, None] - np.log(high)[None]
+    return max(float(ratios[apart].max(initial=0.0)), 0.0)
+
+
+def goodness(matrix: FloatArray, counts: IntArray) -> float:
+    """Return how likely counts as far from a channel are, if they come from it.
+
+    Pearson's chi-squared over all inputs. In each row outputs of which fewer than 5 are expected count as
+    one; an output that is impossible makes the answer 0.
+
+    Parameters
+    ----------
+    matrix : ndarray, shape (inputs, outputs)
+        Channel.
+    counts : ndarray of int, shape (inputs, outputs)
+    """
+    if ((matrix == 0) & (counts > 0)).any():
+        return 0.0
+    statistic, freedom = 0.0, 0
+    for expected, found in zip(matrix * counts.sum(axis=1, keepdims=True), counts, strict=True):
+        rare = expected < 5.0
+        cells = np.append(expected[~rare], expected[rare].sum())
+        seen = np.append(found[~rare], found[rare].sum())
+        if cells[-1] < 5.0 and len(cells) > 1:  # too few still: to the smallest of the others
+            place = int(cells[:-1].argmin())
+            cells[place] += cells[-1]
+            seen[place] += seen[-1]
+            cells, seen = cells[:-1], seen[:-1]
+        if len(cells) > 1:
+            statistic += float(((seen - cells) ** 2 / cells).sum())
+            freedom += len(cells) - 1
+    return float(chdtrc(freedom, statistic)) if freedom else 1.0
+
+
+def count_pairs(
+    private: PrivateChannel,
+    path: Path | str,
+    *,
+    column: str = REPORT,
+    missing: str | None = None,
+    missing_codes: Sequence[str] = (),
+    progress: Callable[[int], None] | None = None,
+) -> IntArray:
+    """Count the pairs of a record and its report in a file that contains both.
+
+    Returns
+    -------
+    ndarray of int, shape (inputs, outputs)
+
+    Raises
+    ------
+    ValueError
+        If the file is not a table, lacks a column, has no records, an unknown value, or a report of another
+        channel.
+    """
+    as_instance(private, PrivateChannel, "The channel")
+    as_text(column, "column")
+    attributes = private.table.attributes
+    inputs = Codes(path, attributes, private.table.labels)
+    outputs = Codes(path, (column,), [(report,) for report in private.outputs])
+    counts = np.zeros(private.weights.shape, dtype=np.int64)
+    done = 0
+    made = translations_for(path, attributes, private.table.labels, missing, missing_codes)
+    more, cut = [channel_column(column)], len(attributes)
+    for chunk in read_chunks(
+        path, (*attributes, column), optional=more, translations=made, progress=progress
+    ):
+        x = inputs([record[:cut] for record in chunk], done)
+        y = outputs([record[cut : cut + 1] for record in chunk], done)
+        check_channel(private, path, [record[-1] for record in chunk], done)
+        np.add.at(counts, (x, y), 1)
+        done += len(chunk)
+    return counts
+
+
+def _drawn(private: PrivateChannel, samples: int, sampler: Sampler) -> tuple[IntArray, IntArray]:
+    """Privatize records as `audit_channel` says: those that outsiders compare, and the others."""
+    a1, a2 = private.table.counts.shape
+    rng = np.random.default_rng()
+    share = {"outsider": 1.0, **dict.fromkeys(WITHOUT_TABLE, 0.0)}.get(private.certificate.against, 0.5)
+    telling, even = _telling(private, rng), np.full((a1, a2), 1.0 / a2)
+    found = []
+    for conditionals, part in ((telling, round(share * samples)), (even, samples - round(share * samples))):
+        counts = np.zeros(private.weights.shape, dtype=np.int64)
+        for begin in range(0, part, BATCH):
+            groups = np.arange(begin, min(begin + BATCH, part)) % a1
+            x = np.empty(groups.size, dtype=np.int64)
+            for s in range(a1):
+                members = groups == s
+                x[members] = s * a2 + rng.choice(a2, size=int(members.sum()), p=conditionals[s])
+            np.add.at(counts, (x, sampler.draw(x)), 1)
+        found.append(counts)
+    return found[0], found[1]
+
+
+def _outside(private: PrivateChannel, counts: IntArray) -> str:
+    """Say if records are of a distribution under which the stored matrix itself tells more than is stated."""
+    if private.certificate.against in WITHOUT_TABLE:
+        return ""
+    table = counts.sum(axis=1).reshape(private.table.counts.shape)
+    groups = table.sum(axis=1, keepdims=True)
+    conditionals = np.divide(table, groups, out=np.zeros(table.shape), where=groups > 0)
+    outside = float(rldp_epsilon(private.channel, conditionals)) > private.certificate.level
+    if not outside:
+        return ""
+    if private.certificate.against == "acquaintance":
+        return "; these records have odds ratios outside the intervals"
+    return "; the distribution of these records is outside F"
+
+
+def _telling(private: PrivateChannel, rng: np.random.Generator) -> FloatArray:
+    """Return conditionals under which the channel tells much, shape (a1, a2).
+
+    They are of a distribution of F or, if the channel protects from acquaintances, of the estimate for one of
+    these.
+    """
+    ball = private.ball
+    a1, a2 = private.table.counts.shape
+    if ball is None:
+        return np.full((a1, a2), 1.0 / a2)
+    if private.certificate.against == "acquaintance":
+        known = _known_of_two(a2, rng)
+        joint, otherwise = ball.centre * known, known / known.sum(axis=2, keepdims=True)
+    else:
+        joint = np.concatenate([ball.centre[None], ball.sample(rng, SETTINGS.audited_distributions)])
+        otherwise = np.full((1, 1, a2), 1.0 / a2)
+    weight = joint.sum(axis=2, keepdims=True)
+    otherwise = np.broadcast_to(otherwise, joint.shape).copy()
+    conditionals = np.divide(joint, weight, out=otherwise, where=weight > 0)
+    levels = rldp_epsilon(private.channel, conditionals)
+    return np.asarray(conditionals[int(levels.argmax())])
+
+
+def _known_of_two(a2: int, rng: np.random.Generator) -> FloatArray:
+    """Return random weights P(z | u) of two useful values, all others 0, shape (distributions, 1, a2)."""
+    number = SETTINGS.audited_distributions
+    two = rng.random((number, a2)).argsort(axis=1)[:, :2]
+    known = np.zeros((number, 1, a2))
+    np.put_along_axis(known[:, 0], two, np.exp(rng.uniform(-SETTINGS.audited_odds, 0.0, two.shape)), axis=1)
+    return known

@@ -1,0 +1,465 @@
+"""The command `ldp-frontier`: design, apply, estimate, audit and verify."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import select
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack, nullcontext, redirect_stdout
+from io import StringIO, TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ldpfrontier.extras import MissingExtra
+from ldpfrontier.survey.layout import wrapped
+from ldpfrontier.survey.options import PROGRAM, read_options
+from ldpfrontier.verify import visible
+
+if TYPE_CHECKING:
+    from ldpfrontier.survey.channel_file import PrivateChannel
+    from ldpfrontier.survey.own_methods import OwnFunction
+
+#: Exit status of an audit that found something, and of an error.
+FOUND, FAILED, INTERRUPTED = 1, 2, 130
+
+#: Exit status if nobody reads what is printed: that of a program which the signal of a broken pipe ends.
+UNREAD = 141
+
+#: The error that numbers of reports are given for, unless one is asked for.
+USUAL_ERROR = 0.01
+
+#: Most letters of an error: a name in it may be a whole file.
+LONGEST = 1000
+
+
+class Progress:
+    """A line of progress on the terminal, which is omitted if there is no terminal, or with `quiet`."""
+
+    quiet = False
+
+    def __init__(self, words: str, pause: float = 0.1) -> None:
+        self._words, self._pause, self._next, self._shown = words, pause, 0.0, False
+
+    def __call__(self, done: object) -> None:
+        """Show how far it is, unless the pause since the last time was too short."""
+        if not self.quiet and sys.stderr.isatty() and time.monotonic() >= self._next:
+            print(f"\r\x1b[K{self._words.format(done)}", end="", file=sys.stderr, flush=True)
+            self._next, self._shown = time.monotonic() + self._pause, True
+
+    def end(self) -> None:
+        """Remove the line."""
+        if self._shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return the exit status: 0, 1 of an audit that found something, 2 of an error."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        # A value that a terminal has no letter for must not end a command that has written its files.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    options = read_options(arguments)
+    run = {"design": design, "apply": apply, "estimate": estimate, "audit": audit, "verify": verify}
+    Progress.quiet = options.quiet
+    try:
+        with redirect_stdout(StringIO()) if options.quiet else nullcontext():
+            status = run[options.command](options)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # an error of the command, and not at the end of the interpreter
+        return status
+    except OSError as problem:
+        unread = isinstance(problem, BrokenPipeError) and _is_unread()
+        _give_up_output()
+        if unread:
+            return UNREAD
+        where = f"{problem.filename or repr(problem.filename)}: " if problem.filename is not None else ""
+        _say(f"{where}{problem.strerror or problem}.")
+    except (ValueError, ArithmeticError, RuntimeError, MissingExtra) as problem:
+        _say(str(problem))
+    except KeyboardInterrupt:
+        print(f"{PROGRAM}: interrupted; nothing was written.", file=sys.stderr)
+        return INTERRUPTED
+    return FAILED
+
+
+def _is_unread() -> bool:
+    """Tell whether the reader of the standard output has gone, as `head` does, and not of another pipe."""
+    output = select.poll()
+    output.register(sys.stdout.fileno(), 0)
+    return any(event & select.POLLERR for _, event in output.poll(0))
+
+
+def _give_up_output() -> None:
+    """Drop what was printed if it cannot be written; otherwise the interpreter tries again at its end."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _say(sentence: str) -> None:
+    """Say why a command failed, on one line that a terminal can show."""
+    plain = visible(sentence)
+    shown = plain if len(plain) <= LONGEST else f"{plain[: LONGEST // 2]} ... {plain[-LONGEST // 2 :]}"
+    print(f"{PROGRAM}: {shown}", file=sys.stderr)
+
+
+# The commands ---------------------------------------------------------------------------------------------
+
+
+def design(options: argparse.Namespace) -> int:
+    """Design a channel."""
+    from ldpfrontier.atomic import replacing
+    from ldpfrontier.numerics.deadline import time_limit
+    from ldpfrontier.survey.answer import answer_text
+    from ldpfrontier.survey.binning import parsed_bins
+    from ldpfrontier.survey.channel_file import written_files
+    from ldpfrontier.survey.counts import count_records, read_count_table
+    from ldpfrontier.survey.design import LONGEST, design_channel
+    from ldpfrontier.survey.exports import design_json, files_beside
+    from ldpfrontier.survey.population import Radius
+    from ldpfrontier.survey.settings import SETTINGS
+    from ldpfrontier.survey.value_lists import parsed_values, table_of_values, with_values
+
+    if options.epsilon is not None and 0 < options.epsilon < SETTINGS.least_epsilon:
+        raise ValueError(
+            f"The level is {options.epsilon:g} nats; below {SETTINGS.least_epsilon:g}, reports would tell"
+            " next to nothing, and rounding could exceed the level."
+        )
+    sources = [source for source in (options.table, options.data) if source is not None]
+    outputs = [*written_files(options.out), *([] if options.picture is None else [options.picture])]
+    _check_outputs(outputs, sources)
+    if options.picture is not None:
+        from ldpfrontier.survey.pictures import channel_picture, check_picture, draw
+
+        check_picture(options.picture)
+    reading = {"missing": options.missing, "missing_codes": options.missing_codes, "weight": options.weight}
+    reading["bins"] = bins = parsed_bins(options.bins)
+    values = parsed_values(options.values or ())
+    if not sources:
+        table = table_of_values(values, options.sensitive, options.useful, bins=bins)
+    elif options.data is not None:
+        counting = Progress("{:,} records counted")
+        table = count_records(
+            options.data, options.sensitive, options.useful, progress=counting, remark=_warn, **reading
+        )
+        counting.end()
+    else:
+        count = "count" if options.count is None else options.count
+        table = read_count_table(
+            options.table, options.sensitive, options.useful, count=count, remark=_warn, **reading
+        )
+    if sources and values:
+        if both := [name for name in values if name in bins]:
+            raise ValueError(f"The column {both[0]!r} has values and groups; it may have one of the two.")
+        table = with_values(table, values)
+    for hint in table.hints:
+        _warn(hint)
+    if not options.spreadsheet:
+        _warn_of_formulas(cell for label in (table.attributes, *table.labels) for cell in label)
+    choice = {"against": options.against, "beta": options.beta, "order": options.alpha}
+    choice |= {"records": options.records, "precise": options.precise}
+    # The number that has the error is what is asked for, and any number has the same mechanism.
+    unknown = options.records is None and not table.counted and None not in (options.epsilon, options.error)
+    if unknown:
+        choice["records"] = 1
+    named, own, cones = _own_functions(options)
+    if (own or cones) and options.epsilon is None:
+        raise ValueError(
+            "With a mechanism or a cone of your own, --epsilon is needed: the least level is looked for among"
+            " other mechanisms."
+        )
+    choice["radius"] = Radius(options.confidence_method, options.radius_factor)
+    epsilon, most = options.epsilon, options.max_seconds
+    proof = SETTINGS.proof_seconds if options.prove is None else options.prove
+    if most is None and epsilon is not None and options.purpose == "frequencies" and not options.compare:
+        most = SETTINGS.search_seconds + proof
+    with time_limit(most) as limit:
+        if epsilon is None:
+            from ldpfrontier.survey.least_level import least_epsilon
+
+            search = Progress("looking for the least epsilon, at {:.3f}")
+            aim = {"utility": options.utility, "error": options.error if options.utility is None else None}
+            # Half of the time at most: the mechanisms at that level take some, too.
+            aim |= {"remark": _warn, "max_seconds": most and most / 2}
+            epsilon = least_epsilon(table, **aim, mechanism=named, progress=search, **choice)
+            search.end()
+        limited = "" if most is None else f" (at most {most:g} s)"
+        solving = Progress(f"solving for {{}}{limited}", 0.0)
+        names = None if named is None else [named]
+        choice["purpose"] = None if options.compare else options.purpose
+        made = design_channel(
+            table,
+            epsilon,
+            mechanisms=names,
+            own=own,
+            cones=cones,
+            progress=solving,
+            proof_seconds=proof,
+            **choice,
+        )
+        solving.end()
+    if limit.reached:
+        _warn(
+            f"the time limit of {limit.seconds:g} s ended the computation; there may be better mechanisms,"
+            " and --max-seconds allows more time. On another machine, the mechanism may be another one."
+        )
+    best = made.best(options.purpose)
+    if unknown and math.isfinite(needed := made.reports_for(best, options.error)):
+        made = made.for_records(int(needed))
+        best = made.best(options.purpose)
+    private = made.private(best)
+    for candidate in made.candidates:
+        if options.purpose == "information" and candidate.name in LONGEST and candidate.channel is None:
+            _warn(f"{candidate.name}, which {candidate.title}, is not among the choice: {candidate.note}")
+    if options.useful and table.counted and options.alpha > 2.0:
+        _warn(
+            f"at order {options.alpha:g}, F may contain the true distribution much less often than with"
+            f" confidence {1.0 - options.beta:g}, since the quantile that determines the size of F is"
+            " accurate for large tables only."
+        )
+    safe = {"spreadsheet": options.spreadsheet}
+    if not options.force:
+        _check_new(private, options.out)
+    with ExitStack() as stack:  # all or none
+        if options.picture is not None:
+            draw(channel_picture(private), stack.enter_context(replacing(options.picture)), _warn)
+        paths = private.write(options.out, files_beside(private, **safe), **safe)
+    if options.picture is not None:
+        paths.append(Path(options.picture))
+    if options.json:
+        print(design_json(made, best, private, list(map(str, paths))))
+        return 0
+    print(answer_text(made, best, private, options.error or USUAL_ERROR, options.out))
+    if not (options.details or options.compare):
+        return 0
+    from ldpfrontier.survey.advice import advice_text, too_few
+    from ldpfrontier.survey.texts import choice_text, design_text, public_text
+
+    print("\n" + design_text(made, best, options.error or USUAL_ERROR))
+    print(f"\nThe mechanism chosen for {options.purpose} is {best.name}, at epsilon {epsilon:g}.")
+    for words in (private.promise(), choice_text(made, best)):
+        print(wrapped(words) + "\n" if words else "", end="")
+    if few := too_few(made, best, None if options.epsilon is options.utility is None else options.error):
+        print("\n" + advice_text(few) + "\n")
+    print(wrapped(f"Files written: {', '.join(map(str, paths))}."))
+    print("\n" + wrapped(public_text(table, options.out)))
+    return 0
+
+
+def _own_functions(
+    options: argparse.Namespace,
+) -> tuple[str | None, dict[str, OwnFunction], dict[str, OwnFunction]]:
+    """Return the only mechanism to be considered, if one is named, and mechanisms and cones of the user's."""
+    from ldpfrontier.survey.own_methods import loaded
+
+    cones = {name: loaded(name) for name in options.cone or ()}
+    name = options.mechanism or ""
+    of_cones = name in cones or (bool(cones) and name.rpartition(" (")[0] == " & ".join(cones))
+    is_own = ":" in name and not of_cones
+    own = {options.mechanism: loaded(options.mechanism)} if is_own else {}
+    return None if is_own else options.mechanism, own, cones
+
+
+def _check_new(private: PrivateChannel, path: str) -> None:
+    """Refuse to write a channel where files of another one are."""
+    from ldpfrontier.survey.channel_file import written_files
+
+    there = [file for file in written_files(path) if file.is_file()]
+    same = bool(there) and there[0] == Path(path) and there[0].read_bytes() == private.text().encode()
+    if there and not same:
+        raise ValueError(
+            f"{there[0]} is there already. Reports that were given with another channel cannot be decoded"
+            " without its files: write to another file (--out), or replace it with --force."
+        )
+
+
+def _warn_of_formulas(cells: Iterable[str]) -> None:
+    """Warn of a text that a spreadsheet program would take for a formula."""
+    from ldpfrontier.survey.csv_text import without_formulas
+
+    if found := sorted(cell for cell in set(cells) if without_formulas(cell) != cell):
+        _warn(
+            f"a spreadsheet program would take {found[0]!r} in a CSV file for a formula; with --spreadsheet,"
+            " an apostrophe comes before such texts."
+        )
+
+
+def _check_outputs(outputs: Sequence[Path | str], inputs: Sequence[Path | str]) -> None:
+    """Refuse outputs as `check_outputs` does, and say which folders will be made for the others."""
+    from ldpfrontier.survey.outputs import check_outputs
+
+    for folder in check_outputs(outputs, inputs):
+        _warn(f"the folder {folder} does not exist; it will be made.")
+
+
+def apply(options: argparse.Namespace) -> int:
+    """Privatize records."""
+    from ldpfrontier.survey.channel_file import read_channel
+    from ldpfrontier.survey.memo import Memo
+    from ldpfrontier.survey.privatizing import privatize_file, privatize_persons, several_reports_text
+    from ldpfrontier.survey.sampling import Source
+
+    outputs = [options.out] if options.memo is None else [options.out, options.memo]
+    _check_outputs(outputs, [options.channel, options.data])
+    private = read_channel(options.channel).verified()
+    source: Source | None = None
+    if options.insecure:
+        import numpy as np
+
+        from ldpfrontier.numerics.arguments import as_count
+
+        seed = as_count(options.seed, "The seed", "a whole number, 0 or more")
+        _warn("INSECURE: whoever guesses the seed can undo the reports.")
+        _warn("INSECURE: they protect nobody; a seed is for tests alone.")
+        source = np.random.default_rng(seed).bytes
+    replaced = Path(options.out).is_file()
+    working = Progress("{:,} records privatized")
+    ways = {"keep": tuple(options.keep), "column": options.column, "missing": options.missing}
+    ways["missing_codes"] = tuple(options.missing_codes)
+    ways["spreadsheet"] = options.spreadsheet
+    if options.memo is None:
+        done = privatize_file(private, options.data, options.out, source=source, progress=working, **ways)
+    else:
+        memo = Memo(options.memo, options.id, source)
+        done = privatize_persons(private, options.data, options.out, memo, progress=working, **ways)
+    working.end()
+    print(f"{done.records:,} {'record' if done.records == 1 else 'records'} privatized.")
+    if options.memo is not None:
+        print(
+            visible(f"For {done.again:,} of them, the person's earlier report was repeated ({options.memo}).")
+        )
+    print(wrapped(private.promise()))
+    if options.memo is None:
+        several, more = several_reports_text(private)
+        if replaced:
+            _warn(f"{options.out} was replaced; people who had a report in it have given two. {several}")
+        elif more:
+            _warn(several)
+        else:
+            print(wrapped(several))
+    print(visible(f"File written: {options.out}."))
+    if done.unmatched:
+        _warn(
+            f"the memo {options.memo} has the reports of {done.unmatched:,} people, and none of them is among"
+            " these records. If some of them are, their ids are written in another way now: write the ids as"
+            " they were written before, or these people report twice."
+        )
+    if done.removed:
+        _warn(
+            f"an earlier run for {options.out} was killed. The reports that it left behind were removed:"
+            f" {', '.join(map(str, done.removed))}. If they had been passed on, these people have reported"
+            " twice."
+        )
+    if done.designed_from:
+        _warn(
+            "the counts of these records are exactly those that the channel was designed from. The guarantee"
+            f" does not cover these people, since {options.channel} contains their counts."
+        )
+    if options.keep:
+        _warn(f"{options.out} contains {', '.join(options.keep)} of each record without any protection.")
+    return 0
+
+
+def estimate(options: argparse.Namespace) -> int:
+    """Estimate a distribution."""
+    from ldpfrontier.atomic import replacing
+    from ldpfrontier.survey.channel_file import read_channel
+    from ldpfrontier.survey.estimate_texts import estimate_csv, estimate_text
+    from ldpfrontier.survey.estimation import FittedReports, as_confidence
+    from ldpfrontier.survey.rates import rates_of, reference
+    from ldpfrontier.survey.reports import count_reports
+
+    outputs = [path for path in (options.out, options.picture) if path is not None]
+    _check_outputs(outputs, [options.channel, options.data])
+    private = read_channel(options.channel).verified()
+    confidence = as_confidence(options.confidence)
+    has_rates = bool(private.table.useful) or options.compare_with is not None
+    place = reference(private, options.compare_with) if has_rates else None
+    reading = Progress("{:,} reports read")
+    counts = count_reports(
+        private, options.data, column=options.column, person=options.id, progress=reading, remark=_warn
+    )
+    reading.end()
+    fit, together = FittedReports(private, counts), options.simultaneous
+    if fit.doubt and not options.despite_misfit:
+        raise ValueError(f"{fit.doubt} (--id). --despite-misfit estimates all the same.")
+    if fit.doubt:
+        _warn(f"{fit.doubt}.")
+    found = fit.distribution(confidence, simultaneous=together)
+    rates = None if place is None else rates_of(fit, place, confidence, simultaneous=together)
+    with ExitStack() as stack:  # both or none
+        if options.out is not None:
+            partial = stack.enter_context(replacing(options.out))
+            text = estimate_csv(found, rates, spreadsheet=options.spreadsheet)
+            partial.write_text(text, encoding="utf-8", newline="\n")
+        if options.picture is not None:
+            from ldpfrontier.survey.pictures import check_picture, draw, estimate_picture
+
+            check_picture(options.picture)
+            draw(estimate_picture(found, rates), stack.enter_context(replacing(options.picture)), _warn)
+    if options.json:
+        from ldpfrontier.survey.exports import as_json
+
+        print(as_json(found, rates=rates))
+        return 0
+    print(estimate_text(found, rates))
+    print("\n" + wrapped(f"The promise to the people who reported: {private.promise()}"))
+    if outputs:
+        print("\n" + visible(f"Files written: {', '.join(outputs)}."))
+    return 0
+
+
+def audit(options: argparse.Namespace) -> int:
+    """Audit a channel."""
+    from ldpfrontier.survey.auditing import audit_channel, count_pairs
+    from ldpfrontier.survey.channel_file import read_channel
+    from ldpfrontier.survey.texts import audit_text, kept_promise
+
+    private = read_channel(options.channel)
+    pairs = None
+    if options.data:
+        reading = Progress("{:,} records read")
+        pairs = count_pairs(
+            private,
+            options.data,
+            column=options.column,
+            missing=options.missing,
+            missing_codes=options.missing_codes,
+            progress=reading,
+        )
+        reading.end()
+    found = audit_channel(private, samples=options.samples or 0, pairs=pairs, confidence=options.confidence)
+    if options.json:
+        from ldpfrontier.survey.exports import as_json
+
+        print(as_json(found, promise=kept_promise(found, private)))
+        return FOUND if found.problems else 0
+    if options.quiet:
+        for problem in found.problems:
+            _warn(problem)
+    print(audit_text(found, private))
+    return FOUND if found.problems else 0
+
+
+def verify(options: argparse.Namespace) -> int:
+    """Check certificates."""
+    from ldpfrontier.verify import check_file
+
+    found = [check_file(path) for path in options.files]
+    for path, (_, message) in zip(options.files, found, strict=True):
+        # Indented, so that no part of a name begins a line as a file that is proved does.
+        print(wrapped(f"{path}: {message}", "  "))
+    return max(code for code, _ in found)
+
+
+def _warn(text: str) -> None:
+    print(f"{PROGRAM}: warning: {visible(text)}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

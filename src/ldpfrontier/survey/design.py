@@ -1,0 +1,496 @@
+"""Mechanisms for a table of counts, compared by their privacy, information and errors of estimation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib import import_module
+from typing import Literal, get_args
+
+import numpy as np
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.information import entropy, mutual_information
+from ldpfrontier.numerics.arguments import as_count, as_instance, as_number, check_choice
+from ldpfrontier.optimal.estimation.error import estimation_error, rate_target
+from ldpfrontier.optimal.estimation.settings import SETTINGS as ESTIMATION
+from ldpfrontier.optimum import Method as OptimumMethod
+from ldpfrontier.optimum import Optimum, keeps_time_limit
+from ldpfrontier.survey.attackers import (
+    Attacker,
+    Guess,
+    Levels,
+    best_guesses,
+    measured_levels,
+)
+from ldpfrontier.survey.channel_file import Certificate, PrivateChannel, private_weights
+from ldpfrontier.survey.counts import CountTable
+from ldpfrontier.survey.estimation import inversion, quantities, table_prior
+from ldpfrontier.survey.methods import (
+    BOUNDING,
+    FOR_ESTIMATES,
+    LDP_METHODS,
+    ROBUST_METHODS,
+    Method,
+    Problem,
+    Purpose,
+    attacker_of,
+    nearly_least,
+)
+from ldpfrontier.survey.own_methods import OwnFunction, Refused, made_cones, own_methods, refusal
+from ldpfrontier.survey.population import USUAL_RADIUS, Radius, ball_of, odds_of, usual_intervals
+from ldpfrontier.survey.records import as_texts
+from ldpfrontier.survey.sampling import sampled_channel
+from ldpfrontier.survey.settings import SETTINGS
+from ldpfrontier.two_reports import BudgetSplit
+from ldpfrontier.types import FloatArray, Intractable
+from ldpfrontier.uncertainty.odds_ratios import IntervalMethod, OddsRatios
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+
+#: What has to be precise: frequencies of whole records, of sensitive or useful values, or rates of S by U.
+Precise = Literal["cells", "S", "U", "rates"]
+
+#: Mechanisms that are solved on large tables only if they are asked for: they may take minutes.
+SLOW = ("polyopt", "exact", "association", "frequencies")
+
+#: Those that take longest, one of an attacker.
+LONGEST = ("exact", "association")
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A mechanism for a table at one privacy level.
+
+    Attributes
+    ----------
+    name : str
+    title : str
+        A short description.
+    private : bool
+        Whether it has the required level for the attackers in question.
+    channel : Channel or None
+        None if it was not computed; `note` says why.
+    nmi : float
+        I(X; Y) / H(X) at the distribution of the table.
+    levels : Levels or None
+        That it really has, nats.
+    guesses : tuple of Guess
+        How often an outsider and an insider guess the sensitive value right.
+    rank : int
+        Of the channel.
+    errors : tuple of float
+        Root mean square errors of the unbiased estimates of the frequencies of all of a record, of what is
+        sensitive and of what is useful (the first alone if nothing is); NaN if the channel does not show
+        some of them.
+    rates : float
+        That of the rates of sensitive values given useful ones, for many reports; NaN if not all are shown.
+    note : str
+    method : str
+        What an optimum was found with (`Optimum.method`), in one line; empty for a closed form.
+    out_of_choice : str
+        Why it is for comparison alone: mechanisms or cones of the user's own are to be used. Empty if it may
+        be chosen.
+    """
+
+    name: str
+    title: str
+    private: bool
+    channel: Channel | None
+    nmi: float = math.nan
+    levels: Levels | None = None
+    guesses: tuple[Guess, ...] = ()
+    rank: int = 0
+    errors: tuple[float, ...] = ()
+    rates: float = math.nan
+    note: str = ""
+    method: str = ""
+    out_of_choice: str = ""
+
+    @property
+    def error(self) -> float:
+        """Root mean square error of the frequencies of whole records; NaN if they cannot be estimated."""
+        return self.errors[0] if self.errors else math.nan
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """The mechanisms computed for a table at one privacy level.
+
+    Attributes
+    ----------
+    table : CountTable
+    epsilon : float
+        Nats.
+    against : {"insider-only", "outsider", "acquaintance", "anyone"}
+        The attacker for whom the level has to hold.
+    beta, order : float or None
+        Significance level of the uncertainty set F and of the intervals of odds ratios, and Renyi order of F;
+        None if all of a record is sensitive.
+    intervals : {"exact", "bonferroni", "scheffe"} or None
+        Method of these intervals; None if all of a record is sensitive.
+    records : int
+        The number of reports for which the errors are computed.
+    candidates : list of Candidate
+    bound : float
+        No mechanism of this level has a larger normalized mutual information.
+    precise : {"cells", "S", "U", "rates"}
+        What has to be precise.
+    radius : Radius
+        Of F.
+    """
+
+    table: CountTable
+    epsilon: float
+    against: Attacker
+    beta: float | None
+    order: float | None
+    intervals: IntervalMethod | None
+    records: int
+    candidates: list[Candidate]
+    bound: float
+    precise: Precise = "cells"
+    radius: Radius = USUAL_RADIUS
+
+    @cached_property
+    def ball(self) -> RenyiBall | None:
+        """The uncertainty set."""
+        return ball_of(self.table, self.beta, self.order, self.radius)
+
+    @cached_property
+    def odds(self) -> OddsRatios | None:
+        """The intervals of the odds ratios."""
+        return odds_of(self.table, self.beta, self.intervals)
+
+    def error_of(self, candidate: Candidate) -> float:
+        """Return the root mean square error of what has to be precise; NaN if it cannot be estimated."""
+        if self.precise == "rates":
+            return candidate.rates
+        place = ("cells", "S", "U").index(self.precise)
+        return candidate.errors[place] if len(candidate.errors) > place else math.nan
+
+    def best(self, purpose: Purpose = "frequencies") -> Candidate:
+        """Return the best candidate that has the required level.
+
+        With mechanisms of the user's own it is one of these, and with cones one that is in all of them.
+
+        Parameters
+        ----------
+        purpose : {"frequencies", "information"}
+            Choose the smallest error of what has to be precise, or the largest information. Of errors that
+            are nearly equal, that of the sensitive value decides, and then the level for the whole record.
+
+        Raises
+        ------
+        ValueError
+            If there is none, or the purpose is unknown.
+        """
+        if purpose not in get_args(Purpose):
+            raise ValueError(f"The purpose is {purpose!r}; allowed are {', '.join(get_args(Purpose))}.")
+        usable = [c for c in self.candidates if c.channel is not None and c.private and not c.out_of_choice]
+        if purpose == "frequencies":
+            usable = [c for c in usable if math.isfinite(self.error_of(c))]
+        if not usable:
+            why = "; ".join(
+                f"{c.name}: {c.note or c.out_of_choice or 'it is not private, or its rank is too small'}"
+                for c in self.candidates
+            )
+            raise ValueError(f"No mechanism is left to choose from ({why}).")
+        if purpose == "information":
+            return max(usable, key=lambda c: c.nmi)
+        place = 0 if self.precise == "S" or not self.table.useful else 1
+
+        def of_sensitive(candidate: Candidate) -> float:
+            error = candidate.errors[place]
+            return math.inf if math.isnan(error) else error
+
+        def of_record(candidate: Candidate) -> float:
+            # Levels that differ by rounding are the same.
+            return round(candidate.levels.record, 6) if candidate.levels else math.inf
+
+        # Each of two errors is known to a gap.
+        gap = ESTIMATION.outer_tolerance
+        near = nearly_least(nearly_least(usable, self.error_of, 2.0 * gap), of_sensitive, gap)
+        return min(near, key=lambda c: (of_record(c), self.error_of(c)))
+
+    def reports_for(self, candidate: Candidate, error: float) -> float:
+        """Return how many reports give what has to be precise a root mean square error.
+
+        Parameters
+        ----------
+        candidate : Candidate
+        error : float
+            In (0, 1).
+
+        Returns
+        -------
+        float
+            A whole number; inf if the frequencies cannot be estimated.
+        """
+        own = self.error_of(candidate)
+        if not math.isfinite(own):
+            return math.inf
+        return max(math.ceil(self.records * (own / error) ** 2), 1)
+
+    def for_records(self, records: int) -> Design:
+        """Return the same mechanisms with the errors of another number of reports."""
+        share = math.sqrt(self.records / records)
+        scaled = [
+            replace(c, errors=tuple(share * error for error in c.errors), rates=share * c.rates)
+            for c in self.candidates
+        ]
+        return replace(self, records=records, candidates=scaled)
+
+    def private(self, candidate: Candidate) -> PrivateChannel:
+        """Return a candidate as a channel that can be sampled, with its level verified.
+
+        Raises
+        ------
+        ValueError
+            If its level is too large.
+        """
+        if candidate.channel is None:
+            raise ValueError(f"There is no channel for {candidate.name}. {candidate.note}")
+        weights, levels = private_weights(
+            candidate.channel, self.table, self.ball, self.odds, self.epsilon, self.against
+        )
+        prior = self.table.distribution.ravel()
+        certificate = Certificate(
+            mechanism=candidate.name,
+            against=self.against,
+            epsilon=self.epsilon,
+            levels=levels,
+            beta=self.beta,
+            order=self.order,
+            intervals=self.intervals,
+            nmi=mutual_information(prior, sampled_channel(weights)) / entropy(prior),
+            bound=self.bound,
+            code_version=import_module("ldpfrontier").__version__,
+            radius=self.radius,
+        )
+        return PrivateChannel(self.table, weights, certificate)
+
+
+# More than eight parameters, all but two with a usual value: they are the options of the command.
+@keeps_time_limit
+def design_channel(
+    table: CountTable,
+    epsilon: float,
+    *,
+    against: Attacker | None = None,
+    mechanisms: Sequence[str] | None = None,
+    own: Mapping[str, OwnFunction] | None = None,
+    cones: Mapping[str, OwnFunction] | None = None,
+    purpose: Purpose | None = None,
+    precise: Precise = "cells",
+    beta: float = 0.05,
+    order: float = 2.0,
+    records: int | None = None,
+    progress: Callable[[str], None] | None = None,
+    max_seconds: float | None = None,
+    proof_seconds: float | None = None,
+    radius: Radius = USUAL_RADIUS,
+) -> Design:
+    """Compute mechanisms for a table at one privacy level.
+
+    At a level L, a report changes the odds between two sensitive values by at most a factor e^L. Without
+    useful columns the whole record is sensitive, and the level holds whatever an attacker knows
+    (epsilon-LDP). With useful columns, the level holds for outsiders, who know nothing else about a person,
+    over the confidence set F of the distribution of the table ((epsilon, F)-RLDP, lopuhaa2024, Definition
+    1); for acquaintances, who know nothing, something or all of the useful value, over confidence intervals
+    of odds ratios (docs/beyond.md, statement 11); for anyone (lopuhaa2024, section 6); or for insiders only,
+    who know the useful value, which is local label differential privacy.
+
+    Parameters
+    ----------
+    table : CountTable
+        A table that is public. The level holds for records that are privatized later, and not for this
+        table.
+    epsilon : float
+        The level in nats, above 0 and at most 20.
+    against : {"insider-only", "outsider", "acquaintance", "anyone"}, optional
+        The attacker for whom the level has to hold. By default acquaintances; anyone if no records were
+        counted. It has no effect without useful columns.
+    mechanisms : sequence of str, optional
+        Names from `LDP_METHODS`, or from `ROBUST_METHODS` of the attacker. By default all that serve the
+        purpose are computed, except, on tables with more than 120 cells, those that may take minutes there.
+    own, cones : mapping of str to callable, optional
+        Functions of your own, which get F or, if the whole record is sensitive, a `MutualInformation`, and
+        epsilon, and return a matrix or a `Cone`. With mechanisms of your own, one of these is the best, and
+        with cones one whose columns are in all of them; others are computed for comparison. The name of a
+        cone in `mechanisms` stands for its own two.
+    purpose : {"frequencies", "information"}, optional
+        What the mechanism is for. For frequencies, the design of the least error is computed for the promise
+        (`optimal_estimation`), beside the closed form of LDP with the least error; for information, the other
+        mechanisms are. By default all are.
+    precise : {"cells", "S", "U", "rates"}
+        What the design for frequencies makes precise: the frequencies of whole records, of the sensitive or
+        the useful values, or the rates of sensitive values given useful ones (`rate_target`).
+    beta, order : float
+        As in `RenyiBall.confidence`; beta is also that of the intervals of odds ratios, which are exact ones,
+        or normal ones on tables for which that takes long.
+    records : int, optional
+        The number of records that will be privatized. By default it is the number of counted records.
+    progress : callable, optional
+        A function that is called with the name of every mechanism before it is computed.
+    max_seconds : float, optional
+        Seconds after which the mechanisms that are computed by a solver are the best found so far; 0 or more.
+        `Candidate.method` says where that was so.
+    proof_seconds : float, optional
+        Seconds that the bound of the least error may take after the mechanism was found; 0 or more.
+    radius : Radius
+        Of F, against outsiders.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or a mechanism unknown.
+    """
+    as_instance(table, CountTable, "The table")
+    if mechanisms is not None:
+        mechanisms = as_texts(mechanisms, "mechanisms")
+    most = SETTINGS.max_epsilon
+    allowed = f"a number above 0 and at most {most:g}"
+    epsilon = as_number(epsilon, "epsilon", allowed, least=math.ulp(0.0), most=most)
+    if beta is None or order is None:
+        raise ValueError(f"beta is {beta} and the order is {order}; both must be numbers.")
+    against = attacker_of(table, against)
+    if records is None and not table.counted:
+        raise ValueError(
+            "Without a table of counts, the number of records is needed (--records), for the errors."
+        )
+    records = table.records if records is None else records
+    records = as_count(records, "The number of records", "a whole number, at least 1", least=1)
+    added = own_methods(own, cones)
+    methods = {**(ROBUST_METHODS[against] if table.useful else LDP_METHODS), **added}
+    if unknown := [name for name in mechanisms or () if name not in methods and name not in (cones or {})]:
+        whom = f" against {against}" if table.useful else ""
+        offered = [name for name, method in methods.items() if method.private]
+        raise ValueError(f"The mechanism is {unknown[0]!r}; allowed{whom} are {', '.join(offered)}.")
+    if mechanisms is None and purpose is not None:
+        check_choice(purpose, "purpose", get_args(Purpose))
+        mechanisms = [name for name in methods if (name in FOR_ESTIMATES) == (purpose == "frequencies")]
+        if added:  # others are for comparison alone: those that take no time
+            mechanisms = [name for name in mechanisms if methods[name].closed_form]
+        added = {name: method for name, method in added.items() if method.purpose in (None, purpose)}
+        asked_for: Sequence[str] = ()
+    else:
+        asked_for = mechanisms or ()
+    check_choice(precise, "precise", get_args(Precise))
+    if precise != "cells" and not table.useful:
+        raise ValueError(f"precise is {precise!r}; without useful columns, only cells can be precise.")
+    prior = table.distribution
+    h = entropy(prior)
+    if h == 0:
+        raise ValueError("All records are equal; at least two different records are needed.")
+    as_instance(radius, Radius, "The radius")
+    radius.check(against if table.useful and table.counted else "anyone")
+    ball = ball_of(table, beta, order, radius)
+    intervals = usual_intervals(table.counts) if ball is not None else None
+    odds = odds_of(table, beta, intervals)
+    expected = table_prior(table).reshape(prior.shape)
+    target = {"cells": None, "S": "sensitive", "U": "useful"}.get(precise, rate_target(expected))
+    whom = against if table.useful else "anyone"
+    problem = Problem(prior, expected, ball, odds, epsilon, whom, target, proof_seconds)
+    bound = information_bound(prior, epsilon, whom)
+    kept = made_cones(cones or {}, problem)
+    found_by_name = dict[str, Candidate]()
+    # What takes longest is the last, so that a time limit cuts that short and nothing else.
+    for name in sorted(methods, key=lambda name: (name in LONGEST, not methods[name].closed_form)):
+        method = methods[name]
+        if mechanisms is not None and name not in (*mechanisms, *added):
+            continue
+        if name not in asked_for and name in SLOW and prior.size > SETTINGS.max_quick_cells:
+            note = (
+                f"not computed, since it may take minutes on tables of more than {SETTINGS.max_quick_cells}"
+                f" cells; this table has {prior.size}, and --mechanism {name} computes it"
+            )
+            found_by_name[name] = Candidate(name, method.title, method.private, None, note=note)
+            continue
+        if progress:
+            progress(name)
+        try:
+            found = method.solve(problem)
+            channel = found if isinstance(found, Channel) else found.channel
+            ran = "" if isinstance(found, Channel) else str(_noteworthy(found))
+            measured = _measured(name, method, channel, table, problem, records)
+            why = refusal(name, channel, own, kept)
+            title = f"{method.title} (for comparison: {why})" if why else method.title
+            found_by_name[name] = replace(measured, title=title, method=ran, out_of_choice=why)
+        except Refused:
+            raise
+        except (Intractable, ArithmeticError, RuntimeError, ValueError) as reason:
+            # What cannot be computed is a row; the others go on.
+            found_by_name[name] = Candidate(name, method.title, method.private, None, note=str(reason))
+            continue
+        problem.solved[name] = channel
+        if isinstance(found, Optimum) and name == BOUNDING[problem.against] and table.useful:
+            bound = min(bound, found.upper_bound)
+    beta_of, order_of = (beta, order) if ball is not None else (None, None)
+    candidates = [found_by_name[name] for name in methods if name in found_by_name]
+    return Design(
+        table,
+        epsilon,
+        problem.against,
+        beta_of,
+        order_of,
+        intervals,
+        records,
+        candidates,
+        bound / h,
+        precise,
+        radius,
+    )
+
+
+def information_bound(prior: FloatArray, epsilon: float, against: Attacker) -> float:
+    """Return what the information of no mechanism passes, in nats: the bound of NR where that holds.
+
+    A mechanism for insiders only need not be private for the estimate.
+    """
+    from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+
+    h = entropy(prior)
+    return h if against == "insider-only" else min(optimal_nonrobust(prior, epsilon).upper_bound, h)
+
+
+def _rate_error(channel: Channel, problem: Problem, records: int) -> float:
+    error = estimation_error(channel, problem.expected, rate_target(problem.expected))
+    return math.sqrt(error / problem.prior.size / records) if math.isfinite(error) else math.nan
+
+
+def _noteworthy(found: Optimum | BudgetSplit) -> OptimumMethod:
+    """Return what an optimum was found with, and the gap of an error; of two reports, fallbacks alone."""
+    if not isinstance(found, Optimum):
+        return OptimumMethod(fallbacks=found.method.fallbacks)
+    if found.direction == "max" or not found.method.engine:
+        return found.method
+    above = math.sqrt(found.value / found.bound) - 1.0 if found.bound > 0.0 else math.inf
+    gap = f"no mechanism of the class has an error more than {100.0 * above / (1.0 + above):.2g}% lower"
+    return replace(found.method, regime=f"{found.method.regime}; {gap if above < math.inf else 'no bound'}")
+
+
+def _measured(
+    name: str, method: Method, channel: Channel, table: CountTable, problem: Problem, records: int
+) -> Candidate:
+    prior = table.distribution.ravel()
+    linear = inversion(channel.matrix, table)
+    errors = linear.error(prior @ channel.matrix, records)
+    asked = [quantity.attributes for quantity in quantities(table)[0]]
+    groups = [table.attributes, table.sensitive, table.useful][: 3 if table.useful else 1]
+    squares = [np.mean([e**2 for e, a in zip(errors, asked, strict=True) if a == group]) for group in groups]
+    levels = measured_levels(channel, table.counts.shape, problem.ball, problem.odds)
+    allowed = problem.epsilon + SETTINGS.level_tolerance
+    return Candidate(
+        name=name,
+        title=method.title,
+        private=method.private and levels.against(problem.against) <= allowed,
+        channel=channel,
+        nmi=mutual_information(prior, channel) / entropy(prior),
+        levels=levels,
+        guesses=best_guesses(channel, table.distribution) if table.useful else (),
+        rank=linear.rank,
+        errors=tuple(math.sqrt(square) for square in squares),
+        rates=_rate_error(channel, problem, records) if table.useful else math.nan,
+    )

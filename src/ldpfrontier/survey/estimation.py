@@ -1,0 +1,424 @@
+"""Estimates of the distribution of records from their reports, with confidence intervals."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import rel_entr, xlogy
+
+from ldpfrontier.numerics.arguments import are_counts, as_flag, as_instance, as_number, as_numbers
+from ldpfrontier.survey.channel_file import PrivateChannel
+from ldpfrontier.survey.counts import CountTable
+from ldpfrontier.survey.intervals import intervals, limit_weights
+from ldpfrontier.survey.records import Label
+from ldpfrontier.survey.settings import SETTINGS
+from ldpfrontier.types import FloatArray
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A frequency that can be asked for: of a value of some columns together."""
+
+    attributes: Label
+    value: Label
+
+
+def quantities(table: CountTable) -> tuple[list[Quantity], FloatArray]:
+    """Return the frequencies of records, of sensitive values and of useful values.
+
+    Returns
+    -------
+    list of Quantity
+    ndarray, shape (quantities, inputs)
+        Each as a sum over the distribution of the inputs.
+    """
+    a1, a2 = table.counts.shape
+    asked = [Quantity(table.attributes, label) for label in table.labels]
+    vectors: list[FloatArray] = [np.eye(a1 * a2)]
+    if table.useful:
+        asked += [Quantity(table.sensitive, label) for label in table.rows]
+        asked += [Quantity(table.useful, label) for label in table.columns]
+        vectors += [np.repeat(np.eye(a1), a2, axis=1), np.tile(np.eye(a2), (1, a1))]
+    return asked, np.concatenate(vectors)
+
+
+class Inversion:
+    """Unbiased linear estimates from the frequencies of reports.
+
+    A frequency c . P can be estimated without bias if and only if c = Q w for some w; the estimate is then
+    w . M, M the frequencies of the reports. Of all such w the one with the least variance at a prior is
+    taken: it is fixed before the data are seen, so that the estimate is unbiased whatever P is. At the prior
+    its variance is that of the most likely distribution without the limits 0 and 1 (Gauss and Markov).
+
+    Parameters
+    ----------
+    matrix : ndarray, shape (inputs, outputs)
+        Channel.
+    prior : ndarray, shape (inputs,)
+        Positive.
+    vectors : ndarray, shape (m, inputs)
+        What is asked for.
+
+    Attributes
+    ----------
+    weights : ndarray, shape (m, outputs)
+    shown : ndarray of bool, shape (m,)
+        Whether the channel shows the frequency at all; the weights of others mean nothing.
+    rank : int
+        Of the channel: with fewer than inputs some frequencies are not shown.
+    """
+
+    def __init__(self, matrix: FloatArray, prior: FloatArray, vectors: FloatArray) -> None:
+        root = np.sqrt(prior @ matrix)
+        root[root == 0] = 1.0  # a column of zeros gets the weight 0
+        left, values, right = np.linalg.svd(matrix / root, full_matrices=False)
+        self.rank = int((values > SETTINGS.rank_tolerance * values[0]).sum())
+        left, values, right = left[:, : self.rank], values[: self.rank], right[: self.rank]
+        self.weights = (vectors @ left / values) @ right / root
+        lost = np.linalg.norm(vectors - self.weights @ matrix.T, axis=1)
+        self.shown: NDArray[np.bool_] = lost <= SETTINGS.shown_tolerance * np.linalg.norm(vectors, axis=1)
+
+    def estimate(self, frequencies: FloatArray) -> FloatArray:
+        """Estimate from the frequencies of reports, shape (outputs,); NaN where nothing is shown."""
+        return np.where(self.shown, self.weights @ frequencies, math.nan)
+
+    def error(self, frequencies: FloatArray, records: int) -> FloatArray:
+        """Return standard errors, shape (m,), for a number of records; NaN where nothing is shown.
+
+        The covariance is that of a multinomial distribution of reports: it counts how records were drawn
+        from the distribution and how their reports were drawn.
+        """
+        mean = self.weights @ frequencies
+        variance = np.maximum((self.weights - mean[:, None]) ** 2 @ frequencies, 0.0) / records
+        return np.where(self.shown, np.sqrt(variance), math.nan)
+
+
+def table_prior(table: CountTable) -> FloatArray:
+    """Return a positive distribution near that of a table, with half a record more everywhere."""
+    return np.asarray((table.counts.ravel() + 0.5) / (table.records + 0.5 * table.counts.size))
+
+
+def inversion(matrix: FloatArray, table: CountTable) -> Inversion:
+    """Return the estimates of all quantities of a table, best near its distribution."""
+    return Inversion(matrix, table_prior(table), quantities(table)[1])
+
+
+def maximum_likelihood(
+    matrix: FloatArray, counts: ArrayLike, *, start: FloatArray | None = None, rounds: int = 20_000
+) -> tuple[FloatArray, float]:
+    """Find a most likely distribution of inputs by the EM algorithm.
+
+    P_x is multiplied by g_x = sum_y Q_xy M_y / (P Q)_y, M the frequencies of reports, over and over; the
+    steps are extrapolated where that is possible (SQUAREM of Varadhan and Roland, 2008). The log-likelihood
+    is concave, so it is at most n (max_x g_x - 1) below its maximum.
+
+    Parameters
+    ----------
+    matrix : ndarray, shape (inputs, outputs)
+        Channel.
+    counts : array_like of int, shape (outputs,)
+        Of reports.
+    start : ndarray, shape (inputs,), optional
+        Where to begin; what is not positive there is made so.
+    rounds : int
+        Most extrapolations.
+
+    Returns
+    -------
+    ndarray, shape (inputs,)
+        One of many if the rank of the channel is below its inputs; the distribution of reports is the same.
+    float
+        Bound on what its log-likelihood lacks.
+
+    Raises
+    ------
+    ValueError
+        If a report occurs that the channel never gives.
+    """
+    found = np.asarray(counts, dtype=np.float64)
+    n = float(found.sum())
+    seen = found > 0
+    if (matrix[:, seen].max(axis=0) == 0).any():
+        raise ValueError(
+            "One of the reports has probability 0 under this channel; all reports must come from this"
+            " channel."
+        )
+    Q, M = matrix[:, seen], found[seen] / n
+    k = len(matrix)
+    p = np.full(k, 1.0 / k) if start is None else np.maximum(start, 1e-4 / k)
+    p = p / p.sum()
+
+    def gain(p: FloatArray) -> FloatArray:
+        return np.asarray(Q @ (M / (p @ Q)))
+
+    def likelihood(p: FloatArray) -> float:
+        return float(xlogy(M, p @ Q).sum())
+
+    for _ in range(rounds):
+        g = gain(p)
+        if n * (g.max() - 1.0) <= SETTINGS.likelihood_gap:
+            break
+        first = p * g
+        second = first * gain(first)
+        step, bend = first - p, second - 2.0 * first + p
+        if (size := float(np.linalg.norm(bend))) > 0:
+            stretch = max(float(np.linalg.norm(step)) / size, 1.0)
+            far = p + 2.0 * stretch * step + stretch**2 * bend
+            if far.min() > 0 and likelihood(far / far.sum()) >= likelihood(second):
+                second = far / far.sum()
+        p = second / second.sum()
+    return p, max(n * float(gain(p).max() - 1.0), 0.0)
+
+
+def misfit(counts: FloatArray, fitted: FloatArray, gap: float = 0.0) -> float:
+    """Bound the probability that reports of a channel fit it as badly as these, whatever the answers are.
+
+    With n reports of k outputs and their most likely distribution under the channel, let x be n times the
+    relative entropy of the former from the latter. It is at most what it is from the true distribution of
+    the reports, which exceeds x with probability e^-x (e x / (k - 1))^(k - 1) at most for x > k - 1, for
+    every n (Agrawal 2020, *Finite-sample concentration of the multinomial in relative entropy*).
+
+    Parameters
+    ----------
+    counts, fitted : ndarray, shape (outputs,)
+        Of reports, and those that are expected under the most likely distribution.
+    gap : float
+        Bound on what the log-likelihood of that distribution lacks.
+    """
+    free, x = len(counts) - 1, float(rel_entr(counts, fitted).sum()) - gap
+    return math.exp(free * (math.log(x / free) + 1.0) - x) if 0 < free < x else 1.0
+
+
+@dataclass(frozen=True)
+class Frequency:
+    """An estimated frequency.
+
+    Attributes
+    ----------
+    quantity : Quantity
+    likely : float
+        Under a most likely distribution: never below 0 or above 1; NaN if the channel does not show it.
+    unbiased : float
+        Right on average, and sometimes below 0; NaN if the channel does not show it.
+    low, high : float
+        Confidence interval, within 0 and 1. It has the most likely frequency, and is never a point.
+    estimable : bool
+        Whether the channel shows it, and the interval is narrower than `uninformative_width` of the settings.
+    """
+
+    quantity: Quantity
+    likely: float
+    unbiased: float
+    low: float
+    high: float
+    estimable: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        told = math.isfinite(self.likely) and self.high - self.low < SETTINGS.uninformative_width
+        object.__setattr__(self, "estimable", told)
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """An estimate of the distribution of records, computed from their reports.
+
+    Attributes
+    ----------
+    frequencies : list of Frequency
+        Of all of a record, of what is sensitive, and of what is useful.
+    records : int
+    rank, inputs : int
+        Of the channel. If the rank is smaller, some frequencies cannot be known from any number of reports.
+    confidence : float
+        Level of each interval, or of all together.
+    simultaneous : bool
+        Whether it is that of all together.
+    gap : float
+        Bound on what the log-likelihood of the most likely distribution lacks.
+    fit : float
+        Largest probability that reports of the channel fit it as badly as these, as `misfit` returns it.
+    """
+
+    frequencies: list[Frequency]
+    records: int
+    rank: int
+    inputs: int
+    confidence: float
+    simultaneous: bool
+    gap: float
+    fit: float
+
+    def of(self, attributes: Label) -> list[Frequency]:
+        """Return the estimated frequencies of some columns."""
+        return [row for row in self.frequencies if row.quantity.attributes == attributes]
+
+
+def as_confidence(value: object) -> float:
+    """Return a confidence level as a float.
+
+    Raises
+    ------
+    ValueError
+        If it is no number strictly between 0 and 1.
+    """
+    confidence = as_number(value, "The confidence", "a number strictly between 0 and 1", infinite=True)
+    if not 0 < confidence < 1:
+        raise ValueError(f"The confidence is {confidence}; it must lie strictly between 0 and 1.")
+    return confidence
+
+
+class FittedReports:
+    """Counts of reports with a most likely distribution, and with weights that bound frequencies.
+
+    Parameters
+    ----------
+    private : PrivateChannel
+    counts : array_like of int, shape (outputs,)
+
+    Attributes
+    ----------
+    table : CountTable
+        Of the channel.
+    asked, vectors : list of Quantity, ndarray of shape (quantities, inputs)
+        As `quantities` returns them.
+    linear : Inversion
+        The unbiased estimates of these.
+    p : ndarray, shape (inputs,)
+        Most likely distribution.
+    gap : float
+        Bound on what its log-likelihood lacks.
+    records : int
+    frequencies : ndarray, shape (outputs,)
+        Of the reports.
+    counts, fitted : ndarray, shape (possible outputs,)
+        Of reports that the channel gives, and those that are expected under `p`.
+    fit : float
+        As `misfit` returns it.
+
+    Raises
+    ------
+    ValueError
+        If the counts do not fit the channel, or there are none.
+    """
+
+    def __init__(self, private: PrivateChannel, counts: ArrayLike) -> None:
+        as_instance(private, PrivateChannel, "The channel")
+        found = as_numbers(counts, "The counts of reports")
+        matrix = private.channel.matrix
+        if found.shape != (matrix.shape[1],) or not are_counts(found) or found.sum() == 0:
+            raise ValueError(
+                f"The counts of reports have shape {found.shape} and sum to {found.sum():g}; there must be"
+                f" {matrix.shape[1]} whole numbers, 0 or more, and at least one report."
+            )
+        self.table, self.records = private.table, int(found.sum())
+        self.frequencies = found / self.records
+        self.asked, self.vectors = quantities(private.table)
+        self.linear = inversion(matrix, private.table)
+        cells = slice(len(matrix))
+        start = self.linear.estimate(self.frequencies)[cells] if self.linear.shown[cells].all() else None
+        self.p, self.gap = maximum_likelihood(matrix, found, start=start)
+        self._possible = matrix.any(axis=0)
+        self._matrix = matrix[:, self._possible]
+        self.counts, self.fitted = found[self._possible], self.records * (self.p @ self._matrix)
+        self.fit = misfit(self.counts, self.fitted, self.gap)
+        self._weights: dict[float, tuple[FloatArray, FloatArray]] = {}
+
+    @property
+    def doubt(self) -> str:
+        """Say that the reports are hardly of this channel; empty if they may be."""
+        if self.fit >= SETTINGS.misfit:
+            return ""
+        return (
+            f"The {self.records:,} reports do not fit the channel: whatever the answers are, reports of this"
+            f" channel differ as much from what it gives with probability {self.fit:.1g} at most. They may be"
+            " of another channel, or several of them the same report of one person"
+        )
+
+    def check_fit(self) -> None:
+        """Refuse reports that are hardly of this channel.
+
+        Raises
+        ------
+        ValueError
+        """
+        if self.doubt:
+            raise ValueError(f"{self.doubt}. Without a check of the fit they are estimated all the same.")
+
+    def weights(self, tail: float) -> tuple[FloatArray, FloatArray]:
+        """Return weights of upper limits of the negatives of all frequencies, and of these.
+
+        Parameters
+        ----------
+        tail : float
+            Probability, in (0, 1/2), for which limits are to be close; they bound the frequencies anyway.
+
+        Returns
+        -------
+        tuple of ndarray, shape (quantities, possible outputs)
+        """
+        if tail not in self._weights:
+            unbiased = np.where(self.linear.shown[:, None], self.linear.weights, math.nan)[:, self._possible]
+            prior = table_prior(self.table)
+            down, up = (
+                limit_weights(self._matrix, sign * self.vectors, prior, sign * unbiased, self.records, tail)
+                for sign in (-1.0, 1.0)
+            )
+            self._weights[tail] = down, up
+        return self._weights[tail]
+
+    def distribution(self, confidence: float, *, simultaneous: bool) -> Estimate:
+        """Return what `estimate_distribution` does."""
+        unbiased = self.linear.estimate(self.frequencies)
+        likely = np.where(self.linear.shown, self.vectors @ self.p, math.nan)
+        tail = 0.5 * (1.0 - as_confidence(confidence)) / (len(self.asked) if simultaneous else 1)
+        low, high = intervals(self.weights(tail), self.counts, self.fitted, tail)
+        rows = [
+            Frequency(q, *map(float, row))
+            for q, *row in zip(self.asked, likely, unbiased, low, high, strict=True)
+        ]
+        rank, inputs = self.linear.rank, len(self.p)
+        return Estimate(rows, self.records, rank, inputs, float(confidence), simultaneous, self.gap, self.fit)
+
+
+def estimate_distribution(
+    private: PrivateChannel,
+    counts: ArrayLike,
+    *,
+    confidence: float = 0.95,
+    simultaneous: bool = False,
+    check_fit: bool = True,
+) -> Estimate:
+    """Estimate the distribution of records from counts of their reports.
+
+    Parameters
+    ----------
+    private : PrivateChannel
+        What the reports were drawn from.
+    counts : array_like of int, shape (outputs,)
+        As `count_reports` returns them.
+    confidence : float
+        The level of each interval, in (0, 1): it covers in at least this share of repetitions.
+    simultaneous : bool
+        Whether `confidence` is the level of all intervals together (Bonferroni's correction).
+    check_fit : bool
+        Whether reports are refused that are hardly of this channel: it gives such reports with probability
+        1e-4 at most (`Estimate.fit`), whatever the answers are.
+
+    Returns
+    -------
+    Estimate
+
+    Raises
+    ------
+    ValueError
+        If the counts do not fit the channel, or there are none.
+    """
+    as_instance(private, PrivateChannel, "The channel")
+    confidence = as_confidence(confidence)
+    fit = FittedReports(private, counts)
+    if as_flag(check_fit, "check_fit"):
+        fit.check_fit()
+    return fit.distribution(confidence, simultaneous=simultaneous)

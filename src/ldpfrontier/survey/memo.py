@@ -1,0 +1,284 @@
+"""A memo of reports, so that a person who has reported before gives the same report again.
+
+Many independent reports of a person reveal everything. The level of two of them is at most the sum of
+their levels for anyone, and for insiders; for acquaintances the largest odds ratio comes on top, once;
+for outsiders there is no limit, since the first report may give the useful value away, and what they are
+promised does not hold for somebody who knows it. A report that is stored and repeated reveals nothing
+new, however often it is requested; RAPPOR (Erlingsson, Pihur, Korolova, CCS 2014) calls this the
+permanent response. Reports are stored by person and not by value: a person whose value has changed still
+gives the first report. The level of the channel thus holds for all releases together, and the estimates
+refer to the values at the first report.
+
+The file is an SQLite database. It contains who gave which report, and no value of a record. Of several runs
+that find no memo, one creates it (`O_EXCL`), and the others are refused. Only the run that created the file
+ever removes it: if it fails, holds the lock, and finds that nobody has saved anything in the file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+import numpy as np
+
+from ldpfrontier.atomic import OWNER
+from ldpfrontier.numerics.arguments import check_callable
+from ldpfrontier.survey.channel_file import PrivateChannel, id_of
+from ldpfrontier.survey.outputs import check_outputs
+from ldpfrontier.survey.records import as_path, as_text
+from ldpfrontier.survey.reports import normal_id
+from ldpfrontier.survey.sampling import Sampler, Source
+from ldpfrontier.types import IntArray
+
+#: Marks a database as a memo, with the version of its tables.
+APPLICATION, VERSION = 0x6C647066, 2
+
+#: The version in which ids were stored as they were read.
+RAW_IDS = 1
+
+#: How long to wait for programs that read the memo before the new reports are saved, in seconds.
+PATIENCE = 5.0
+
+#: A whole number as a library writes it that takes it for a measurement: 17.0.
+_WHOLE_FLOAT = re.compile(r"([0-9]+)\.0*")
+
+
+class Draw:
+    """Draws the report of every record, each on its own.
+
+    Parameters
+    ----------
+    private : PrivateChannel
+    source : callable or None
+        Of random bytes; by default, the operating system.
+    """
+
+    def __init__(self, private: PrivateChannel, source: Source | None) -> None:
+        self._sampler = Sampler(private.weights, source) if source else Sampler(private.weights)
+
+    def __call__(self, ids: Sequence[str], inputs: IntArray) -> tuple[IntArray, int]:
+        """Return the outputs of records, shape (records,), and how many of them are repeated reports."""
+        return self._sampler.draw(inputs), 0
+
+    @property
+    def unmatched(self) -> int:
+        """The number of people in the memo, if no record so far was of any of them; else 0."""
+        return 0
+
+
+class Memo:
+    """A file that stores the report of every person.
+
+    Parameters
+    ----------
+    path : path
+        The file is created if it does not exist.
+    column : str
+        The column of the records that identifies people.
+    source : callable, optional
+        A source of random bytes, as in `privatize_file`.
+
+    Raises
+    ------
+    ValueError
+        If the path or the column is not a text.
+    """
+
+    def __init__(self, path: Path | str, column: str, source: Source | None = None) -> None:
+        self.path, self.column = as_path(path), as_text(column, "The column of the ids")
+        if source is not None:
+            check_callable(source, "The source of random bytes")
+        self._source = source
+
+    @contextmanager
+    def drawing(self, private: PrivateChannel) -> Iterator[Draw]:
+        """Provide a function that draws a report for a new person and repeats it for a known one.
+
+        It takes ids in their normal form. New reports are saved if the block succeeds, and discarded if it
+        fails.
+
+        Raises
+        ------
+        ValueError
+            If the file is no memo, belongs to another channel, is in use, or is not there any more when the
+            block has ended.
+        """
+        check_outputs([self.path], [])
+        file = Path(os.path.realpath(self.path))
+        first = not file.exists()
+        identity = self._create(file) if first else _identity(file)
+        try:
+            # A file that was removed must not be created again here, and a run that comes second is refused
+            # without a wait, so that of two first runs one publishes its reports.
+            address = f"{file.as_uri()}?mode=rw"
+            with closing(sqlite3.connect(address, uri=True, isolation_level=None, timeout=0.0)) as base:
+                base.execute("BEGIN IMMEDIATE")
+                base.execute(f"PRAGMA busy_timeout = {1000.0 * PATIENCE:.0f}")
+                try:
+                    self._check_file(file, identity)
+                    self._open(base, private, first)
+                    yield _Repeating(base, private, self._source)
+                    base.execute("COMMIT")
+                    self._check_file(file, identity)
+                except BaseException:
+                    if first:
+                        _withdraw(base, file, identity)
+                    raise
+        except sqlite3.OperationalError as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+                raise ValueError(self._in_use()) from None
+            raise ValueError(f"The memo {self.path} cannot be used: {error}.") from None
+        except sqlite3.DatabaseError as error:
+            raise ValueError(f"{self.path} is not a memo of ldp-frontier: {error}.") from None
+
+    def _create(self, file: Path) -> _Identity:
+        """Create the file, which must not exist, for nobody else; return its identity."""
+        try:
+            descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, OWNER)
+        except FileExistsError:
+            raise ValueError(self._in_use()) from None
+        except OSError as error:
+            raise OSError(error.errno, os.strerror(error.errno or 0), str(self.path)) from None
+        status = os.fstat(descriptor)
+        os.close(descriptor)
+        return status.st_dev, status.st_ino
+
+    def _in_use(self) -> str:
+        return (
+            f"The memo {self.path} is in use by another run. Start this one again when the other one has"
+            " ended; it will then repeat the reports that the other one has drawn."
+        )
+
+    def _check_file(self, file: Path, identity: _Identity | None) -> None:
+        if _identity(file) != identity:
+            raise ValueError(
+                f"The memo {self.path} was removed or replaced while it was in use. No report was written,"
+                " since it could not be repeated later."
+            )
+
+    def _open(self, base: sqlite3.Connection, private: PrivateChannel, first: bool) -> None:
+        """Check that a locked database is a memo of this channel, or make it one if it is empty."""
+        if _is_empty(base):
+            base.execute(f"PRAGMA application_id = {APPLICATION}")
+            base.execute(f"PRAGMA user_version = {VERSION}")
+            base.execute("CREATE TABLE channel (sha256 TEXT NOT NULL, id_column TEXT NOT NULL)")
+            base.execute("INSERT INTO channel VALUES (?, ?)", (private.sha256, self.column))
+            base.execute(
+                "CREATE TABLE reports (id TEXT PRIMARY KEY NOT NULL, report TEXT NOT NULL) WITHOUT ROWID"
+            )
+            return
+        if first:  # another run was faster between the creation of the file and its lock
+            raise ValueError(self._in_use())
+        mark, version = (
+            base.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+        )
+        if mark != APPLICATION or version not in (RAW_IDS, VERSION):
+            raise ValueError(
+                f"{self.path} is a database, but not a memo of version {RAW_IDS} or {VERSION} of"
+                " ldp-frontier."
+            )
+        kept, column = base.execute("SELECT sha256, id_column FROM channel").fetchone()
+        if kept != private.sha256:
+            raise ValueError(
+                f"{self.path} contains reports of another channel, {id_of(kept)!r}; this one is"
+                f" {private.id!r}. Reports of two channels together reveal"
+                " more than the level of each allows; people must report with the channel that they used"
+                " first."
+            )
+        if column != self.column:
+            raise ValueError(
+                f"{self.path} identifies people by the column {column!r}, but {self.column!r} was given; the"
+                " two must be the same."
+            )
+        if version == RAW_IDS:
+            _normalize(base)
+
+
+class _Repeating(Draw):
+    """Draws a report for a person who is not in the memo, and repeats it for one who is."""
+
+    def __init__(self, base: sqlite3.Connection, private: PrivateChannel, source: Source | None) -> None:
+        super().__init__(private, source)
+        self._base, self._outputs = base, private.outputs
+        self._places = {report: place for place, report in enumerate(private.outputs)}
+        (self._people,) = base.execute("SELECT COUNT(*) FROM reports").fetchone()
+        #: Who was drawn in this run, until the memo is seen to know somebody.
+        self._strangers: set[str] | None = set() if self._people else None
+
+    @property
+    def unmatched(self) -> int:
+        return 0 if self._strangers is None else int(self._people)
+
+    def __call__(self, ids: Sequence[str], inputs: IntArray) -> tuple[IntArray, int]:
+        found: dict[str, int] = {}
+        first: dict[str, int] = {}
+        for place, name in enumerate(ids):
+            if name in found or name in first:
+                continue
+            row = self._base.execute("SELECT report FROM reports WHERE id = ?", (name,)).fetchone()
+            if row is None:
+                first[name] = place
+            else:
+                found[name] = self._places[row[0]]
+        if self._strangers is not None:
+            self._strangers.update(first)
+            if found.keys() - self._strangers:
+                self._strangers = None
+        outputs = self._sampler.draw(inputs[list(first.values())]).tolist()
+        found.update(zip(first, outputs, strict=True))
+        kept = ((name, self._outputs[output]) for name, output in zip(first, outputs, strict=True))
+        self._base.executemany("INSERT INTO reports VALUES (?, ?)", kept)
+        return np.array([found[name] for name in ids], dtype=np.int64), len(ids) - len(first)
+
+
+#: The device and the inode of a file: whether a path still leads to it.
+_Identity = tuple[int, int]
+
+
+def _identity(file: Path) -> _Identity | None:
+    """Return the identity of a file; None if there is none."""
+    try:
+        status = file.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _is_empty(base: sqlite3.Connection) -> bool:
+    (tables,) = base.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+    return not tables
+
+
+def _withdraw(base: sqlite3.Connection, file: Path, identity: _Identity | None) -> None:
+    """Remove the file that a failed run has created, unless another run is using it or has used it."""
+    with suppress(sqlite3.Error, OSError):
+        if base.in_transaction:
+            base.execute("ROLLBACK")  # which removes the journal: it is found by its name
+        base.execute("BEGIN IMMEDIATE")
+        if _is_empty(base) and _identity(file) == identity:
+            file.unlink()
+
+
+def _normalize(base: sqlite3.Connection) -> None:
+    """Give the ids of a memo that has them as they were read their normal form.
+
+    Ids that were two people and become one keep the report of the id that had the normal form, or else of the
+    first one in the order of the database.
+    """
+
+    def normalized(name: str) -> str:
+        plain = normal_id(name)
+        whole = _WHOLE_FLOAT.fullmatch(plain)
+        return whole[1] if whole else plain
+
+    base.create_function("normalized", 1, normalized, deterministic=True)
+    base.execute(
+        "INSERT OR IGNORE INTO reports SELECT normalized(id), report FROM reports WHERE normalized(id) <> id"
+        " ORDER BY id"
+    )
+    base.execute("DELETE FROM reports WHERE normalized(id) <> id")
+    base.execute(f"PRAGMA user_version = {VERSION}")

@@ -1,0 +1,239 @@
+"""Values of columns that may not be what they seem: missing ones, and several that look alike.
+
+Loads no numerical library.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from string import ascii_lowercase
+
+from ldpfrontier.survey.numerals import as_finite
+from ldpfrontier.survey.settings import SETTINGS
+from ldpfrontier.verify import visible
+
+#: What `--missing` accepts beside a name: leave these records out, or take texts such as NA for answers.
+DROP, KEEP = "drop", "keep"
+
+_MISSING = {"", "nan"}
+
+#: Texts with which programs (R, pandas, SQL, Excel, SPSS, Stata's .a to .z) and people mark missing values,
+#: and which may be answers as well.
+_DOUBTFUL = {
+    *("na", "n/a", "#n/a", "<na>", "nat", "null", "#null!", "\\n", "none", "?", "-", "\u2013", "\u2014", "."),
+    *("#div/0!", "#name?", "#num!", "#ref!", "#value!", *(f".{letter}" for letter in ascii_lowercase)),
+}
+
+#: Names of a row or a column with sums over the values of another.
+_TOTALS = {"total", "totals", "all", "sum", "overall", "grand total", "subtotal", "(all)", "margin"}
+
+
+def is_missing(value: str) -> bool:
+    """Return whether a text stands for a missing value, and for nothing else."""
+    return value.strip().lower() in _MISSING
+
+
+def may_be_missing(value: str) -> bool:
+    """Return whether a text stands for a missing value, or may do so, such as NA, None, ? and -."""
+    return is_missing(value) or value.strip().lower() in _DOUBTFUL
+
+
+def declared_codes(words: Iterable[str], columns: Sequence[str]) -> dict[str, set[float | str]]:
+    """Return the codes for missing values that are declared, by column: ``99``, or ``age=99`` in one column.
+
+    A code that is a number stands for all ways to write it.
+    """
+    found: dict[str, set[float | str]] = {}
+    for word in words:
+        column, equals, code = word.partition("=")
+        one = bool(equals) and column in columns
+        for name in [column] if one else columns:
+            found.setdefault(name, set()).add(as_code(code if one else word))
+    return found
+
+
+def as_code(text: str) -> float | str:
+    """Return what the ways to write a code have in common."""
+    number = as_finite(text)
+    return text.strip().casefold() if number is None else number
+
+
+def check_totals(source: str, columns: Sequence[str], found: Mapping[tuple[str, ...], float]) -> None:
+    """Refuse a value that is called a total and has as many records as all others of its column together.
+
+    Raises
+    ------
+    ValueError
+    """
+    for place, name in enumerate(columns):
+        sums: dict[str, float] = {}
+        for label, number in found.items():
+            sums[label[place]] = sums.get(label[place], 0) + number
+        for value, number in sums.items():
+            called = value.strip().casefold() in _TOTALS
+            if called and len(sums) > 2 and math.isclose(2 * number, sum(sums.values()), rel_tol=1e-9):
+                raise ValueError(
+                    f"{source} has {value!r} as {name}, as often as all others together: it is a total, and"
+                    " not an answer. Leave its rows out (or give it another name if it is one)."
+                )
+
+
+def without_missing(
+    source: str, columns: Sequence[str], found: Mapping[tuple[str, ...], float], missing: str | None
+) -> tuple[dict[tuple[str, ...], float], str]:
+    """Return counts of labels without missing values, and a sentence on records that were left out.
+
+    Parameters
+    ----------
+    source : str
+        What was counted, as sentences name it.
+    columns : sequence of str
+        Where the parts of a label come from.
+    found : mapping of tuple of str to int
+        How often each label occurs.
+    missing : str or None
+        ``drop`` leaves labels with missing values out, ``keep`` leaves them as they are if they are neither
+        empty nor nan, and any other text takes the place of the values.
+
+    Raises
+    ------
+    ValueError
+        If there are missing values and `missing` is None, or if nothing is left.
+    """
+    asked = is_missing if missing == KEEP else may_be_missing
+    times: dict[tuple[str, str], float] = {}
+    for label, number in found.items():
+        for name, value in zip(columns, label, strict=True):
+            if asked(value):
+                times[name, value] = times.get((name, value), 0) + number
+    if not times:
+        return dict(found), ""
+    if missing in (None, KEEP):
+        answers = "" if missing or all(is_missing(value) for _, value in times) else (
+            ", and texts that are answers kept (--missing keep)"
+        )  # fmt: skip
+        raise ValueError(
+            f"{_told(source, times)}; missing values must be given a name (--missing unknown) or left out"
+            f" (--missing drop){answers}."
+        )
+    if missing == DROP:
+        left = {label: number for label, number in found.items() if not any(map(asked, label))}
+        gone = sum(found.values()) - sum(left.values())
+        if not left:
+            raise ValueError(f"Every record of {source} has a missing value; nothing is left to count.")
+        return (
+            left,
+            f"{_told(source, times)}; {_many(gone)} {'was' if gone == 1 else 'were'} left out.",
+        )
+    named: dict[tuple[str, ...], float] = {}
+    for label, number in found.items():
+        label = tuple(str(missing) if asked(value) else value for value in label)
+        named[label] = named.get(label, 0) + number
+    return named, ""
+
+
+def _many(number: float) -> str:
+    """Return a number of records; that of weights is rounded."""
+    return f"{number:,.0f} record{'' if number == 1 else 's'}"
+
+
+def _told(source: str, times: Mapping[tuple[str, str], float]) -> str:
+    """Return how many records have which missing values."""
+    parts: list[str] = []
+    for (name, value), number in sorted(times.items(), key=lambda item: -item[1]):
+        of = "" if parts else f" of {source}"
+        who = f"{'a' if parts else 'A'} record{of} has" if number == 1 else f"{_many(number)}{of} have"
+        parts.append(f"{who} {value!r} as {name}")
+    most = SETTINGS.named_values
+    rest = len(parts) - most
+    more = [f"{rest} more such value{'s' if rest > 1 else ''}"] if rest > 0 else []
+    *first, last = parts[:most] + more
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def look_alikes(columns: Sequence[str], labels: Iterable[tuple[str, ...]]) -> list[str]:
+    """Return a sentence for every column with values that look alike.
+
+    They do if they differ in upper and lower case, in spaces and letters that cannot be seen, in the Unicode
+    form of their letters, or in how a number is written, as 1 and 1.0 do.
+    """
+    sentences = []
+    for name, values in zip(columns, zip(*labels, strict=True), strict=True):
+        groups: dict[str, list[str]] = {}
+        for value in dict.fromkeys(values):
+            groups.setdefault(_look(value), []).append(value)
+        alike = [group for group in groups.values() if len(group) > 1]
+        if alike:
+            most = SETTINGS.named_values
+            shown = "; ".join(" and ".join(map(_quoted, group)) for group in alike[:most])
+            more = f", and {len(alike) - most} more" if len(alike) > most else ""
+            sentences.append(
+                f"values of {name} look alike, and are counted as different answers: {shown}{more}. If they"
+                " are the same answer, write them in one way."
+            )
+    return sentences
+
+
+def _look(value: str) -> str:
+    """Return what values that look alike have in common."""
+    plain = unicodedata.normalize("NFKC", value).casefold()
+    seen = "".join(letter for letter in plain if unicodedata.category(letter) != "Cf")
+    text = unicodedata.normalize("NFC", " ".join(seen.split()))
+    number = as_finite(text)
+    return text if number is None else repr(number)
+
+
+def _quoted(value: str) -> str:
+    """Return a value in quotation marks, with what only a program can tell apart written out."""
+    plain = unicodedata.normalize("NFC", value)
+    return ascii(value) if plain != value else repr(value)
+
+
+def listed_values(columns: Sequence[str], labels: Sequence[tuple[str, ...]], width: int) -> list[str]:
+    """Return a line for every column with its values, and the number of those that find no place.
+
+    Parameters
+    ----------
+    columns : sequence of str
+    labels : sequence of tuple of str
+        A text per column each, in the order in which values that are no numbers are listed.
+    width : int
+        The most letters of a line.
+    """
+    values = zip(*labels, strict=True)
+    return [_line(name, _by_number(texts), width) for name, texts in zip(columns, values, strict=True)]
+
+
+def _by_number(texts: Iterable[str]) -> list[str]:
+    """Return values without repetition, in the order of numbers if all of them are some."""
+    values = list(dict.fromkeys(texts))
+    numbers = {value: number for value in values if (number := as_finite(value)) is not None}
+    return sorted(values, key=numbers.__getitem__) if len(numbers) == len(values) else values
+
+
+def _line(name: str, values: Sequence[str], width: int) -> str:
+    head = shortened(visible(name), width // 2) + ":"
+    texts = [shortened(visible(_plain(value)), width // 3) for value in values]
+    for kept in range(len(texts), 0, -1):
+        more = f", and {len(texts) - kept} more" if kept < len(texts) else ""
+        line = f"{head} {', '.join(texts[:kept])}{more}"
+        if len(line) <= width:
+            return line
+    return f"{head} {len(texts)} values"
+
+
+def _plain(value: str) -> str:
+    """Return a value as it is, with quotation marks if it is hard to tell where it begins and ends."""
+    return repr(value) if value != value.strip() or ", " in value or not value else value
+
+
+def reports_text(number: int) -> str:
+    """Return a number of reports in words."""
+    return "1 report" if number == 1 else f"{number:,} reports"
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text with three points at its end if it has more letters than allowed."""
+    return text if len(text) <= most else text[: most - 3] + "..."

@@ -1,0 +1,691 @@
+"""The command: what it says and writes; an error is a sentence and leaves everything as it was."""
+
+import csv
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import ldpfrontier
+from ldpfrontier import design_channel, read_channel
+from ldpfrontier.survey.cli import main
+from ldpfrontier.survey.records import read_chunks
+from support.owndata import records_of, rewritten, small_table, write_records
+
+ROOT = Path(__file__).resolve().parents[3]
+COMMANDS = ("design", "apply", "estimate", "audit")
+TABLE = ["--data", "people.csv", "--sensitive", "illness", "--useful", "region", "age"]
+DESIGN = ["design", *TABLE, "--details", "--force"]
+QUICK = [*DESIGN, "--epsilon", "1", "--mechanism", "srr"]
+APPLY = ["apply", "--channel", "channel.json", "--data", "people.csv", "--out", "out.csv"]
+ESTIMATE = ["estimate", "--channel", "channel.json", "--data", "out.csv"]
+AUDIT = ["audit", "--channel", "channel.json"]
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """Return a folder with the records of a table."""
+    monkeypatch.chdir(tmp_path)
+    write_records(tmp_path / "people.csv", small_table(), records_of(small_table()))
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Return a folder with a channel and reports, made once."""
+    folder = tmp_path_factory.mktemp("made")
+    write_records(folder / "people.csv", small_table(), records_of(small_table()))
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        assert main([*DESIGN, "--epsilon", "1", "--mechanism", "srr"]) == 0
+        assert main(APPLY) == 0
+    finally:
+        os.chdir(before)
+    return folder
+
+
+@pytest.fixture
+def ready(here, made):
+    for name in ("channel.json", "out.csv"):
+        (here / name).write_bytes((made / name).read_bytes())
+    return here
+
+
+# What it does ---------------------------------------------------------------------------------------------
+
+
+def test_from_a_table_to_its_distribution(here, capsys):
+    assert main([*DESIGN, "--epsilon", "1", "--for", "information", "--out", "here/c.json"]) == 0
+    said = capsys.readouterr()
+    assert "warning: the folder here does not exist; it will be made.\n" in said.err
+    assert "people.csv: 1,340 records, 2 x 4 values of illness, region, age" in said.out
+    for name in ("association", "unconditional", "srr", "subset", "grr", "ldp", "nr"):
+        assert f" {name} " in said.out
+    assert "->  unconditional" in said.out
+    assert "people.csv is treated as public: here/c.json contains its counts" in " ".join(said.out.split())
+    folder = here / "here"
+    assert {path.name for path in folder.iterdir()} == {
+        "c.json", "c.matrix.csv", "c.thresholds.csv", "c.answers.csv", "c.weights.csv",
+        "c.certificate.json",
+        "c.mjs"
+    }  # fmt: skip
+
+    assert main(["apply", "--channel", "here/c.json", "--data", "people.csv", "--out", "out.csv"]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("1,340 records privatized.\nA report changes the odds between any two values")
+    promise = "whatever anyone knows or believes about the person"
+    assert promise in " ".join(said.out.split())
+    assert (
+        "warning: the counts of these records are exactly those that the channel was designed from"
+        in said.err
+    )
+    assert sum(len(chunk) for chunk in read_chunks("out.csv", ["report"])) == 1340
+
+    more = ["--out", "e.csv", "--plot", "e.png"]
+    assert main(["estimate", "--channel", "here/c.json", "--data", "out.csv", *more]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("1,340 reports")
+    assert "95% interval" in said.out
+    with open("e.csv", encoding="utf-8", newline="") as stream:
+        rows = [row for row in csv.DictReader(stream) if row["measure"] == "frequency"]
+    keys = ['["illness","region","age"]'] * 8 + ['["illness"]'] * 2 + ['["region","age"]'] * 4
+    assert [row["columns"] for row in rows] == keys
+    assert sum(float(row["likely"]) for row in rows[8:10]) == pytest.approx(1.0)
+    assert sum(float(row["unbiased"]) for row in rows[8:10]) == pytest.approx(1.0)
+    assert (here / "e.png").read_bytes().startswith(b"\x89PNG")
+
+    assert main(["audit", "--channel", "here/c.json", "--samples", "20000"]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("The promise: A report changes the odds")
+    assert promise in " ".join(said.out.split())
+    assert "1.000000 for acquaintances," in " ".join(said.out.split())
+    assert "According to 20,000 samples, the level is at least" in " ".join(said.out.split())
+    assert " ".join(said.out.split()).endswith("promised level; 20,000 samples do not contradict it.")
+
+
+def test_a_time_limit_ends_what_takes_long_and_nothing_else(here, capsys):
+    assert main([*DESIGN, "--epsilon", "1", "--max-seconds", "0"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "what was found within 0 s, as the time limit ended the computation" in said
+    assert read_channel("channel.json").verified().certificate.epsilon == 1.0
+    assert main([*DESIGN, "--error", "0.01", "--max-seconds", "0"]) == 2
+    assert "The time limit ended the search before an error of 0.01 was reached" in capsys.readouterr().err
+    assert main([*DESIGN, "--epsilon", "1", "--max-seconds", "-1"]) == 2
+    assert "max_seconds is -1.0; it must be a number of seconds, 0 or more" in capsys.readouterr().err
+
+
+def test_a_table_of_counts_without_useful_columns(here, capsys):
+    Path("t.csv").write_text("s,n\na,30\nb,20\nc,50\n")
+    arguments = [
+        "design",
+        "--table",
+        "t.csv",
+        "--count",
+        "n",
+        "--sensitive",
+        "s",
+        "--epsilon",
+        "0.5",
+        "--details",
+    ]
+    assert main([*arguments, "--compare"]) == 0
+    said = capsys.readouterr().out
+    assert "(level 0.5), whatever anyone knows or believes" in " ".join(said.split())
+    assert "binary" in said
+    private = read_channel("channel.json")
+    assert private.ball is None
+    assert private.table.records == 100
+    assert main(AUDIT) == 0
+
+
+def test_the_least_epsilon_for_a_utility(here, capsys):
+    assert main([*DESIGN, "--utility", "0.3", "--mechanism", "grr"]) == 0
+    epsilon = read_channel("channel.json").certificate.epsilon
+    assert f"at epsilon {epsilon:g}." in capsys.readouterr().out
+    assert read_channel("channel.json").certificate.nmi >= 0.3 - 1e-6
+
+
+def test_a_channel_that_loses_information_says_so(here, capsys):
+    alone = ["--against", "outsider", "--mechanism", "ir", "--for", "information"]
+    assert main([*DESIGN, "--epsilon", "0.3", *alone]) == 0
+    assert "None of these mechanisms allows all frequencies to be estimated" in " ".join(
+        capsys.readouterr().out.split()
+    )
+    assert main(APPLY) == 0
+    capsys.readouterr()
+    assert main([*ESTIMATE, "--picture", "e.svg"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "values: no number of reports determines what has no most likely value here (-)" in said
+    assert "cannot be estimated" in said
+
+
+def test_what_few_reports_cannot_tell_is_said(ready, capsys):
+    Path("few.csv").write_text("report\ny1\ny2\n")
+    estimate = ["estimate", "--channel", "channel.json", "--data", "few.csv", "--out", "e.csv"]
+    assert main([*estimate, "--simultaneous"]) == 0
+    said = capsys.readouterr().out
+    together = "2 reports; the confidence is that of all frequencies together (Bonferroni), and that of all"
+    assert " ".join(said.split()).startswith(f"{together} rates and comparisons together illness")
+    assert (
+        "With 2 reports, what cannot be estimated and has a most likely value is not known well"
+        in " ".join(said.split())
+    )
+    with open("e.csv", encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert "no" in {row["estimable"] for row in rows}
+    some = [row for row in rows if row["measure"] in ("frequency", "rate")]
+    assert all(0 <= float(row["low"]) < float(row["high"]) <= 1 for row in some)
+
+
+def test_a_seed_makes_the_same_reports_and_is_loud_about_it(ready, capsys):
+    seed = ["--seed", "7", "--insecure"]
+    assert main([*APPLY, *seed]) == 0
+    first = (ready / "out.csv").read_bytes()
+    assert "INSECURE" in capsys.readouterr().err
+    assert main([*APPLY, *seed]) == 0
+    assert (ready / "out.csv").read_bytes() == first
+    assert main(APPLY) == 0
+    assert (ready / "out.csv").read_bytes() != first
+    assert "INSECURE" not in (said := capsys.readouterr().err.splitlines()[-1])
+    assert "warning" in said
+
+
+def test_columns_may_be_kept_and_the_result_audited(ready, capsys):
+    assert main([*APPLY, "--keep", "age", "illness", "region", "--column", "answer"]) == 0
+    assert (
+        "warning: out.csv contains age, illness, region of each record without any protection"
+        in capsys.readouterr().err
+    )
+    with open("out.csv", encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [(r["illness"], r["region"], r["age"]) for r in rows] == records_of(small_table())
+    assert main([*AUDIT, "--data", "out.csv", "--column", "answer"]) == 0
+    assert "1,340" in capsys.readouterr().out
+
+
+def test_an_audit_that_finds_something_has_the_status_1(ready, capsys):
+    level = read_channel(ready / "channel.json").certificate.level
+    low = {"outsider": 0.2, "insider": 0.2, "acquaintance": 0.2}
+    rewritten(ready / "channel.json", lambda c: c["certificate"]["levels"].update(low))
+    assert main(AUDIT) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"WRONG: The level of the matrix is {level:.6f}; its certificate states 0.200000." in said
+
+
+def test_a_channel_whose_promise_does_not_hold_is_used_for_nothing(ready, capsys):
+    level = read_channel(ready / "channel.json").certificate.level
+    low = {
+        "epsilon": 0.2,
+        "levels": dict.fromkeys(("outsider", "insider", "acquaintance", "anyone", "record"), 0.2),
+    }
+    rewritten(ready / "channel.json", lambda content: content["certificate"].update(low))
+    for arguments in (APPLY, ESTIMATE, [*ESTIMATE, "--out", "e.csv"], [*ESTIMATE, "--json"]):
+        refused(
+            capsys, ready, arguments, f"The level of the channel is {level:.9g}; its certificate allows 0.2."
+        )
+    # A level that was stated lower and is still allowed is computed again.
+    rewritten(ready / "channel.json", lambda content: content["certificate"].update(low, epsilon=1.0))
+    assert main(ESTIMATE) == 0
+    assert 0.995 < level <= 1.0
+    assert "(level 1)" in " ".join(capsys.readouterr().out.split())
+
+
+def test_whom_a_channel_protects_from_is_said_at_every_step(here, capsys):
+    outsider = [*DESIGN, "--epsilon", "1", "--mechanism", "exact", "--against", "outsider"]
+    assert main(outsider) == 0
+    assert main(APPLY) == 0
+    assert main(AUDIT) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.count("It does not protect from someone who knows region, age: level ") == 3
+    assert main([*DESIGN, "--epsilon", "1", "--mechanism", "srr", "--against", "anyone"]) == 0
+    assert "whatever anyone knows or believes about the person" in " ".join(capsys.readouterr().out.split())
+    assert read_channel("channel.json").certificate.against == "anyone"
+
+
+def test_an_error_that_is_too_large_is_named(here, capsys):
+    assert main([*DESIGN, "--epsilon", "0.1", "--records", "50", "--mechanism", "srr"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "50 reports are too few for estimates from srr: their error," in said
+    assert main([*DESIGN, "--error", "0.03", "--records", "4000", "--mechanism", "grr"]) == 0
+    said = capsys.readouterr().out
+    assert "reports are too few" not in said
+    epsilon = read_channel("channel.json").certificate.epsilon
+    made = design_channel(small_table(), epsilon, mechanisms=["grr"], records=4000)
+    assert made.candidates[0].error <= 0.03
+    assert "for 0.03" in said
+
+
+def test_records_with_quotes_and_line_ends_go_through(here, capsys):
+    text = 's,u,note\n"a\nb","1,2","x"\n"c ""d""",é,"y\nz"\n"a\nb",é,\n'
+    Path("in.csv").write_text(text, encoding="utf-8")
+    design = ["design", "--data", "in.csv", "--sensitive", "s", "--useful", "u", "--epsilon", "2"]
+    assert main([*design, "--mechanism", "srr"]) == 0
+    assert (
+        main(["apply", "--channel", "channel.json", "--data", "in.csv", "--out", "o.csv", "--keep", "note"])
+        == 0
+    )
+    with open("o.csv", encoding="utf-8", newline="") as stream:
+        assert [row[0] for row in csv.reader(stream)] == ["note", "x", "y\nz", ""]
+    assert main(["estimate", "--channel", "channel.json", "--data", "o.csv", "--picture", "e.svg"]) == 0
+    assert "a\\nb, 1,2" in capsys.readouterr().out
+
+
+def test_quiet_commands_print_warnings_and_errors_alone(here, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    for arguments in (QUICK, APPLY, [*ESTIMATE, "--out", "e.csv"], [*AUDIT, "--samples", "1000"]):
+        assert main([*arguments, "--quiet"]) == 0
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert all(line.startswith("ldp-frontier: warning: ") for line in said.err.splitlines())
+    assert Path("e.csv").read_text().startswith("columns,value,")
+    assert main([*AUDIT[:-1], "nowhere.json", "--quiet"]) == 2
+    assert capsys.readouterr().err == "ldp-frontier: nowhere.json: No such file or directory.\n"
+    # Without it the same commands print, and say how far they are.
+    assert main(QUICK) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("1,340 records of people.csv: 2 values of illness, 4 of region, age.")
+    assert "solving for srr" in said.err
+
+
+def test_a_quiet_audit_still_says_what_is_wrong(ready, capsys):
+    rewritten(ready / "channel.json", lambda content: content["certificate"]["levels"].update(insider=0.5))
+    assert main([*AUDIT, "--quiet"]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "ldp-frontier: warning: " in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([*ESTIMATE, "--quiet"], "--quiet needs --out or --plot; otherwise the estimate would be lost"),
+        ([*AUDIT, "--quiet", "--json"], "argument --json: not allowed with argument --quiet"),
+    ],
+)
+def test_quiet_commands_that_would_say_nothing_are_refused(ready, capsys, arguments, sentence):
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_the_package_is_the_command():
+    done = subprocess.run(
+        [sys.executable, "-m", "ldpfrontier", "--version"], capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(ldpfrontier.__file__).parents[1])},
+    )  # fmt: skip
+    assert done.stdout == f"ldp-frontier {ldpfrontier.__version__}\n"
+
+
+def test_help_names_every_option(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["--help"])
+    assert end.value.code == 0
+    said = capsys.readouterr().out
+    assert all(command in said for command in COMMANDS)
+    for command in COMMANDS:
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        said = capsys.readouterr().out
+        options = [line.split()[0] for line in said.splitlines() if line.startswith("  --")]
+        assert len(options) >= 5
+        for line in said.split("options:")[1].split("\n  -")[1:]:
+            assert len(line.split()) > 3, f"{command}: {line} is not explained"
+
+
+def test_the_command_is_installed_and_starts_fast(ready):
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
+    assert scripts == {"ldp-frontier": "ldpfrontier.survey.cli:main"}
+    code = (
+        "import sys; from ldpfrontier.survey.cli import main; status = main(sys.argv[1:]);"
+        "heavy = {'pandas', 'pyarrow', 'matplotlib', 'cvxpy', 'highspy'} & set(sys.modules);"
+        "sys.exit(status if not heavy else f'loaded {heavy}')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *APPLY], capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(ldpfrontier.__file__).parents[1])},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_usual_design_of_25_cells_loads_nothing_that_draws(here):
+    """Pictures are for those who ask for them."""
+    lines = ["s,u,count", *(f"s{i},u{j},{20 + 7 * i * j + 5 * i}" for i in range(5) for j in range(5))]
+    Path("t.csv").write_text("\n".join(lines))
+    code = (
+        "import sys; from ldpfrontier.survey.cli import main; status = main(sys.argv[1:]);"
+        "heavy = {'matplotlib', 'pandas', 'pyarrow', 'cvxpy', 'scipy.stats'} & set(sys.modules);"
+        "sys.exit(status if not heavy else f'loaded {heavy}')"
+    )
+    about = ["--table", "t.csv", "--sensitive", "s", "--useful", "u", "--epsilon", "1"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, "design", *about, "--out", "light.json"],
+        capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(ldpfrontier.__file__).parents[1])},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert not Path("light.svg").exists()
+
+
+def test_a_picture_of_the_channel_is_drawn_if_it_is_asked_for(here, capsys):
+    assert main([*QUICK, "--out", "p.json", "--plot", "p.svg"]) == 0
+    assert Path("p.svg").read_text(encoding="utf-8").startswith("<?xml")
+    assert "p.weights.csv" in (said := capsys.readouterr().out)
+    assert "p.svg" in said
+    before = contents(here)
+    assert main([*QUICK, "--out", "q.json", "--plot", "q.txt"]) == 2
+    assert "q.txt ends in '.txt'; the file of a picture must end in .pdf, .svg or .png" in (
+        capsys.readouterr().err
+    )
+    assert contents(here) == before
+
+
+# What it refuses ------------------------------------------------------------------------------------------
+
+
+def refused(capsys, folder, arguments, sentence):
+    """Check that a command fails with one sentence, and that every file is as it was."""
+    before = contents(folder)
+    capsys.readouterr()
+    try:
+        status = main(arguments)
+    except SystemExit as end:
+        status = int(end.code)
+    said = capsys.readouterr()
+    assert status == 2
+    assert said.out == ""
+    assert sentence in said.err
+    assert "Traceback" not in said.err
+    assert contents(folder) == before
+
+
+BAD_FILES = {
+    "empty": (b"", "people.csv is empty; a row of column names is needed"),
+    "header": (b"illness,region,age\n", "people.csv has no records; at least one is needed"),
+    "encoding": (b"illness,region,age\nno,north,old\n\xff,north,old\n", "people.csv is not UTF-8"),
+    "column": (
+        b"illness,region\nno,north\n",
+        "The column 'age' is not in people.csv",
+    ),
+    "fields": (b"illness,region,age\nno,north\n", "Record 1 of people.csv has 2 fields; its header has 3"),
+    "quote": (b'illness,region,age\nno,"north,old\n', "people.csv is not a CSV file: unexpected end of data"),
+    "nan": (
+        b"illness,region,age\nno,north,NaN\nyes,north,old\n",
+        "has 'NaN' as age; missing values",
+    ),
+    "missing": (b"illness,region,age\nno,north,\nyes,north,old\n", "has '' as age; missing values must be"),
+}
+
+
+@pytest.mark.parametrize("which", BAD_FILES)
+def test_records_that_cannot_be_used_leave_everything_as_it_was(ready, capsys, which):
+    data, sentence = BAD_FILES[which]
+    (ready / "people.csv").write_bytes(data)
+    refused(capsys, ready, QUICK, sentence)
+    refused(capsys, ready, APPLY, sentence)
+    refused(capsys, ready, [*AUDIT, "--data", "people.csv", "--column", "illness"], sentence)
+    (ready / "channel.json").unlink()
+    (ready / "out.csv").unlink()
+    refused(capsys, ready, QUICK, sentence)
+
+
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        (
+            "no,east,old",
+            "has 'east' as its region; the channel accepts 'north', 'south'",
+        ),
+    ],
+)
+def test_a_category_that_was_never_seen_is_refused_with_its_record(ready, capsys, row, sentence):
+    with open(ready / "people.csv", "a", encoding="utf-8") as stream:
+        stream.write(f"{row}\n")
+    refused(capsys, ready, APPLY, f"Record 1341 of people.csv {sentence}")
+
+
+def test_ten_thousand_categories_are_refused(ready, capsys):
+    rows = "".join(f"{'yes' if i % 2 else 'no'},{i},old\n" for i in range(10_000))
+    (ready / "people.csv").write_text(f"illness,region,age\n{rows}")
+    refused(capsys, ready, QUICK, "more than 1000 combinations of illness, region, age (region alone")
+
+
+@pytest.mark.parametrize("count", ["-3", "nan", "2.5", "many", ""])
+def test_counts_that_are_no_whole_numbers_are_refused(ready, capsys, count):
+    (ready / "t.csv").write_text(f"s,count\na,1\nb,{count}\n")
+    arguments = ["design", "--table", "t.csv", "--sensitive", "s", "--epsilon", "1"]
+    refused(capsys, ready, arguments, f"Row 2 of t.csv has the count {count!r}; counts must be whole numbers")
+
+
+def test_a_channel_file_of_another_version_or_edited_is_refused(ready, capsys):
+    path = ready / "channel.json"
+    text = path.read_text(encoding="utf-8")
+    for old, new, sentence in [
+        ('"version": 3', '"version": 1', "is a channel file of version 1; this program reads the versions"),
+        ('"epsilon": 1.0', '"epsilon": 0.1', "channel.json was changed after it was written"),
+        ('"ldp-frontier channel"', '"song"', "channel.json is a JSON file, but not a channel"),
+        ("{", "", "channel.json is not a channel file: "),
+    ]:  # fmt: skip
+        assert old in text
+        path.write_text(text.replace(old, new, 1), encoding="utf-8")
+        for arguments in (APPLY, ESTIMATE, AUDIT):
+            refused(capsys, ready, arguments, sentence)
+    path.unlink()
+    refused(capsys, ready, APPLY, "channel.json: No such file or directory.")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "the following arguments are required"),
+        (["improve"], "invalid choice: 'improve'"),
+        ([*DESIGN], "one of --epsilon, --utility and --error is needed"),
+        ([*DESIGN, "--epsilon", "1", "--utility", "0.5"], "not allowed with argument"),
+        ([*DESIGN, "--epsilon", "much"], "'much' is no number; write it like 1.5"),
+        ([*DESIGN, "--epsilon", "nan"], "epsilon is nan; it must be a number above 0 and at most 20."),
+        ([*DESIGN, "--epsilon", "-1"], "epsilon is -1.0; it must be a number above 0 and at most 20."),
+        ([*DESIGN, "--epsilon", "0"], "epsilon is 0.0; it must be a number above 0 and at most 20."),
+        ([*DESIGN, "--utility", "1.5"], "The utility is 1.5; it must lie strictly between 0 and 1"),
+        ([*DESIGN, "--epsilon", "1", "--mechanism", "magic"], "The mechanism is 'magic'; allowed against"),
+        ([*DESIGN, "--epsilon", "1", "--mechanism", "nr"], "No mechanism is left to choose from (nr:"),
+        ([*DESIGN, "--epsilon", "1", "--beta", "2"], "beta is 2.0; a significance level lies"),
+        ([*QUICK, "--out", "channel.txt"], "channel.txt ends in '.txt'; the file of a channel must end"),
+        ([*QUICK, "--records", "-5"], "The number of records is -5; it must be a whole number, at least 1"),
+        ([*DESIGN[:-2], "illness", "--epsilon", "1"], "The column 'illness' is named twice"),
+        (["design", "--data", "none.csv", *QUICK[3:]], "none.csv: No such file or directory."),
+        (["design", "--data", ".", *QUICK[3:]], ".: Is a directory."),
+        ([*APPLY, "--seed", "1"], "--seed and --insecure must be given together"),
+        ([*APPLY, "--insecure"], "--seed and --insecure must be given together"),
+        ([*APPLY[:-1], "people.csv"], "people.csv is the file that is read; the output must be"),
+        ([*APPLY, "--keep", "name"], "The column 'name' is not in people.csv; its columns are illness,"),
+        ([*APPLY, "--column", "age", "--keep", "age"], "The column 'age' cannot be kept, since"),
+        ([*ESTIMATE, "--column", "answer"], "The column 'answer' is not in out.csv; its columns are report,"),
+        ([*ESTIMATE[:-1], "people.csv", "--column", "age"], "Record 1 of people.csv has 'old' as its age"),
+        ([*ESTIMATE, "--confidence", "95"], "The confidence is 95.0; it must lie strictly between 0 and 1"),
+        ([*ESTIMATE, "--picture", "e.bmp"], "e.bmp ends in '.bmp'; the file of a picture must"),
+        ([*AUDIT, "--samples", "-1"], "The number of samples is -1; it must be 0 or more"),
+        ([*AUDIT, "--samples", "5", "--data", "out.csv"], "not allowed with argument"),
+        ([*AUDIT, "--data", "out.csv"], "The column 'illness' is not in out.csv; its columns are report,"),
+    ],
+)  # fmt: skip
+def test_arguments_that_make_no_sense_get_a_sentence(ready, capsys, arguments, sentence):
+    refused(capsys, ready, arguments, sentence)
+
+
+def test_counts_are_not_privatized_as_records(ready, capsys):
+    Path("counts.csv").write_text(
+        "illness,region,age,sex,count\nno,north,old,f,7\nno,north,old,m,9\nyes,south,old,f,1\n"
+    )
+    apply = [*APPLY[:3], "--data", "counts.csv", "--out", "new.csv"]
+    sentence = (
+        "counts.csv looks like a table of counts: the column 'count' has whole numbers, and no two rows are"
+        " alike without it. A report is drawn for every row, which must be the record of one person"
+    )
+    refused(capsys, ready, apply, sentence)
+    refused(capsys, ready, [*apply, "--memo", "memo", "--id", "sex"], sentence)
+    assert main([*apply, "--keep", "count"]) == 0  # who names the column knows what it is
+
+
+@pytest.mark.parametrize(
+    ("arguments", "start"),
+    [
+        ([], "ldp-frontier: the following arguments are required: COMMAND."),
+        (["design"], "ldp-frontier design: the following arguments are required: --sensitive."),
+        ([*APPLY, "--what"], "ldp-frontier: unrecognized arguments: --what."),
+    ],
+)
+def test_an_error_in_arguments_is_one_line_that_names_the_error(capsys, arguments, start):
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == 2
+    said = capsys.readouterr().err
+    assert said.startswith(start)
+    assert said.endswith(" --help' shows the options.\n")
+    assert said.count("\n") == 1
+
+
+def test_the_file_of_a_channel_is_not_its_certificate(ready, capsys):
+    assert main(["verify", "channel.json"]) == 2
+    assert capsys.readouterr().out == (
+        "channel.json: malformed: it is not of the format 'ldp-frontier certificate',\n"
+        "  version '1'; the certificate of a channel is the file beside it that ends in\n"
+        "  .certificate.json.\n"
+    )
+
+
+@pytest.mark.parametrize("option", ["--data", "--table"])
+def test_fewer_groups_than_wanted_are_named(here, capsys, option):
+    Path("in.csv").write_text("s,n,count\n" + "a,0,3\n" * 9 + "b,0,2\na,1,1\nb,2,1\n")
+    design = ["design", option, "in.csv", "--sensitive", "s", "--useful", "n", "--epsilon", "1"]
+    assert main([*design, "--bins", "n=8", "--mechanism", "grr"]) == 0
+    said = "the values of n are put into 2 groups, not 8, since too many records have equal numbers: (-inf,1)"
+    assert said in capsys.readouterr().err
+    assert main([*design, "--bins", "n=2", "--mechanism", "grr"]) == 0
+    assert "groups" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_leaves_is_no_error(ready, unbuffered):
+    for arguments in (AUDIT, ["verify", "channel.json"], ESTIMATE):
+        read, write = os.pipe()
+        os.close(read)
+        done = subprocess.run(
+            [sys.executable, "-m", "ldpfrontier", *arguments], stdout=write, stderr=subprocess.PIPE,
+            text=True, check=False, env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        )  # fmt: skip
+        os.close(write)
+        assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_what_cannot_be_printed_is_an_error_of_the_command(ready):
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "ldpfrontier", *AUDIT], stdout=full, stderr=subprocess.PIPE, text=True,
+            check=False, env={**os.environ, "PYTHONUNBUFFERED": ""},
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (2, "ldp-frontier: No space left on device.\n")
+
+
+def test_letters_that_the_font_of_a_picture_lacks_are_named_once(here, capsys, recwarn):
+    Path("in.csv").write_text("病気,u\n有,x\n無,y\n有,y\n無,x\n", encoding="utf-8")
+    design = ["design", "--data", "in.csv", "--sensitive", "病気", "--useful", "u", "--epsilon", "1"]
+    assert main([*design, "--mechanism", "grr", "--plot", "channel.svg"]) == 0
+    (said,) = capsys.readouterr().err.splitlines()
+    start = "ldp-frontier: warning: the font of the picture lacks some letters of these values, which are"
+    assert said.startswith(f"{start} drawn as boxes: ")
+    assert set(said.split(": ")[-1]) == set("有無病気")
+    assert not recwarn
+
+
+def test_an_interruption_leaves_everything_as_it_was(ready, capsys, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ldpfrontier.survey.sampling.Sampler.draw", stop)
+    before = contents(ready)
+    assert main(APPLY) == 130
+    assert contents(ready) == before
+    assert "interrupted; nothing was written" in capsys.readouterr().err
+
+
+# The answer in a few lines --------------------------------------------------------------------------------
+
+ONE_SIDED = ["--sensitive", "illness", "--useful", "region", "age"]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ([*ONE_SIDED], "for whoever knows nothing, something or all of region, age."),
+        ([*ONE_SIDED, "--against", "outsider"], "100% for whoever knows it."),
+        ([*ONE_SIDED, "--mechanism", "grr"], "The same holds for region, age, and for both together."),
+        (["--sensitive", "illness", "region", "age"], "with a report, whatever somebody knows or believes."),
+    ],
+)
+def test_the_answer_has_12_lines_of_80_letters_and_says_what_is_given_away(here, capsys, options, told):
+    assert main(["design", "--data", "people.csv", *options, "--epsilon", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 12
+    assert max(map(len, lines)) <= 80
+    text = " ".join(" ".join(lines).split())
+    assert told in text
+    assert "rank" not in text
+    assert "order 2" not in text
+    assert re.search(r"From 1,340 reports, shares have standard errors in percentage points of \d", text)
+    assert re.search(r"A chance of \d+% that .+ is '.+' rises to at most \d+% with a report", text)
+    assert lines[-1] == "Next: ldp-frontier apply --channel channel.json --data FILE --out OUT.csv"
+    # A mechanism that protects all of a record gives nothing of it away.
+    assert ("guessed right for" in text) == ("whoever" in told)
+
+
+def test_the_next_command_is_continued_on_a_second_line_if_the_name_of_the_channel_is_long(here, capsys):
+    name = "a_channel_with_a_long_name.json"
+    assert (
+        main(["design", "--data", "people.csv", "--sensitive", "illness", "--epsilon", "1", "--out", name])
+        == 0
+    )
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-2] == f"Next: ldp-frontier apply --channel {name} \\"
+    assert lines[-1] == "    --data FILE --out OUT.csv"
+    assert max(map(len, lines)) <= 80
+
+
+def test_a_mechanism_that_protects_the_whole_record_promises_that(here, capsys):
+    assert main([*DESIGN, "--epsilon", "1", "--mechanism", "grr"]) == 0
+    promise = (
+        "between any two values of illness, region, age by at most a factor of 2.718 (level 1), whatever"
+    )
+    assert promise in " ".join(capsys.readouterr().out.split())
+    private = read_channel("channel.json")
+    assert promise in private.promise()
+
+
+def test_a_share_of_information_asks_for_information(here, capsys):
+    assert main([*DESIGN, "--utility", "0.3", "--against", "anyone"]) == 0
+    private = read_channel("channel.json")
+    assert private.certificate.mechanism == "unconditional"
+    assert private.certificate.nmi >= 0.3
+    for options, sentence in (
+        (["--for", "frequencies"], "--utility is a share of information, and goes with --for information"),
+        (["--precise", "S"], "--precise is about frequencies, and does not go with"),
+    ):
+        with pytest.raises(SystemExit) as end:
+            main([*DESIGN, "--utility", "0.3", *options])
+        assert end.value.code == 2
+        assert sentence in capsys.readouterr().err
+
+
+def test_rates_that_have_to_be_precise_are_named(here, capsys):
+    assert main([*DESIGN, "--epsilon", "1", "--precise", "rates", "--details"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"Rates of illness given region, age have \d.*reports give 1 for rates\.", text)
+    assert "how many reports give an error of 0.01 for rates of illness given region, age." in text

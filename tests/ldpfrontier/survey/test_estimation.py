@@ -1,0 +1,202 @@
+"""Estimates: unbiased, most likely, and intervals that cover."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from ldpfrontier import count_reports, design_channel, estimate_distribution, privatize_file
+from ldpfrontier.survey.estimation import (
+    Inversion,
+    inversion,
+    maximum_likelihood,
+    quantities,
+)
+from ldpfrontier.survey.sampling import Sampler
+from ldpfrontier.survey.settings import SETTINGS
+from support.owndata import adult_table, channel_of, flat, seeded, small_table
+
+#: Pairs of Adult with two mechanisms each.
+CASES = [
+    ("sex", "race", "exact"),
+    ("sex", "race", "srr"),
+    ("income", "relationship", "exact"),
+    ("income", "relationship", "grr"),
+]
+
+
+def full(seed: int, inputs: int = 4, outputs: int = 6):
+    rng = np.random.default_rng(seed)
+    return 0.5 * rng.dirichlet(np.ones(outputs), size=inputs) + 0.5 / outputs, rng
+
+
+# Unbiased -------------------------------------------------------------------------------------------------
+
+
+def test_the_quantities_are_the_record_and_its_two_parts(table):
+    asked, vectors = quantities(table)
+    values = dict(zip([(q.attributes, q.value) for q in asked], vectors @ table.counts.ravel(), strict=True))
+    assert len(asked) == 6 + 2 + 3
+    assert values[("illness",), ("yes",)] == 200
+    assert values[("region", "age"), ("south", "old")] == 670
+    assert values[table.attributes, ("no", "north", "young")] == 310
+
+
+@pytest.mark.parametrize("outputs", [4, 6])
+def test_estimates_are_right_on_average_whatever_the_distribution(outputs):
+    matrix, rng = full(1, outputs=outputs)
+    linear = Inversion(matrix, rng.dirichlet(np.ones(4)), np.eye(4))
+    assert linear.shown.all()
+    for truth in rng.dirichlet(np.ones(4), size=20):
+        assert linear.estimate(truth @ matrix) == pytest.approx(truth, abs=1e-12)
+
+
+def test_of_all_unbiased_estimates_theirs_vary_least_at_the_prior():
+    matrix, rng = full(2)
+    prior = rng.dirichlet(np.ones(4))
+    mean = prior @ matrix
+    linear = Inversion(matrix, prior, np.eye(4))
+    own = linear.error(mean, 1) ** 2
+    null = np.linalg.svd(matrix)[2][4:]
+    for push in rng.normal(size=(50, len(null))):
+        other = linear.weights + push @ null
+        assert other @ matrix.T == pytest.approx(np.eye(4), abs=1e-10)
+        assert ((other**2 @ mean - prior**2) > own - 1e-12).all()
+
+
+def test_the_error_of_randomized_response_is_the_one_in_closed_form():
+    k, epsilon, n = 5, 1.2, 700
+    private = channel_of(flat(small_table()), "grr", epsilon)
+    k = len(private.weights)
+    p, q = math.exp(epsilon) / (k - 1 + math.exp(epsilon)), 1 / (k - 1 + math.exp(epsilon))
+    mean = np.random.default_rng(3).dirichlet(np.ones(k)) @ private.channel.matrix
+    expected = np.sqrt(mean * (1 - mean) / n) / (p - q)
+    linear = inversion(private.channel.matrix, private.table)
+    assert linear.error(mean, n) == pytest.approx(expected, rel=1e-6)
+
+
+def test_what_a_channel_does_not_show_is_not_estimated(table):
+    private = channel_of(table, "ir", 0.3)
+    linear = inversion(private.channel.matrix, table)
+    assert linear.rank < 6
+    assert not linear.shown[:6].all()
+    reports = Sampler(private.weights, seeded(1)).draw(np.repeat(np.arange(6), 500))
+    found = estimate_distribution(private, np.bincount(reports, minlength=private.weights.shape[1]))
+    assert (found.rank, found.inputs) == (linear.rank, 6)
+    for row, shown in zip(found.frequencies, linear.shown, strict=True):
+        assert math.isfinite(row.likely) == math.isfinite(row.unbiased) == row.estimable == shown
+        assert 0 <= row.low < row.high <= 1
+    # Another path: what is shown is the same for all distributions with the same reports.
+    null = np.linalg.svd(private.channel.matrix.T)[2][linear.rank :]
+    moved = np.abs(quantities(table)[1] @ null.T).max(axis=1) > 1e-6
+    assert (moved == ~linear.shown).all()
+
+
+# Most likely ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_other_distribution_is_more_likely(seed):
+    matrix, rng = full(seed)
+    # Few records of a distribution at the border: the unbiased estimate often lies outside.
+    truth = np.array([0.7, 0.3, 0.0, 0.0])
+    counts = rng.multinomial(200, truth @ matrix)
+    p, gap = maximum_likelihood(matrix, counts)
+    assert gap <= SETTINGS.likelihood_gap
+    assert p.sum() == pytest.approx(1.0)
+    assert p.min() >= 0
+
+    def loss(x):
+        return -float(counts @ np.log(np.maximum(x @ matrix, 1e-300)))
+
+    other = minimize(
+        loss, np.full(4, 0.25), method="SLSQP", bounds=[(0, 1)] * 4, options={"ftol": 1e-12, "maxiter": 500},
+        constraints={"type": "eq", "fun": lambda x: x.sum() - 1},
+    )  # fmt: skip
+    assert loss(p) <= other.fun + SETTINGS.likelihood_gap
+    assert p == pytest.approx(other.x, abs=0.01)
+
+
+def test_inside_the_simplex_the_most_likely_distribution_is_the_unbiased_one():
+    matrix, rng = full(9, outputs=4)
+    counts = rng.multinomial(100_000, np.full(4, 0.25) @ matrix)
+    unbiased = Inversion(matrix, np.full(4, 0.25), np.eye(4)).estimate(counts / counts.sum())
+    assert maximum_likelihood(matrix, counts)[0] == pytest.approx(unbiased, abs=1e-4)
+
+
+def test_a_report_that_the_channel_never_gives_is_refused():
+    with pytest.raises(ValueError, match="One of the reports has probability 0 under this channel"):
+        maximum_likelihood(np.array([[1.0, 0.0], [1.0, 0.0]]), [3, 1])
+
+
+# Intervals ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("sensitive", "useful", "mechanism"), CASES)
+def test_intervals_cover_and_errors_are_as_expected(sensitive, useful, mechanism):
+    """2000 repetitions: 95% intervals cover in 93% or more, and errors are within 10% of `design`'s."""
+    table = adult_table(sensitive, useful)
+    made = design_channel(table, 1.0, against="insider", mechanisms=[mechanism])
+    (candidate,) = made.candidates
+    private = made.private(candidate)
+    matrix, vectors = private.channel.matrix, quantities(table)[1]
+    truth = table.distribution.ravel()
+    linear = inversion(matrix, table)
+    rng = np.random.default_rng(17)
+    frequencies = rng.multinomial(table.records, truth @ matrix, size=2000) / table.records
+    estimates = np.array([linear.estimate(f) for f in frequencies])
+    errors = np.array([linear.error(f, table.records) for f in frequencies])
+    covered = (np.abs(estimates - vectors @ truth) <= 1.96 * errors).mean(axis=0)
+    assert covered.min() >= 0.93
+    assert covered.max() <= 0.97
+    squares = ((estimates - vectors @ truth) ** 2).mean(axis=0)
+    a1, a2 = table.counts.shape
+    ends = np.split(squares, [a1 * a2, a1 * a2 + a1])
+    seen = [math.sqrt(part.mean()) for part in ends]
+    assert candidate.errors == pytest.approx(seen, rel=0.1)
+
+
+@pytest.mark.parametrize(("sensitive", "useful", "mechanism"), CASES)
+def test_from_records_to_intervals(request, tmp_path, sensitive, useful, mechanism):
+    """Privatize records drawn from a pair of Adult, and estimate: 100 times if time is no matter."""
+    table = adult_table(sensitive, useful)
+    private = channel_of(table, mechanism)
+    truth = table.distribution.ravel()
+    rng = np.random.default_rng(23)
+    times = 100 if request.config.getoption("--long") else 3
+    covered = np.zeros(len(quantities(table)[0]))
+    for seed in range(times):
+        labels = rng.choice(truth.size, size=table.records, p=truth)
+        lines = [",".join(label) for label in table.labels]
+        text = "\n".join([",".join(table.attributes), *(lines[x] for x in labels)])
+        (tmp_path / "in.csv").write_text(text + "\n", encoding="utf-8")
+        privatize_file(private, tmp_path / "in.csv", tmp_path / "out.csv", source=seeded(seed))
+        found = estimate_distribution(private, count_reports(private, tmp_path / "out.csv"))
+        assert found.records == table.records
+        ends = np.array([(row.low, row.high) for row in found.frequencies])
+        true = quantities(table)[1] @ truth
+        covered += (ends[:, 0] <= true) & (true <= ends[:, 1])
+        assert all(0 <= row.likely <= 1 for row in found.frequencies)
+    # All frequencies together: those of one estimate are not independent.
+    assert covered.mean() / times >= (0.93 if times == 100 else 0.75)
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, 2.0])
+def test_a_confidence_lies_between_0_and_1(private, confidence):
+    with pytest.raises(ValueError, match=r"The confidence is .*; it must lie strictly between 0 and 1"):
+        estimate_distribution(private, np.ones(private.weights.shape[1]), confidence=confidence)
+
+
+@pytest.mark.parametrize("counts", [[1, 2], [0] * 6, [-1, 1, 1, 1, 1, 1]])
+def test_counts_of_reports_must_fit(private, counts):
+    assert private.weights.shape[1] == 6
+    with pytest.raises(ValueError, match="The counts of reports have shape"):
+        estimate_distribution(private, counts)
+
+
+def test_an_interval_of_more_confidence_is_wider(private):
+    counts = np.full(6, 1000)
+    narrow, wide = (estimate_distribution(private, counts, confidence=c).frequencies[0] for c in (0.5, 0.99))
+    assert wide.low <= narrow.low <= narrow.high <= wide.high
+    assert wide.high - wide.low > narrow.high - narrow.low

@@ -1,0 +1,303 @@
+"""One report per person: kept, given again, and never a second one, whatever goes wrong."""
+
+import os
+import re
+import sqlite3
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from threading import Barrier, Event
+
+import pytest
+
+from ldpfrontier import Memo, privatize_persons
+from ldpfrontier.survey.cli import main
+from ldpfrontier.survey.records import CHUNK, read_chunks
+from support.owndata import channel_of, records_of, small_table
+
+PEOPLE = records_of(small_table())
+
+
+def people(path, records, names=None):
+    names = [f"p{place}" for place in range(len(records))] if names is None else names
+    rows = "".join(f"{name},{','.join(record)}\n" for name, record in zip(names, records, strict=True))
+    path.write_text(f"id,illness,region,age\n{rows}", encoding="utf-8")
+    return path
+
+
+def reports_of(path):
+    return [report for chunk in read_chunks(path, ["report"]) for (report,) in chunk]
+
+
+@pytest.fixture
+def ask(tmp_path, private):
+    """Return a function that asks people for their reports."""
+
+    def asked(records, names=None, **more):
+        people(tmp_path / "in.csv", records, names)
+        memo = Memo(tmp_path / "memo", "id")
+        done = privatize_persons(private, tmp_path / "in.csv", tmp_path / "out.csv", memo, **more)
+        return reports_of(tmp_path / "out.csv"), done
+
+    return asked
+
+
+def test_a_person_gives_the_same_report_again(ask, tmp_path):
+    first, done = ask(PEOPLE)
+    assert (done.records, done.again) == (1340, 0)
+    assert len(set(first)) > 1
+    again, done = ask(PEOPLE)
+    assert again == first
+    assert (done.records, done.again) == (1340, 1340)
+    # In another order, with other values, and with new people among them.
+    names = [f"p{place}" for place in reversed(range(1340))] + ["new1", "new2"]
+    later, done = ask([PEOPLE[0]] * 1342, names)
+    assert later[:1340] == first[::-1]
+    assert done.again == 1340
+    mode = stat.S_IMODE(os.stat(tmp_path / "memo").st_mode)
+    assert mode == 0o600
+    rows = sqlite3.connect(tmp_path / "memo").execute("SELECT id, report FROM reports").fetchall()
+    assert dict(rows) == dict(zip(names, later, strict=True))
+
+
+def test_a_person_who_is_in_a_file_twice_reports_once(ask):
+    names = ["a", "b", "a"] * CHUNK  # within a chunk of records, and beyond
+    reports, done = ask([PEOPLE[0]] * len(names), names)
+    assert done.again == len(names) - 2
+    assert {reports[i] for i, name in enumerate(names) if name == "a"} == {reports[0]}
+    assert {reports[i] for i, name in enumerate(names) if name == "b"} == {reports[1]}
+
+
+def test_first_reports_are_drawn_from_the_channel(ask, private):
+    n = 20_000
+    reports, _ = ask([PEOPLE[0]] * n)
+    place = private.table.labels.index(PEOPLE[0])
+    for output, p in zip(private.outputs, private.channel.matrix[place], strict=True):
+        assert abs(reports.count(output) - n * p) <= 6 * (n * p * (1 - p)) ** 0.5 + 1e-9
+
+
+def test_what_fails_is_not_kept(ask, tmp_path, private):
+    bad = [*PEOPLE, ("no", "east", "old")]
+    with pytest.raises(ValueError, match=r"Record 1341 of .* has 'east'"):
+        ask(bad)
+    assert not (tmp_path / "memo").exists()
+    assert not (tmp_path / "out.csv").exists()
+    first, _ = ask(PEOPLE[:5])
+    before = (tmp_path / "memo").read_bytes()
+    with pytest.raises(ValueError, match=r"Record 1341 of .* has 'east'"):
+        ask(bad)
+    assert (tmp_path / "memo").read_bytes() == before
+    assert reports_of(tmp_path / "out.csv") == first
+
+
+def test_reports_that_could_not_be_written_are_drawn_no_second_time(ask, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError("No space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("ldpfrontier.atomic.os.replace", full)
+        with pytest.raises(OSError, match="No space left"):
+            ask(PEOPLE)
+    rows = sqlite3.connect(tmp_path / "memo").execute("SELECT id, report FROM reports").fetchall()
+    kept = dict(rows)
+    reports, done = ask(PEOPLE)
+    assert done.again == 1340
+    assert reports == [kept[f"p{place}"] for place in range(1340)]
+
+
+def test_a_record_without_an_id_is_refused(ask):
+    with pytest.raises(
+        ValueError, match=r"Record 2 of .* has no value in the column 'id', which identifies the person"
+    ):
+        ask(PEOPLE[:3], ["a", " ", "c"])
+
+
+def test_a_memo_that_does_not_fit_is_refused(ask, tmp_path, private):
+    ask(PEOPLE[:3])
+    target, source = tmp_path / "out.csv", tmp_path / "in.csv"
+    other = channel_of(small_table(), "grr")
+    with pytest.raises(ValueError, match="memo contains reports of another channel"):
+        privatize_persons(other, source, target, Memo(tmp_path / "memo", "id"))
+    source.write_text("name,illness,region,age\na,no,north,old\n")
+    with pytest.raises(ValueError, match="memo identifies people by the column 'id', but 'name' was given"):
+        privatize_persons(private, source, target, Memo(tmp_path / "memo", "name"))
+    base = sqlite3.connect(tmp_path / "other")
+    base.execute("CREATE TABLE t (x)")
+    with pytest.raises(ValueError, match="other is a database, but not a memo of version 1 or 2 of"):
+        privatize_persons(private, source, target, Memo(tmp_path / "other", "name"))
+    (tmp_path / "text").write_text("no database " * 100)
+    with pytest.raises(ValueError, match="text is not a memo of ldp-frontier: file is not a database"):
+        privatize_persons(private, source, target, Memo(tmp_path / "text", "name"))
+    with pytest.raises(ValueError, match="The source of random bytes is 3; it must be a function"):
+        Memo(tmp_path / "memo", "id", 3)
+
+
+def test_a_memo_in_use_is_refused(ask, tmp_path):
+    ask(PEOPLE[:3])
+    base = sqlite3.connect(tmp_path / "memo", isolation_level=None)
+    base.execute("BEGIN IMMEDIATE")
+    with pytest.raises(ValueError, match=r"The memo .* is in use by another run. Start this one again when"):
+        ask(PEOPLE[:3])
+
+
+# Several runs at once -------------------------------------------------------------------------------------
+
+
+def kept_in(memo):
+    with closing(sqlite3.connect(memo)) as base:
+        return dict(base.execute("SELECT id, report FROM reports").fetchall())
+
+
+def test_of_two_first_runs_at_once_one_publishes_and_its_memo_stays(tmp_path, private, monkeypatch):
+    """Both find no memo before either creates it, and the one that draws waits until the other has ended."""
+    source, opened = people(tmp_path / "in.csv", PEOPLE[:10]), os.open
+    for trial in range(50):
+        folder, both, ended = tmp_path / str(trial), Barrier(2), Event()
+        folder.mkdir()
+
+        def meet(path, *more, both=both):
+            if os.path.basename(path) == "memo":
+                both.wait(60)
+            return opened(path, *more)
+
+        def random(size, ended=ended):
+            ended.wait(60)
+            return os.urandom(size)
+
+        def run(name, folder=folder, ended=ended, random=random):
+            try:
+                privatize_persons(private, source, folder / name, Memo(folder / "memo", "id", random))
+                return "published"
+            except ValueError as error:
+                return str(error)
+            finally:
+                ended.set()
+
+        with monkeypatch.context() as patch, ThreadPoolExecutor(2) as pool:
+            patch.setattr("ldpfrontier.survey.memo.os.open", meet)
+            said = list(pool.map(run, ["a", "b"]))
+        assert "published" in said
+        winner = "ab"[said.index("published")]
+        assert sorted(path.name for path in folder.iterdir()) == [winner, "memo"]
+        reports = reports_of(folder / winner)
+        assert kept_in(folder / "memo") == {f"p{place}": report for place, report in enumerate(reports)}
+        (refusal,) = [words for words in said if words != "published"]
+        assert "memo is in use by another run" in refusal
+
+
+GONE = r"memo was removed or replaced while it was in use\. No report was written"
+
+
+def before_the_lock(monkeypatch, act):
+    """Let something happen once, after a run has found or created its memo and before it has the lock."""
+    connect, acts = sqlite3.connect, [act]
+
+    def connected(*names, **more):
+        base = connect(*names, **more)
+        if acts:
+            acts.pop()()
+        return base
+
+    monkeypatch.setattr("ldpfrontier.survey.memo.sqlite3.connect", connected)
+
+
+@pytest.mark.parametrize("record", [PEOPLE[0], ("no", "east", "old")], ids=["right", "wrong"])
+def test_a_first_run_that_is_overtaken_leaves_the_memo(ask, tmp_path, private, monkeypatch, record):
+    people(tmp_path / "other.csv", PEOPLE[:3])
+    memo = Memo(tmp_path / "memo", "id")
+    other = tmp_path / "other.csv", tmp_path / "reports.csv"
+    before_the_lock(monkeypatch, lambda: privatize_persons(private, *other, memo))
+    with pytest.raises(ValueError, match=r"east|in use") as error:
+        ask([record])
+    assert list(kept_in(tmp_path / "memo").values()) == reports_of(tmp_path / "reports.csv")
+    assert not (tmp_path / "out.csv").exists()
+    assert "memo is in use by another run" in str(error.value)
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_memo_that_is_removed_before_the_lock_is_not_written_to(ask, tmp_path, private, monkeypatch, again):
+    ask(PEOPLE[:3])
+
+    def removed():
+        (tmp_path / "memo").unlink()
+        if again:
+            privatize_persons(private, tmp_path / "in.csv", tmp_path / "2.csv", Memo(tmp_path / "memo", "id"))
+
+    before_the_lock(monkeypatch, removed)
+    with pytest.raises(ValueError, match=GONE):
+        ask(PEOPLE[:5])
+    assert len(reports_of(tmp_path / "out.csv")) == 3
+    assert (tmp_path / "memo").exists() == again
+
+
+def test_reports_whose_memo_is_gone_are_not_published(tmp_path, private):
+    def random(size):
+        (tmp_path / "memo").unlink()
+        return os.urandom(size)
+
+    source = people(tmp_path / "in.csv", PEOPLE[:3])
+    with pytest.raises(ValueError, match=GONE):
+        privatize_persons(private, source, tmp_path / "out.csv", Memo(tmp_path / "memo", "id", random))
+    assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
+
+
+def test_a_memo_may_be_a_link_to_where_nothing_is_yet(ask, tmp_path):
+    (tmp_path / "memo").symlink_to("real")
+    assert (ask(PEOPLE[:3])[0], ask(PEOPLE[:3])[1].again) == (list(kept_in(tmp_path / "real").values()), 3)
+
+
+# Ids ------------------------------------------------------------------------------------------------------
+
+
+def test_an_id_that_is_written_differently_is_the_same_person(ask, tmp_path):
+    first, _ = ask(PEOPLE[:3], ["1", "é", "b"])
+    again, done = ask(PEOPLE[3:9], ["b\u00a0", " 1", "e\u0301 ", "01", "1 ", " 01"])
+    assert again == [first[2], first[0], first[1], again[3], first[0], again[3]]
+    assert (done.again, set(kept_in(tmp_path / "memo"))) == (5, {"1", "é", "b", "01"})
+
+
+@pytest.mark.parametrize("name", ["1.0", " 1. ", "1,0", "-2.5", "1e+05", "1E5", ".5", "1,250"])
+def test_an_id_that_is_a_number_with_decimals_is_refused(ask, tmp_path, name):
+    found = re.escape(name.strip())
+    with pytest.raises(ValueError, match=rf"Record 2 of .* has '{found}' in the column 'id', which"):
+        ask(PEOPLE[:3], ["1", f'"{name}"', "-3"])
+    assert not (tmp_path / "memo").exists()
+
+
+def test_a_memo_of_version_1_gets_normal_ids(ask, tmp_path, private):
+    ask(PEOPLE[:1])
+    with closing(sqlite3.connect(tmp_path / "memo")) as base, base:
+        base.execute("PRAGMA user_version = 1")
+        base.execute("DELETE FROM reports")
+        y1, y2 = private.outputs[:2]
+        old = {" 1": y2, "1": y1, "2.0": y1, " 3": y1, "3 ": y2, "e\u0301": y2, "x": y1, "2.5": y2}
+        base.executemany("INSERT INTO reports VALUES (?, ?)", old.items())
+    given, done = ask(PEOPLE[:5], ["1", "2", "3", "é", "x"])
+    assert (given, done.again) == ([y1, y1, y1, y2, y1], 5)
+    assert kept_in(tmp_path / "memo") == {"1": y1, "2": y1, "3": y1, "é": y2, "x": y1, "2.5": y2}
+
+
+def test_a_memo_that_matches_nobody_is_named(ask):
+    assert ask(PEOPLE[:3])[1].unmatched == 0  # it was empty
+    assert ask(PEOPLE[:3])[1].unmatched == 0
+    many = [f"P{place}" for place in range(CHUNK)]
+    assert ask([PEOPLE[0]] * (2 * CHUNK), many * 2)[1].unmatched == 3
+    assert ask([PEOPLE[0]] * (CHUNK + 2), [*(f"q{name}" for name in many), "qP0", "p0"])[1].unmatched == 0
+
+
+def test_the_command_says_how_many_reports_were_given_again(tmp_path, private, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    people(tmp_path / "in.csv", PEOPLE)
+    private.write("channel.json")
+    words = ["apply", "--channel", "channel.json", "--data", "in.csv", "--out", "out.csv"]
+    words += ["--memo", "m", "--id", "id", "--keep", "id"]
+    assert main(words) == 0
+    assert "For 0 of them, the person's earlier report was repeated (m)." in capsys.readouterr().out
+    first = (tmp_path / "out.csv").read_bytes()
+    assert main([*words, "--seed", "1", "--insecure"]) == 0
+    assert "For 1,340 of them, the person's earlier report was repeated" in capsys.readouterr().out
+    assert (tmp_path / "out.csv").read_bytes() == first
+    people(tmp_path / "in.csv", PEOPLE, [f"P{place}" for place in range(1340)])
+    assert main(words) == 0
+    said = capsys.readouterr().err
+    assert "warning: the memo m has the reports of 1,340 people, and none of them is among these" in said

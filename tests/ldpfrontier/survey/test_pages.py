@@ -1,0 +1,114 @@
+"""The pages on own data and on the public names say what is true today."""
+
+import csv
+import importlib.util
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+import ldpfrontier
+from ldpfrontier.survey.cli import main
+
+ROOT = Path(__file__).resolve().parents[3]
+DOCS = ROOT / "docs"
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+
+
+def loaded():
+    spec = importlib.util.spec_from_file_location("make", ROOT / "tools/make_docs.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+MAKE = loaded()
+PAGE = MAKE.OWN_DATA.read_text(encoding="utf-8")
+REFERENCE = (DOCS / "own-data-reference.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory):
+    """Return a copy of the example with the channel of the page."""
+    folder = tmp_path_factory.mktemp("pages") / "example"
+    shutil.copytree(DOCS / "example", folder)
+    table = ["--table", str(folder / "survey.csv"), "--sensitive", "illness", "--useful", "region"]
+    assert main(["design", *table, "--epsilon", "1", "--out", str(folder / "channel.json")]) == 0
+    return folder
+
+
+def test_the_commands_of_the_page_print_what_it_shows():
+    """Up to numbers: an optimum may be another one elsewhere, with as much utility."""
+    shown, printed = MAKE.BLOCK.findall(PAGE), MAKE.BLOCK.findall(MAKE.own_data(PAGE))
+    assert len(shown) == 5
+    for old, new in zip(shown, printed, strict=True):
+        # The width of a column depends on its numbers.
+        assert re.sub(" +", " ", NUMBER.sub("#", new)) == re.sub(" +", " ", NUMBER.sub("#", old))
+        if "ldp-frontier design" in old:
+            pairs = [tuple(map(float, NUMBER.findall(text))) for text in (new, old)]
+            assert pairs[0] == pytest.approx(pairs[1], abs=0.01, rel=0.02)
+
+
+def test_every_command_of_the_readme_works(example, monkeypatch, capsys):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```sh\n\. \.venv/bin/activate && cd docs/example\n(.*?)```", text, re.DOTALL)
+    monkeypatch.chdir(example)
+    for line in block.replace("\\\n", " ").splitlines():
+        program, *arguments = line.split()
+        assert program == "ldp-frontier"
+        assert main(arguments) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.endswith("The matrix satisfies the promised level; 100,000 samples do not contradict it.")
+
+
+def test_the_python_of_the_page_works(example, monkeypatch):
+    (code,) = re.findall(r"```python\n(from ldpfrontier .*?)```", PAGE, re.DOTALL)
+    monkeypatch.chdir(example)
+    names: dict[str, object] = {}
+    exec(code, names)
+    assert (example / "reports.csv").is_file()
+    assert len(names["estimate"].of(("illness",))) == 2
+    assert set(re.findall(r"\w+", code.split("import")[1].partition(")")[0])) <= set(ldpfrontier.__all__)
+
+
+def test_the_function_of_the_page_gives_the_known_answers(example):
+    (code,) = re.findall(r"```python\n(def report.*?)```", REFERENCE, re.DOTALL)
+    names: dict[str, object] = {}
+    exec(code, names)
+    with open(example / "channel.thresholds.csv", encoding="utf-8", newline="") as stream:
+        head, *rows = csv.reader(stream)
+    thresholds = {tuple(row[:2]): list(map(int, row[2:])) for row in rows}
+    with open(example / "channel.answers.csv", encoding="utf-8", newline="") as stream:
+        _, *answers = csv.reader(stream)
+    assert len(answers) >= 30
+    for *record, data, report in answers:
+        place = names["report"](thresholds[tuple(record)], bytes.fromhex(data))
+        assert head[2 + place] == report
+
+
+def test_the_table_of_engines_is_up_to_date():
+    text = MAKE.ENGINES.read_text(encoding="utf-8")
+    assert text == MAKE.engines(text), "run python tools/make_docs.py"
+    assert text.count("| joint columns by spatial branch and bound |") == 5
+
+
+def test_the_page_of_public_names_is_up_to_date():
+    text = MAKE.API.read_text(encoding="utf-8")
+    assert text == MAKE.api(), "run python tools/make_docs.py"
+
+
+def test_pages_name_every_option_that_they_use():
+    help_text = (ROOT / "src/ldpfrontier/survey/options.py").read_text(encoding="utf-8")
+    for option in set(re.findall(r"(--[a-z-]+)\b", PAGE + REFERENCE)) - {"--configfile"}:  # of Snakemake
+        assert f'"{option}"' in help_text, option
+
+
+def test_what_the_page_concludes_is_what_its_output_says():
+    """The sentence under the estimates of the survey, about the ratios of the rates of the ill."""
+    text = PAGE
+    ratios = re.findall(r"^yes given (\w+) .*  ([\d.]+) to ([\d.]+)$", text, re.MULTILINE)
+    assert [region for region, _, _ in ratios[-2:]] == ["south", "west"]
+    assert all(float(low) < 1.0 < float(high) for _, low, high in ratios[-2:])
+    assert "3,000 reports do not tell" in text
+    assert "both\nintervals of the ratio contain 1." in text
