@@ -286,8 +286,8 @@ def read_channel(channel: Any, inputs: int) -> tuple[list[list[int]], int]:
     return matrix, sum(matrix[0])
 
 
-def ratio(epsilon: Any, t: Any, *, at_least: bool) -> Decimal:
-    """Return t, after proving that it is at least, or at most, e^epsilon."""
+def checked_ratio(epsilon: Any, t: Any, *, at_least: bool) -> Decimal:
+    """Return the number t, after proving that t >= e^epsilon, or t <= e^epsilon unless `at_least`."""
     level, (below, above) = number(epsilon, ZERO), ln(number(t, ONE))
     if below < level if at_least else above > level:
         raise Unproved(f"ln {t} is not at {'least' if at_least else 'most'} {epsilon}")
@@ -300,7 +300,7 @@ def ratio(epsilon: Any, t: Any, *, at_least: bool) -> Decimal:
 def privacy(document: Document, claim: Any) -> str:
     """Prove that the means of Q(y|.) in two groups have ratios of at most t <= e^epsilon, for all y."""
     kind, epsilon, t, *odds = fields(claim, "kind", "epsilon", "t", *["odds"] * (claim["kind"] == SOMETHING))
-    most, table = ratio(epsilon, t, at_least=False), whole(document.table)
+    most, table = checked_ratio(epsilon, t, at_least=False), whole(document.table)
     if not table and kind != "local privacy":
         raise Malformed("this claim needs a table")
     least = least_ratios(document, *odds) if odds else {}
@@ -341,7 +341,7 @@ def privacy_over_f(document: Document, claim: Any) -> str:
     names = ("kind", "epsilon", "t", "order", "radius", "reports")
     _, epsilon, t, order, radius, reports = fields(claim, *names)
     document.weights()
-    table, most, alpha = whole(document.table), ratio(epsilon, t, at_least=False), number(order)
+    table, most, alpha = whole(document.table), checked_ratio(epsilon, t, at_least=False), number(order)
     n, columns = alpha - ONE, list(document.columns())
     if n <= 0:
         raise Malformed("the order is not above 1")
@@ -557,7 +557,7 @@ def prices_bound(document: Document, claim: Any) -> str:
     """
     names = ("kind", "epsilon", "t", "bound", "prices", "trees" if document.table else "pieces")
     kind, epsilon, ratios, bound, costs, proofs = fields(claim, *names)
-    t, table = ratio(epsilon, ratios, at_least=True), document.table
+    t, table = checked_ratio(epsilon, ratios, at_least=True), document.table
     words = f"with ratios at most e^{epsilon}"
     rest = ZERO
     if not table and kind != "ldp bound":
@@ -664,7 +664,7 @@ def estimation_bound(document: Document, claim: Any) -> str:
     if len(W[0]) != n or sum(prices) <= 0:
         raise Malformed(f"the matrix has not {n} columns, or prices do not sum to more than 0")
     if local:
-        most, words = ratio(*about, at_least=True), f"with ratios at most e^{about[0]}"
+        most, words = checked_ratio(*about, at_least=True), f"with ratios at most e^{about[0]}"
         found = staircases(products, *whole([[ONE, most]])[0])
     else:
         cone = read_inequalities(about[0], n)

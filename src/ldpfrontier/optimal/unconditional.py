@@ -196,7 +196,7 @@ def _solve(
         lower = np.zeros(joint.shape)
         return polyopt_distinct(joint, lower, epsilon, tolerance=tolerance, max_rounds=rounds, start=start)
     utility, family = MutualInformation(joint), Unconditional(joint, epsilon, raised=True)
-    columns = Columns.join([utility.columns(family.response), *start_columns(start, utility)])
+    columns = Columns.join([utility.columns(family.secret_response), *start_columns(start, utility)])
     return generate(family, columns, utility, tolerance=tolerance, max_rounds=max_rounds)
 
 
@@ -339,7 +339,7 @@ class Unconditional:
         return self.prior.ravel()
 
     @cached_property
-    def response(self) -> FloatArray:
+    def secret_response(self) -> FloatArray:
         """The columns of secret randomized response, shape (a1 a2, a1 a2): those of V1 with a single E."""
         a1, a2 = self.prior.shape
         columns = np.where(np.kron(np.eye(a1), np.ones((a2, a2))) > 0, math.exp(-self.epsilon), 1.0)
@@ -349,7 +349,7 @@ class Unconditional:
     @cached_property
     def response_duals(self) -> FloatArray:
         """The duals at which the columns of secret randomized response have reduced cost 0."""
-        columns = MutualInformation(self.prior).columns(self.response)
+        columns = MutualInformation(self.prior).columns(self.secret_response)
         return np.asarray(np.linalg.solve(columns.vectors, columns.values))
 
     @cached_property

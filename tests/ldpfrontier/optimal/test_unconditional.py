@@ -158,7 +158,7 @@ def test_threshold_separates(shape):
 def test_prices_of_the_response_are_those_of_its_columns():
     prior = random_prior((3, 2))
     family = Unconditional(prior, 1.3)
-    columns = MutualInformation(prior).columns(family.response)
+    columns = MutualInformation(prior).columns(family.secret_response)
     np.testing.assert_allclose(columns.vectors @ family.response_duals, columns.values, atol=1e-12)
     total = mutual_information(prior, secret_randomized_response(3, 2, 1.3))
     assert family.response_duals.sum() == pytest.approx(total, rel=1e-10)

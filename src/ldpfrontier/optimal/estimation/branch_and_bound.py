@@ -246,17 +246,19 @@ class ExcessBound:
             if self.nodes > max_nodes / 4 and -heap[0].negative_bound > 8.0 * self._cutoff():
                 break  # too far away for the other nodes
             # Several at a time: cuts are then looked for at once, which takes little longer than for one.
-            few = list[Node]()
-            while heap and len(few) < _AT_ONCE and -heap[0].negative_bound > self._cutoff():
-                few.append(heapq.heappop(heap))
-            v = np.array([node.z[:n] for node in few])
+            batch = list[Node]()
+            while heap and len(batch) < _AT_ONCE and -heap[0].negative_bound > self._cutoff():
+                batch.append(heapq.heappop(heap))
+            v = np.array([node.z[:n] for node in batch])
             outside = self._add_violated(v)
-            below = ((v @ N) * v).sum(axis=1) - np.array([node.z[-1] for node in few])
+            below = ((v @ N) * v).sum(axis=1) - np.array([node.z[-1] for node in batch])
             loose = below > SETTINGS.tangent_share * self.target
             if loose.any():
                 self._add_tangents(v[loose])
             boxes = [
-                box for node, cut in zip(few, outside | loose, strict=True) for box in self._split(node, cut)
+                box
+                for node, cut in zip(batch, outside | loose, strict=True)
+                for box in self._split(node, cut)
             ]
             for lo, hi, cuts in boxes:
                 bounded = self._bounded(lo, hi, cuts)

@@ -138,7 +138,7 @@ class _Program:
         """Return a point with new pairs, of little weight."""
         n = self.p.size
         new = np.full(2 * n + len(self.pairs) - len(z), float(z[:n].sum()) / n**2)
-        while new.size and new[0] > 1e-12 and not self.value(np.append(z, new), 0.0) > -math.inf:
+        while new.size and new[0] > 1e-12 and not self.dual_objective(np.append(z, new), 0.0) > -math.inf:
             new *= 0.1
         return np.append(z, new)
 
@@ -150,8 +150,8 @@ class _Program:
         T = np.asarray(S[1:, 1:] - np.outer(S[1:, 0], S[1:, 0]) / S[0, 0])
         return S, T, F
 
-    def value(self, z: FloatArray, tau: float) -> float:
-        """Return what is maximized, -inf outside."""
+    def dual_objective(self, z: FloatArray, tau: float) -> float:
+        """Return the dual objective with a logarithmic barrier of weight tau, -inf outside its domain."""
         n = self.p.size
         if not (z[2 * n :] > 0).all():
             return -math.inf
@@ -188,7 +188,7 @@ class _Program:
 
     def _moved(self, z: FloatArray, tau: float) -> tuple[FloatArray, float] | None:
         """Return a point after a step of Newton's method, and the gain that its model has."""
-        n, before = self.p.size, self.value(z, tau)
+        n, before = self.p.size, self.dual_objective(z, tau)
         if before == -math.inf:
             return None
         try:
@@ -201,7 +201,7 @@ class _Program:
         if down.any():
             length = min(1.0, 0.95 * float((z[2 * n :][down] / -step[2 * n :][down]).min()))
         while length > 1e-12:
-            if self.value(z + length * step, tau) >= before + 0.1 * length * gain:
+            if self.dual_objective(z + length * step, tau) >= before + 0.1 * length * gain:
                 return z + length * step, gain
             length *= 0.5
         return z, 0.0

@@ -135,7 +135,7 @@ def _share_outside(r: FloatArray, found: ExtremeMean, radius: float, order: floa
 
 
 @inner
-def _try_angle(
+def _means_at_angle(
     column: FloatArray,
     pair: tuple[int, int, bool],
     angle: float,
@@ -144,7 +144,10 @@ def _try_angle(
     extremes: tuple[ExtremeMean, ExtremeMean],
     worst: _Worst,
 ) -> float:
-    """Compare at one angle; return the way to a better one, 0 if there is none."""
+    """Keep the two extreme means at a split of the budget, if their ratio is the largest so far.
+
+    Returns the step to the angle at which the ratio would be stationary at the rates of change here, or 0.
+    """
     (s, t, shared), (top, bottom) = pair, extremes
     sin, cos = 1.0, 1.0
     if shared:
@@ -181,20 +184,20 @@ def _search_bracket(
     """Look for the worst pair of conditionals at angles in a bracket, from its middle."""
     lo, hi = ends
     angle = before = 0.5 * (lo + hi)
-    push_before = 0.0
-    for step in range(_MAX_STEPS):
-        push = _try_angle(column, pair, angle, ball, accuracy.unspent, extremes, worst)
-        if push == 0.0:
+    step_before = 0.0
+    for k in range(_MAX_STEPS):
+        step = _means_at_angle(column, pair, angle, ball, accuracy.unspent, extremes, worst)
+        if step == 0.0:
             break
-        lo, hi = (angle, hi) if push > 0.0 else (lo, angle)
-        change, following = push - push_before, angle + push
-        if step > 0 and change < 0.0:
-            following = angle - push * (angle - before) / change
-        if not lo < following < hi or (step > _SECANTS_ALONE and step % 2 == 0):
+        lo, hi = (angle, hi) if step > 0.0 else (lo, angle)
+        change, following = step - step_before, angle + step
+        if k > 0 and change < 0.0:
+            following = angle - step * (angle - before) / change
+        if not lo < following < hi or (k > _SECANTS_ALONE and k % 2 == 0):
             following = 0.5 * (lo + hi)
         if abs(following - angle) <= accuracy.angle:
             break
-        before, push_before, angle = angle, push, following
+        before, step_before, angle = angle, step, following
 
 
 @kernel
@@ -230,7 +233,7 @@ def worst_pairs(
             extremes[0].log_t[0] = extremes[1].log_t[0] = np.nan
             if accuracy.ends and pairs.shared[k]:
                 for angle in (0.0, quarter):
-                    _try_angle(columns[i], pair, angle, ball, accuracy.unspent, extremes, worst)
+                    _means_at_angle(columns[i], pair, angle, ball, accuracy.unspent, extremes, worst)
             brackets = _LOW_ORDER_BRACKETS if ball.order < 0.5 and pairs.shared[k] else 1
             for part in range(brackets):
                 ends = quarter * part / brackets, quarter * (part + 1) / brackets

@@ -56,7 +56,7 @@ def optimal_exact_cover(
     if cover.objective_unit == 0.0:
         return uninformative(cover.inputs, utility.unit)
     # If randomized response is optimal, its duals show it: they are unique, and no LP is needed.
-    best, rounds = cover.response, 0
+    best, rounds = cover.randomized_response, 0
     bound, better = cover.price(best)
     if bound - best.objective > tolerance * best.objective and max_rounds > 0:
         cover.add(_starting_sets(cover, start))
@@ -93,7 +93,7 @@ def _starting_sets(cover: ExactCover, start: Channel | None) -> Subsets:
     """Return the sets to start with: all, if they are few; else the best ones at the duals of a converse."""
     if 1 << cover.inputs <= 2 * GENERATION.batch:
         return np.arange(1, 1 << cover.inputs)
-    first = [cover.response.subsets]
+    first = [cover.randomized_response.subsets]
     if start is not None:
         first.append(_sets_of_large_entries(start))
     if isinstance(cover.utility, MutualInformation):
@@ -169,7 +169,7 @@ class ExactCover:
         return max(float(self.column_values[1].max()), 0.0) / SETTINGS.lp_utility_size
 
     @cached_property
-    def response(self) -> Weights:
+    def randomized_response(self) -> Weights:
         """Randomized response, and the duals that prove it optimal if it is (kairouz2016, (82))."""
         single = 1 << np.arange(self.inputs)
         g = self.column_values[1][single]

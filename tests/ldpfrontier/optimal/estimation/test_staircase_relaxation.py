@@ -77,7 +77,7 @@ def test_derivatives_are_those_of_the_value() -> None:
     for a in range(z.size):
         step = np.zeros(z.size)
         step[a] = 1e-5 * z[a]
-        ends = [program.value(z + sign * step, tau) for sign in (1, -1)]
+        ends = [program.dual_objective(z + sign * step, tau) for sign in (1, -1)]
         assert (ends[0] - ends[1]) / 2 / step[a] == pytest.approx(gradient[a], rel=1e-4, abs=1e-5)
         slopes = [program._derivatives(z + sign * step, tau)[0] for sign in (1, -1)]
         assert np.allclose(

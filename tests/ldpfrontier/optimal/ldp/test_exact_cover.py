@@ -73,7 +73,7 @@ def test_any_sets_that_cover_the_inputs_make_a_mechanism(utility, epsilon, seed)
     assert ldp_epsilon(channel) <= epsilon + 1e-12
     assert utility(channel) == pytest.approx(cover.value(found), rel=1e-9, abs=1e-13)
     assert cover.value(found) == pytest.approx(found.objective, rel=1e-6, abs=1e-9)
-    response = cover.value(cover.response)
+    response = cover.value(cover.randomized_response)
     assert (
         response * (1.0 - 1e-6) - 1e-9
         <= found.objective
@@ -87,7 +87,7 @@ def test_prices_bound_randomized_response_exactly() -> None:
     for _ in range(60):
         k = int(rng.integers(3, 8))
         cover = ExactCover(random_utility(rng, k, "mi"), float(rng.uniform(3.0, 8.0)))
-        bound = cover.price(cover.response)[0]
+        bound = cover.price(cover.randomized_response)[0]
         worth = sum(Fraction(float(cover.column_values[1][1 << x])) for x in range(k))
         value = worth / (k * Fraction(cover.floor) + Fraction(cover.share))
         assert Fraction(bound) >= value
