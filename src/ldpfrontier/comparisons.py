@@ -43,7 +43,7 @@ class Comparisons:
 
     @classmethod
     def of(cls, inequalities: FloatArray) -> Comparisons:
-        """Return what inequalities B v <= 0, (m, inputs), compare: their positive and negative parts."""
+        """Return the positive and negative parts of inequalities B v <= 0, (m, inputs), as compared sums."""
         larger, i = _distinct(np.maximum(inequalities, 0.0))
         smaller, j = _distinct(np.maximum(-inequalities, 0.0))
         larger, larger_starts, group_of_i = _grouped(larger, i, j)

@@ -117,7 +117,7 @@ def _precise_terms(q: FloatArray, m: FloatArray) -> FloatArray:
 
 @kernel
 def excess(t: float) -> float:
-    """Return what `relative_excess` does, of one number in compiled code."""
+    """Return `relative_excess` of one number, in compiled code."""
     if t <= -1.0:
         return 1.0
     if abs(t) >= 0.05:
@@ -181,13 +181,13 @@ def _small_excess(t: FloatArray, order: float) -> FloatArray:
 
 @lru_cache
 def _coefficients(order: float) -> tuple[float, ...]:
-    """Return those of t^2, t^3, ... in the series of `power_excess`."""
+    """Return the coefficients of t^2, t^3, ... in the series of `power_excess`."""
     return tuple(accumulate(range(3, 16), lambda c, k: c * (order - k + 1.0) / k, initial=order / 2.0))
 
 
 @kernel
 def excess_of_order(t: float, order: float) -> float:
-    """Return what `power_excess` does, of one number in compiled code."""
+    """Return `power_excess` of one number, in compiled code."""
     if order == 1.0:
         return excess(t)
     if t <= -1.0:

@@ -236,7 +236,7 @@ def _secants(scale: FloatArray, lo: FloatArray, hi: FloatArray) -> tuple[FloatAr
 
 
 def _patterns(mass: FloatArray, epsilons: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return what `MutualInformation.patterns` does, with a row per epsilon."""
+    """Return `MutualInformation.patterns` with a row per epsilon."""
     z, values = np.empty((epsilons.size, mass.size)), np.empty((epsilons.size, mass.size))
     likely = mass > 0.5
     p = np.where(likely, mass[::-1], mass)

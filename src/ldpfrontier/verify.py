@@ -233,7 +233,7 @@ class Document(NamedTuple):
 
 
 def read_document(content: Any) -> tuple[Document, list[Any]]:
-    """Return what claims are about, and the claims."""
+    """Return the document that claims are about, checked, and the claims."""
     if isinstance(content, dict) and (content.get("format"), content.get("version")) != (FORMAT, VERSION):
         where = "; the certificate of a channel is the file beside it that ends in .certificate.json"
         raise Malformed(f"it is not of the format {FORMAT!r}, version {VERSION!r}{where}")
@@ -542,7 +542,7 @@ LEAST, LARGEST, FREE = range(3)
 
 
 def decided(side: bytes, x: int, where: int) -> bytes:
-    """Return which value every input has, after a decision about one that was free."""
+    """Return a branch of a tree, after a decision about an input that was free in it."""
     if x >= len(side) or side[x] != FREE:
         raise Malformed(f"a tree has ?{x} where it cannot be")
     return side[:x] + bytes([where]) + side[x + 1 :]

@@ -248,7 +248,7 @@ def _potential(P: FloatArray, D: float, sharpness: float, z: FloatArray) -> floa
 def _slopes(
     P: FloatArray, D: float, sharpness: float, z: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return what the derivatives of the barrier at z = (q, r, w) are made of.
+    """Return the factors of the gradient and of the Hessian of the barrier at z = (q, r, w).
 
     Returns
     -------

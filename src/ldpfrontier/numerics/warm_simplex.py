@@ -82,7 +82,7 @@ def _negative_products(rows: Rows, count: int, short: int, x: FloatArray) -> Non
 
 @inner
 def _ratio_test(values: FloatArray, rates: FloatArray, start: int, count: int, tolerance: float) -> int:
-    """Return which value is 0 first as all fall, within a tolerance the one of the largest rate, or -1."""
+    """Return the index of the value that falls to 0 first, of several the one of the largest rate, or -1."""
     longest, which, steepest = np.inf, -1, _LEAST_PIVOT
     for k in range(start, count):
         if rates[k] > _LEAST_PIVOT:

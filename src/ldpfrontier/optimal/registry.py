@@ -114,7 +114,7 @@ class Regime:
     serves: Callable[[Call], bool] = _every
 
     def method(self, mechanisms: str = "") -> Method:
-        """Return what an optimum says of this entry, for a class of mechanisms."""
+        """Return the `Optimum.method` of this entry, for a class of mechanisms."""
         return Method(mechanisms, self.engine, self.size)
 
 

@@ -93,7 +93,7 @@ class TooFew:
     relative: bool
 
     def size(self, error: float, cells: int) -> float:
-        """Return what is compared: an error, or its share of the mean frequency."""
+        """Return the error, or its share of the mean frequency, by which designs are compared."""
         return error * cells if self.relative else error
 
 
@@ -109,7 +109,7 @@ def too_few(made: Design, best: Candidate, error: float | None) -> TooFew | None
 
 
 def advice(few: TooFew) -> list[Advice]:
-    """Return what would bring the error of a design to its aim, or closer.
+    """Return changes that would bring the error of a design to its aim, or closer.
 
     Returns
     -------

@@ -90,7 +90,7 @@ class Groups:
 
 
 def interval_start(label: str) -> float | None:
-    """Return where the interval begins that a value is the name of; None if it is no such name."""
+    """Return the lower end of the interval that a text names; None if it names none."""
     if not (found := _INTERVAL.fullmatch(label)) or not any(found.groups()):
         return None
     low, high = (None if text is None else as_finite(text) for text in found.groups())
@@ -146,7 +146,7 @@ def translations_of(
     progress: Callable[[int], None] | None = None,
     remark: Callable[[str], None] | None = None,
 ) -> dict[str, Translation]:
-    """Return what becomes of the values of columns.
+    """Return the translation of the values of every column, by its name.
 
     Parameters
     ----------

@@ -445,7 +445,7 @@ def design_channel(
 
 
 def information_bound(prior: FloatArray, epsilon: float, against: Attacker) -> float:
-    """Return what the information of no mechanism passes, in nats: the bound of NR where that holds.
+    """Return a bound on the information of every mechanism, in nats: that of NR where it holds.
 
     A mechanism for insiders only need not be private for the estimate.
     """
@@ -461,7 +461,7 @@ def _rate_error(channel: Channel, problem: Problem, records: int) -> float:
 
 
 def _noteworthy(found: Optimum | BudgetSplit) -> OptimumMethod:
-    """Return what an optimum was found with, and the gap of an error; of two reports, fallbacks alone."""
+    """Return the method of an optimum with the gap of an error; of two reports, the fallbacks alone."""
     if not isinstance(found, Optimum):
         return OptimumMethod(fallbacks=found.method.fallbacks)
     if found.direction == "max" or not found.method.engine:

@@ -370,7 +370,7 @@ class FittedReports:
         return self._weights[tail]
 
     def distribution(self, confidence: float, *, simultaneous: bool) -> Estimate:
-        """Return what `estimate_distribution` does."""
+        """Return the result of `estimate_distribution`."""
         unbiased = self.linear.estimate(self.frequencies)
         likely = np.where(self.linear.shown, self.vectors @ self.p, math.nan)
         tail = 0.5 * (1.0 - as_confidence(confidence)) / (len(self.asked) if simultaneous else 1)

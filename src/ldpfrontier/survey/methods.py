@@ -191,7 +191,7 @@ class Problem:
 
 
 def nearly_least(found: Sequence[T], error: Callable[[T], float], margin: float) -> list[T]:
-    """Return those whose error exceeds the least one by no more than a share of it."""
+    """Return the candidates whose error exceeds the least one by no more than a share of it."""
     errors = [error(one) for one in found]
     most = min(errors) * (1.0 + margin)
     return [one for one, own in zip(found, errors, strict=True) if own <= most]

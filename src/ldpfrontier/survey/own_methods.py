@@ -212,7 +212,7 @@ def _solved(name: str, solve: Callable[[], Optimum]) -> Optimum:
 
 
 def _called(name: str, function: OwnFunction, problem: Problem) -> Any:
-    """Return what a function returns for a problem."""
+    """Return the channel or cone that a function of the user returns for a problem."""
     about: Any = MutualInformation(problem.prior)
     if _shape(problem)[1] > 1:
         about = RenyiBall(problem.joint, 0.0) if problem.ball is None else problem.ball

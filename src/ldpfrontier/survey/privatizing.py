@@ -302,7 +302,7 @@ def _refuse_counts(path: Path, name: str) -> NoReturn:
 
 
 def several_reports_text(private: PrivateChannel) -> tuple[str, bool]:
-    """Return what is known of two reports of one person, and whether the promise bounds nothing of them.
+    """Return a sentence on the level of two reports of one person, and whether the promise bounds none.
 
     Levels of independent reports add up for anyone, and for those who know u. For acquaintances the largest
     odds ratio comes on top, once: given u, products of entries differ by a factor of at most e^E, E the sum

@@ -195,7 +195,7 @@ def reference(private: PrivateChannel, compare_with: Sequence[str] | None) -> in
 
 
 def rates_of(fit: FittedReports, place: int, confidence: float, *, simultaneous: bool) -> Rates:
-    """Return what `estimate_rates` does, with the place of the useful value to compare with."""
+    """Return the result of `estimate_rates`, given the index of the useful value to compare with."""
     table = fit.table
     a1, a2 = table.counts.shape
     number = a1 * (3 * a2 - 2) if simultaneous else 1
@@ -361,7 +361,7 @@ class _Rates:
 def last_accepted(
     limit: Callable[[FloatArray, IntArray], FloatArray], inside: FloatArray, outside: FloatArray
 ) -> FloatArray:
-    """Return where convex functions that begin above 0 fall below it, just outside; else the other end.
+    """Return the points at which convex functions fall below 0, just outside; else the other end.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ def design_text(made: Design, best: Candidate, error: float) -> str:
 
 
 def _methods(order: list[Candidate]) -> str:
-    """Return what every optimum was found with, a paragraph each; empty if there is none."""
+    """Return the methods of all optima as text, a paragraph each; empty if there is none."""
     ran = [f"{c.name}: {c.method}." for c in order if c.method]
     words = (
         "HOW THE OPTIMA WERE FOUND. The class of mechanisms, the algorithm, and for which inputs it is used."

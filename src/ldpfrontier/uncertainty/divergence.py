@@ -330,11 +330,11 @@ class _Tilts:
 
     @classmethod
     def of(cls, r: FloatArray, z: FloatArray, order: float) -> _Tilts:
-        """Return those of some r and z."""
+        """Return the tilts of distributions r in the directions z."""
         return cls(r, z, np.where(r > 0.0, z, np.inf).min(axis=0), (r * z).sum(axis=0), order)
 
     def take(self, rows: NDArray[Any]) -> _Tilts:
-        """Return some of the problems."""
+        """Return the problems with these indices or of this mask."""
         return _Tilts(self.r[:, rows], self.z[:, rows], self.floor[rows], self.mean[rows], self.order)
 
     def variances(self) -> FloatArray:

@@ -49,7 +49,7 @@ class Comparisons(NamedTuple):
     rho: FloatArray
 
     def those(self, chosen: NDArray[np.bool_] | slice) -> Comparisons:
-        """Return some of them."""
+        """Return the comparisons of a mask or slice."""
         return Comparisons(self.s[chosen], self.t[chosen], self.u[chosen], self.w[chosen], self.rho[chosen])
 
 

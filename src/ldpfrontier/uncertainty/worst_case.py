@@ -188,7 +188,7 @@ class _Comparisons:
         self.ball, self.s1, self.s2, self.q1, self.q2, self.size = ball, s1, s2, q1, q2, len(s1)
 
     def take(self, rows: NDArray[np.bool_]) -> _Comparisons:
-        """Return some of the comparisons."""
+        """Return the comparisons of a mask, shape (m,)."""
         return _Comparisons(self.ball, self.s1[rows], self.s2[rows], self.q1[rows], self.q2[rows])
 
     def _radii(self, angle: FloatArray) -> FloatArray:

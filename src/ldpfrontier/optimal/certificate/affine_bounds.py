@@ -97,7 +97,7 @@ class AffineBounds:
         )
 
     def classes_of(self, n: int) -> NDArray[np.bool_]:
-        """Return which classes block n is of, shape (P,)."""
+        """Return a mask of the classes that contain block n, shape (P,)."""
         return np.asarray(self.needed[(self.products == n).any(axis=1)].any(axis=(0, 2)))
 
     def majorant(self, n: int, scale: float) -> Majorant:

@@ -147,7 +147,7 @@ class BranchAndBound:
         return self._count
 
     def candidates(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return where to look for better vertices: points of the loosest nodes.
+        """Return starting points of a search for better vertices, from the loosest nodes.
 
         Returns
         -------

@@ -66,7 +66,7 @@ class Workspace(NamedTuple):
 
     @classmethod
     def of(cls, n: int, breakpoints: int) -> Workspace:
-        """Return space for n letters, and so many breakpoints of the majorant."""
+        """Return arrays for a search with n letters and a number of breakpoints of the majorant."""
         grid, m = SETTINGS.grid, SETTINGS.max_planes
         tables = Tables(
             np.array([(j / grid) ** SETTINGS.grid_exponent for j in range(grid + 1)]),

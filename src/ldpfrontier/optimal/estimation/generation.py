@@ -137,7 +137,7 @@ def generate(
 
 
 def _kept(weighted: Weighted, rounds: int) -> IntArray:
-    """Return which columns stay: those whose weight costs most, more of them from round to round."""
+    """Return the indices of the columns to keep, those whose weight costs most; more in later rounds."""
     n = weighted.vectors.shape[1]
     costs = weighted.theta * (weighted.vectors @ weighted.prices.lam)
     most = max(SETTINGS.kept_columns * n, SETTINGS.least_kept) * SETTINGS.kept_growth**rounds

@@ -49,7 +49,7 @@ class QuadraticUtility(SublinearUtility):
         return np.asarray(2.0 * (columns @ self.W.T) @ self.W)
 
     def patterns(self, epsilon: float | FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return what `Utility` asks for of all 2^n staircase columns, at one level in nats."""
+        """Return `Utility.patterns` of all 2^n staircase columns at one level, in nats."""
         n = self.prior.size
         inside = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
         v = np.where(inside == 1, 1.0, np.exp(-float(np.ravel(epsilon)[0])))

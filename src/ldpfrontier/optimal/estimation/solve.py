@@ -175,7 +175,7 @@ def optimal_estimation(
 
 
 def checked_problem(p: FloatArray, cone: Cone, target: ArrayLike | None) -> tuple[Problem, float]:
-    """Return what is estimated, in units of its largest weight, and that.
+    """Return the problem with its target divided by the largest weight of this, and that weight.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def solved(
     max_nodes: int,
     proof_seconds: float = math.inf,
 ) -> tuple[BoundedChannel, Method]:
-    """Return what the engine of a cone finds, and which one it is.
+    """Return the channel and the bound that the engine of a cone finds, and the name of this engine.
 
     Raises
     ------

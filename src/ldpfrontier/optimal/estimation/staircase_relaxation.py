@@ -228,7 +228,7 @@ class _Program:
         return gradient, hessian
 
     def moments(self, z: FloatArray) -> FloatArray:
-        """Return what the products (v_i - h)(v_j - h) would be in sum, (n, n)."""
+        """Return the sums of the products (v_i - h)(v_j - h) over the columns of the relaxation, (n, n)."""
         _, T, F = self.matrices(z)
         w, U = np.linalg.eigh(self.rows @ T @ self.rows.T)
         C = U.T @ self.rows @ F

@@ -61,7 +61,7 @@ class Equation(IntEnum):
 
 @kernel
 def empty_extreme(n: int) -> ExtremeMean:
-    """Return space for an extreme mean of n letters, without a start of the search."""
+    """Return arrays for an extreme mean of n letters, without a start of the search."""
     found = ExtremeMean(
         np.zeros(1),
         np.zeros(1),

@@ -62,7 +62,7 @@ def _write_vectors(indices: NDArray[np.integer], vectors: SubsetVectors, w: Floa
 
 @kernel
 def best_at_slope(f: FloatArray, z: FloatArray, lam: float, least: float, number: int) -> NDArray[np.int64]:
-    """Return where f - lam z is largest and above `least`: a number of places at most, the best first."""
+    """Return the indices of the largest f - lam z above `least`, the best first, up to a number of them."""
     tops, places, count = np.empty(number), np.empty(number, dtype=np.int64), 0
     for i in range(len(f)):
         value = f[i] - lam * z[i]

@@ -155,7 +155,7 @@ def _checked(utility: _Utility) -> _Utility:
 
 
 def _first_run(holds: Callable[[float], bool]) -> float:
-    """Return where a condition that holds from the start of the grid first fails, or inf."""
+    """Return the first level of the grid, refined by bisection, up to which a condition holds, or inf."""
     low = 0.0
     for high in map(float, _GRID):
         if not holds(high):

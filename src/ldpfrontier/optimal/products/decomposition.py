@@ -206,7 +206,7 @@ class Decomposition:
         return lost / value if value > 0.0 else 0.0
 
     def _losses(self) -> list[tuple[float, ProductClass]]:
-        """Return what the couplings of the classes lose, in nats, least first."""
+        """Return the losses of the couplings of the classes, in nats, with the classes, in rising order."""
         losses: list[tuple[float, ProductClass]] = []
         for classes, (choice, mass, owner, means) in self._couplings():
             Z = np.sum([b.z[i] for b, i in zip(classes[0].product.blocks, choice.T, strict=True)], axis=0)
@@ -399,7 +399,7 @@ def _constants(product: BlockProduct) -> list[tuple[int, int]]:
 
 
 def _splits(own: ProductClass, weights: Weights) -> list[float]:
-    """Return where to split a class by z: at multiples of the mean of Z, or into halves of its weight."""
+    """Return values of z at which to split a class: multiples of the mean of Z, or the median weight."""
     above = sorted(
         (float(block.z[i]), weight)
         for block, vertices in zip(own.product.blocks, weights, strict=True)
