@@ -48,7 +48,7 @@ class Comparisons(NamedTuple):
     w: IntArray
     rho: FloatArray
 
-    def those(self, chosen: NDArray[np.bool_] | slice) -> Comparisons:
+    def take(self, chosen: NDArray[np.bool_] | slice) -> Comparisons:
         """Return the comparisons of a mask or slice."""
         return Comparisons(self.s[chosen], self.t[chosen], self.u[chosen], self.w[chosen], self.rho[chosen])
 
@@ -110,9 +110,9 @@ class OddsRatios:
                 " the entry where u and w are exchanged."
             )
         impossible = _checked_impossible(self.impossible, prior)
-        low = _closed(low, impossible)
+        low = _longest_paths(low, impossible)
         if impossible is not None:
-            low = _ruled_out(low, impossible)
+            low = _decided_by_impossible(low, impossible)
         for name, array in (("prior", prior), ("low", low), ("impossible", impossible)):
             if array is not None:
                 array.flags.writeable = False
@@ -310,12 +310,12 @@ def _checked_impossible(cells: NDArray[np.bool_] | None, prior: FloatArray) -> N
     return found
 
 
-def _closed(low: FloatArray, impossible: NDArray[np.bool_] | None) -> FloatArray:
-    """Return least odds ratios that are no less than what the others imply, rounded down.
+def _longest_paths(low: FloatArray, impossible: NDArray[np.bool_] | None) -> FloatArray:
+    """Return the least odds ratios that are implied by all of them together, rounded down.
 
     Logarithms of odds ratios are differences, over u for fixed s and t, and over s for fixed u and w: what
     ends imply is a longest path. Every step is valid, so that it may end before nothing changes. Ratios of
-    impossible cells (`_ruled_out`) imply nothing.
+    impossible cells (`_decided_by_impossible`) imply nothing.
 
     Raises
     ------
@@ -356,8 +356,8 @@ def _lengthen(logs: FloatArray) -> None:
             np.maximum(logs, np.where(np.isfinite(via), via, -math.inf), out=logs)
 
 
-def _ruled_out(low: FloatArray, impossible: NDArray[np.bool_]) -> FloatArray:
-    """Return least odds ratios with those that impossible cells decide (`OddsRatios`)."""
+def _decided_by_impossible(low: FloatArray, impossible: NDArray[np.bool_]) -> FloatArray:
+    """Return least odds ratios, 0, 1 or infinite where impossible cells decide them (`OddsRatios`)."""
     su, sw = impossible[:, None, :, None], impossible[:, None, None, :]
     tu, tw = impossible[None, :, :, None], impossible[None, :, None, :]
     none = (su & sw) | (tu & tw) | (su & tu) | (sw & tw)
@@ -417,7 +417,7 @@ def association_epsilon(channel: Channel, odds: OddsRatios) -> float:
     for first in range(0, len(compared.rho), step):
         if math.isinf(level):
             break
-        s, t, u, w, rho = compared.those(slice(first, first + step))
+        s, t, u, w, rho = compared.take(slice(first, first + step))
         x_u, x_w, y_w = blocks[s, u], blocks[s, w], blocks[t, w]
         # A mean is largest at x_u and least at y_w, and few comparisons have these so far apart.
         far = x_u > math.exp(level) * (1.0 - 1e-9) * y_w

@@ -112,7 +112,7 @@ class SetFamily:
 
 
 def _rounded(p: FloatArray, others: FloatArray) -> FloatArray:
-    """Return the probability of sets, or beyond 1/2 that of the others below 0, rounded to 46 bits."""
+    """Return probabilities of sets, above 1/2 as minus that of the complement, rounded to 46 bits."""
     share, power = np.frexp(np.where(p > 0.5, -others - 1e-300, p))
     return np.asarray(np.ldexp(np.rint(share * 2.0**46), power))
 
