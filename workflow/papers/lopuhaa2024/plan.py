@@ -99,7 +99,6 @@ def second_level(configuration: Mapping[str, Any]) -> PartsByName:
         "second_level",
         lambda paper, study, pair: {
             "levels": sorted(map(float, study["levels"])),
-            "max_nodes": study["max_nodes"],
             **solver_of(paper, study),
         },
         chunks=1,

@@ -74,12 +74,10 @@ def promises(
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     place = place_of("promises", instance, beta, ball)
     odds = odds_of(counts, beta) | {WITH_SET: OddsRatios.over(ball)}
-    # The bounds of the optima over F on large tables are those of other tables of results.
-    nodes = 0 if ball.centre.size > LIMITS.max_joint_cells else None
-    max_nodes = max_nodes if nodes is None else None
+    max_nodes = max_nodes if ball.centre.size <= LIMITS.max_joint_cells else None
     solutions = chain.from_iterable(
         chain(
-            solve_levels(ball, epsilon, [], tolerance, max_rounds, nodes),
+            solve_levels(ball, epsilon, [], tolerance, max_rounds),
             _against_acquaintances(odds, epsilon, tolerance, max_nodes),
         )
         for epsilon in epsilons

@@ -1,15 +1,15 @@
 """lopuhaa2024 with a second level: the optimum over F that protects S from those who know U as well.
 
 A mechanism has two levels: eps over the uncertainty set F, for those who know nothing else of a person, and k
-for those who know the person's useful value (`ldpfrontier.optimal.conditional`). At k = infinity there is no
-second demand.
+for those who know the person's useful value: all its columns are in two cones (`ldpfrontier.cones`). At
+k = infinity there is no second demand.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -17,23 +17,21 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.information import entropy, mutual_information
+from ldpfrontier.cones import conditional_cone
+from ldpfrontier.information import entropy
+from ldpfrontier.optimal.exact.separation import robust_cone
+from ldpfrontier.optimal.general.solve import optimal_mechanism
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.robust import optimal_robust
-from ldpfrontier.optimal.robust_bound import robust_bound
 from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.privacy import conditional_epsilon
 from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from ldpfrontier.utility import MutualInformation
 from papers.lopuhaa2024.catalogue import UNCONDITIONAL
 from papers.lopuhaa2024.experiments import Solution, place_of, rows_of
 from reproduction.results.tables import BOUNDED, OPTIMAL, RESULTS, SKIPPED, relative_gap
-
-#: Most nodes for the bound that a level given U has itself: ten times as many lower it by 0.6% on 16 x 7, and
-#: so many take four minutes on 15 x 16 already.
-_MAX_NODES_OF_LEVEL = 2_000
 
 
 # More than eight parameters: they are the keys of the configuration that reach a job by name.
@@ -47,7 +45,6 @@ def second_level(
     order: float = 2.0,
     tolerance: float = 1e-3,
     max_rounds: int = 300,
-    max_nodes: int = 0,
 ) -> pd.DataFrame:
     """Compute the optimum over F with a second level, given U, on one table of counts.
 
@@ -63,10 +60,7 @@ def second_level(
     epsilons : sequence of float
         Privacy levels over F in nats.
     levels : sequence of float
-        Levels given U in nats, 0 to 30; k = eps and infinity are always there.
-    max_nodes : int
-        Most nodes of branch and bound, on tables too large for joint columns, for the bound of all mechanisms
-        over F, and 2,000 at most for each level given U; with 0 the bound is that of NR.
+        Levels given U in nats, on tables of up to 16 cells; k = eps and infinity are always there.
 
     Returns
     -------
@@ -80,9 +74,8 @@ def second_level(
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     place = place_of("second_level", instance, beta, ball)
-    nodes = max_nodes if ball.centre.size > LIMITS.max_joint_cells else None
     solutions = chain.from_iterable(
-        solve_levels(ball, epsilon, levels, tolerance, max_rounds, nodes) for epsilon in epsilons
+        solve_levels(ball, epsilon, levels, tolerance, max_rounds) for epsilon in epsilons
     )
     return RESULTS.table(rows_of(ball, place, solutions))
 
@@ -93,11 +86,10 @@ def solve_levels(
     levels: Sequence[float],
     tolerance: float,
     max_rounds: int,
-    max_nodes: int | None,
 ) -> Iterator[Solution]:
     """Yield the two mechanisms to compare with, and the optima by their level given U, at one epsilon.
 
-    Arguments are as of `second_level`, for one uncertainty set; the bound is that of NR without `max_nodes`.
+    Arguments are as of `second_level`, for one uncertainty set.
     """
     everywhere = min(optimal_nonrobust(ball.centre, epsilon).upper_bound, entropy(ball.centre))
 
@@ -109,7 +101,6 @@ def solve_levels(
             found.iterations, level, conditional_epsilon(channel, ball.centre.shape), optimum=found,
         )  # fmt: skip
 
-    few = None if max_nodes is None else min(max_nodes, _MAX_NODES_OF_LEVEL)
     known: list[Channel] = []
     for name in (UNCONDITIONAL, "polyopt"):
         try:
@@ -125,32 +116,28 @@ def solve_levels(
         known.append(found.channel)
         yield solution(name, math.inf, found, min(found.upper_bound, everywhere))
     solved: list[tuple[float, Optimum]] = []
+    utility, over_set = MutualInformation(ball.centre), robust_cone(ball, epsilon)
     for level in sorted({*map(float, levels), float(epsilon), math.inf}):
         # A channel that has the level k has every larger one; some have a small one without being asked.
         starts = [other for other in known if conditional_epsilon(other, ball.centre.shape) <= level]
+        best = max(starts, key=utility, default=None)
         try:
-            found = optimal_robust(
-                ball,
-                epsilon,
-                envelope="exact",
-                pairs="distinct",
-                tolerance=tolerance,
-                max_rounds=max_rounds,
-                # The bound over F does not depend on the level given U: it is made once, for all levels.
-                max_nodes=max_nodes if level == math.inf else few if level == 0 else None,
-                start=max(starts, key=lambda channel: mutual_information(ball.centre, channel), default=None),
-                conditional_epsilon=level,
-            )
+            if level < math.inf:
+                both = over_set & conditional_cone(over_set.shape, level)
+                found = optimal_mechanism(utility, both, tolerance=tolerance)
+            else:
+                found = optimal_robust(
+                    ball, epsilon, envelope="exact", tolerance=tolerance, max_rounds=max_rounds, start=best
+                )
         except Intractable as reason:
             yield Solution("exact", epsilon, None, SKIPPED, conditional_epsilon=level, note=str(reason))
             continue
+        if best is not None and utility(best) > found.value:
+            found = replace(found, channel=best, value=utility(best))
         known.append(found.channel)
         solved.append((level, found))
     # The optimum grows with the level: a bound at one level is a bound at every smaller one.
     bound = everywhere
     for level, found in reversed(solved):
         bound = min(bound, found.upper_bound)
-        if few and 0.0 < level < math.inf:
-            with suppress(ArithmeticError, RuntimeError):  # as of linear programs that fail
-                bound = min(bound, robust_bound(ball, epsilon, conditional_epsilon=level, max_nodes=few))
         yield solution("exact", level, found, bound)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from ldpfrontier.cones import conditional_cone
 from ldpfrontier.information import entropy
-from ldpfrontier.optimal import robust
-from ldpfrontier.optimal.robust import optimal_robust
-from ldpfrontier.optimum import uninformative
+from ldpfrontier.optimal.exact.separation import robust_cone
+from ldpfrontier.optimal.general.solve import optimal_mechanism
 from ldpfrontier.survey.figure_style import save
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from ldpfrontier.utility import MutualInformation
 from papers.lopuhaa2024 import attackers, beyond_figures, layouts
-from papers.lopuhaa2024 import second_level as study
 from papers.lopuhaa2024.catalogue import MECHANISMS, UNCONDITIONAL
 from papers.lopuhaa2024.experiments import fig2
 from papers.lopuhaa2024.second_level import second_level
@@ -59,7 +58,8 @@ def test_every_level_is_there_and_kept(rows):
 def test_the_optima_are_those_of_the_library(rows):
     ball = RenyiBall.confidence(COUNTS)
     for level in (0.3, math.inf):
-        found = optimal_robust(ball, 0.6, envelope="exact", tolerance=TOLERANCE, conditional_epsilon=level)
+        cone = robust_cone(ball, 0.6) & conditional_cone(COUNTS.shape, min(level, 30.0))
+        found = optimal_mechanism(MutualInformation(ball.centre), cone, tolerance=TOLERANCE)
         row = select(rows, mechanism="exact", metric="nmi", epsilon=0.6, conditional_epsilon=level).iloc[0]
         assert row["value"] == pytest.approx(found.value / entropy(ball.centre), rel=2 * TOLERANCE)
 
@@ -98,36 +98,14 @@ def test_a_mechanism_that_is_skipped_leaves_a_hole(rows):
     assert set(layouts.two_levels(found)["PolyOpt"]) == {"-"}
 
 
-def test_tables_out_of_reach_are_skipped_with_the_reason(monkeypatch):
-    monkeypatch.setattr(robust, "SETTINGS", replace(robust.SETTINGS, max_cells=5))
-    table = second_level(COUNTS, [1.0], [], instance="a, b")
-    assert set(table.loc[table["mechanism"] != UNCONDITIONAL, "status"]) == {SKIPPED}
+def test_tables_out_of_reach_are_skipped_with_the_reason():
+    counts = np.random.default_rng(3).integers(1, 50, (9, 2))
+    table = second_level(counts, [1.0], [], instance="a, b")
     optima = select(table, mechanism="exact", metric="nmi")
     assert optima["conditional_epsilon"].tolist() == [1.0, math.inf]
-    assert optima["note"].str.contains("2 x 3 cells; at most 5 are supported").all()
-    assert attackers.two_levels(table).empty
-
-
-def test_on_a_large_table_the_bound_that_no_level_changes_is_made_once(monkeypatch):
-    """Every level has that bound, and its own where it has less."""
-    nodes = {}
-
-    def solved(ball, epsilon, *, conditional_epsilon=math.inf, max_nodes=None, **_):
-        nodes[conditional_epsilon] = max_nodes
-        return replace(uninformative(ball.centre.size), bound=0.3 if max_nodes else 0.5)
-
-    monkeypatch.setattr(study, "optimal_robust", solved)
-    monkeypatch.setattr(
-        study,
-        "robust_bound",
-        lambda ball, epsilon, *, conditional_epsilon, max_nodes: conditional_epsilon / 2,
-    )
-    counts = np.random.default_rng(3).integers(1, 50, (9, 2))
-    table = second_level(counts, [1.0], [0, 0.2], instance="a, b", max_nodes=9000)
-    assert nodes == {0.0: 2000, 0.2: None, 1.0: None, math.inf: 9000}
-    optima = select(table, mechanism="exact", metric="mutual_information")
-    assert optima["conditional_epsilon"].tolist() == [0.0, 0.2, 1.0, math.inf]
-    assert optima["bound"].tolist() == [0.1, 0.1, 0.3, 0.3]
+    assert (optima["status"] == SKIPPED).tolist() == [True, False]
+    assert "18 inputs; at most 16 are supported" in optima["note"].iloc[0]
+    assert attackers.two_levels(table)["conditional_epsilon"].tolist() == [math.inf]
 
 
 def test_two_levels_to_read(summary):
