@@ -119,7 +119,7 @@ def hamming_leakage(
     priors = list(sources.distributions)
     if start is not None:
         priors.append(_in_hull(sources, start))
-    return _climb(sources, Game(sources.distributions), D, priors, tolerance, max_rounds)
+    return _ascend(sources, Game(sources.distributions), D, priors, tolerance, max_rounds)
 
 
 @keeps_time_limit
@@ -165,14 +165,14 @@ def hamming_leakages(
     optima: dict[int, LeakageOptimum] = {}
     priors = list(sources.distributions)
     for k in map(int, np.argsort(grid, kind="stable")):
-        optima[k] = _climb(sources, game, grid[k], priors, tolerance, max_rounds)
+        optima[k] = _ascend(sources, game, grid[k], priors, tolerance, max_rounds)
         priors = [*sources.distributions, optima[k].prior]
     return [optima[k] for k in range(len(grid))]
 
 
 @records_fallbacks
 @keeps_time_limit
-def _climb(
+def _ascend(
     sources: SourceSet,
     game: Game,
     D: float,

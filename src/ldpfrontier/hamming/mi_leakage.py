@@ -70,7 +70,7 @@ def information_leakage(
     tolerance : float
         Largest gap value - bound of an "optimal" result, in nats: absolute, as the least leakage may be 0.
     max_rounds : int
-        Most sharpenings of the barrier, of up to 60 Newton steps each; double precision ends at 16.
+        Most values of the barrier parameter, of up to 60 Newton steps each; double precision ends at 16.
     max_seconds : float, optional
         Seconds after which the best mechanism and bound found so far are returned, as "bounded"; 0 or more.
 
@@ -108,7 +108,7 @@ def information_leakage(
         )
     barrier = _Barrier(P, D)
     value, bound, channel, rounds = math.inf, 0.0, class_one_channel(sources.letters, D), 0
-    while value - bound > min(BARRIER_GAP, tolerance) and rounds < max_rounds and barrier.sharpen():
+    while value - bound > min(BARRIER_GAP, tolerance) and rounds < max_rounds and barrier.centre():
         rounds += 1
         q, r, weights, prices = barrier.point()
         attained = float((P @ _binary_divergence(q, r)).max())
@@ -162,20 +162,25 @@ class _Barrier:
         M = P.shape[1]
         q, r = np.full(M, 1.0 - D / 2.0), np.full(M, 1.0 / M)
         self._z = np.concatenate([q, r, [float((P @ _binary_divergence(q, r)).max()) + 1.0]])
-        self._sharpness, self.steps = 1.0, 0
+        self._barrier_parameter, self.steps = 1.0, 0
 
     def point(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return q, r, the weights of the sources, shape (J,), and their prices alpha, shape (J,)."""
         q, r, w = self._split(self._z)
         r = r / r.sum()
         weights = 1.0 / (w - self._P @ _binary_divergence(q, r))
-        return q, r, weights / weights.sum(), 1.0 / (self._sharpness * (self._P @ q - (1.0 - self._D)))
+        return (
+            q,
+            r,
+            weights / weights.sum(),
+            1.0 / (self._barrier_parameter * (self._P @ q - (1.0 - self._D))),
+        )
 
-    def sharpen(self) -> bool:
-        """Centre at the next sharpness; False when double precision is exhausted, or the time is up."""
-        if self._sharpness > 1e14:
+    def centre(self) -> bool:
+        """Centre at the next barrier parameter; False if double precision is exhausted, or the time is up."""
+        if self._barrier_parameter > 1e14:
             return False
-        self._sharpness *= 8.0
+        self._barrier_parameter *= 8.0
         M = self._P.shape[1]
         for _ in range(60):
             if time_is_up():
@@ -197,7 +202,7 @@ class _Barrier:
             ):
                 length /= 2.0
                 if length < 1e-8:
-                    return self._sharpness > 1e9
+                    return self._barrier_parameter > 1e9
             self._z = self._z + length * step
             if decrement < 1e-6:
                 break
@@ -208,11 +213,11 @@ class _Barrier:
         return z[:M], z[M : 2 * M], float(z[-1])
 
     def _potential(self, z: FloatArray) -> float:
-        return float(_potential(self._P, self._D, self._sharpness, z))
+        return float(_potential(self._P, self._D, self._barrier_parameter, z))
 
     def _derivatives(self) -> tuple[FloatArray, FloatArray]:
         M = self._P.shape[1]
-        F, R, gradient, diagonals = _slopes(self._P, self._D, self._sharpness, self._z)
+        F, R, gradient, diagonals = _slopes(self._P, self._D, self._barrier_parameter, self._z)
         hessian = F.T @ F
         hessian[:M, :M] += R.T @ R
         i, k = np.arange(M), np.arange(M, 2 * M)
@@ -224,10 +229,10 @@ class _Barrier:
 
 
 @kernel
-def _potential(P: FloatArray, D: float, sharpness: float, z: FloatArray) -> float:
+def _potential(P: FloatArray, D: float, barrier_parameter: float, z: FloatArray) -> float:
     """Return the barrier's value at z = (q, r, w); inf outside."""
     M = P.shape[1]
-    value = sharpness * float(z[-1])
+    value = barrier_parameter * float(z[-1])
     for i in range(M):
         q, r = z[i], z[M + i]
         if not (0.0 < q < 1.0 and 0.0 < r < 1.0):
@@ -246,7 +251,7 @@ def _potential(P: FloatArray, D: float, sharpness: float, z: FloatArray) -> floa
 
 @kernel
 def _slopes(
-    P: FloatArray, D: float, sharpness: float, z: FloatArray
+    P: FloatArray, D: float, barrier_parameter: float, z: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return the factors of the gradient and of the Hessian of the barrier at z = (q, r, w).
 
@@ -268,7 +273,7 @@ def _slopes(
         np.empty((3, M)),
     )
     p = np.zeros(M)
-    gradient[-1] = sharpness
+    gradient[-1] = barrier_parameter
     for j in range(J):
         slack, room = z[-1], D - 1.0
         for i in range(M):

@@ -321,7 +321,7 @@ def _any_outputs(
         silent = np.full((hypotheses.letters, 1), 1.0 - share)
         known = Channel(np.hstack([share * np.eye(hypotheses.letters), silent]))
         return _feasible(hypotheses, limits, known), float(most.min()), 0
-    channel = _tidy(hypotheses, program.channel(weights), 0.05 * tolerance)
+    channel = _merge_similar_columns(hypotheses, program.channel(weights), 0.05 * tolerance)
     return _feasible(hypotheses, limits, channel), bound, rounds
 
 
@@ -349,7 +349,7 @@ def _price(hypotheses: Hypotheses, prices: _Prices, slack: float) -> tuple[float
     best, bound = max(float(worth[0].max()), 0.0), 0.0
     for _ in range(HALVINGS * (M - 1)):
         tangent = hypotheses.slopes(corners.mean(axis=1), prices.leakages) + prices.letters
-        upper = _highest(corners, convex, tangent)
+        upper = _largest_at_corners(corners, convex, tangent)
         open_ = upper > best + max(slack, 0.1 * best)
         if open_.sum() > _MOST:
             open_ &= upper > np.partition(upper, -_MOST)[-_MOST]
@@ -358,7 +358,7 @@ def _price(hypotheses: Hypotheses, prices: _Prices, slack: float) -> tuple[float
         if not open_.any():
             break
         corners, convex, upper = corners[open_], convex[open_], upper[open_]
-        each, (i, j) = np.arange(len(corners)), _longest(corners)
+        each, (i, j) = np.arange(len(corners)), _longest_edges(corners)
         middle = (corners[each, i] + corners[each, j]) / 2.0
         values = prices.reduced(hypotheses, middle)
         seen.append(middle)
@@ -372,11 +372,11 @@ def _price(hypotheses: Hypotheses, prices: _Prices, slack: float) -> tuple[float
     else:
         bound = max(bound, float(upper.max()))
     columns, reduced = np.concatenate(seen), np.concatenate(worth)
-    return max(bound, best), _spread(columns, reduced, 0.1 * slack)
+    return max(bound, best), _best_of_cells(columns, reduced, 0.1 * slack)
 
 
 @kernel
-def _highest(corners: FloatArray, convex: FloatArray, tangents: FloatArray) -> FloatArray:
+def _largest_at_corners(corners: FloatArray, convex: FloatArray, tangents: FloatArray) -> FloatArray:
     """Return the largest of convex - corner . tangent over the corners of every simplex, shape (n,)."""
     highest = np.full(len(corners), -np.inf)
     for n in range(len(corners)):
@@ -389,7 +389,7 @@ def _highest(corners: FloatArray, convex: FloatArray, tangents: FloatArray) -> F
 
 
 @kernel
-def _longest(corners: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _longest_edges(corners: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the two corners of the longest edge of every simplex, each of shape (n,)."""
     first, second = np.zeros(len(corners), dtype=np.int64), np.zeros(len(corners), dtype=np.int64)
     for n in range(len(corners)):
@@ -404,7 +404,7 @@ def _longest(corners: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]
     return first, second
 
 
-def _spread(columns: FloatArray, reduced: FloatArray, worthwhile: float) -> FloatArray:
+def _best_of_cells(columns: FloatArray, reduced: FloatArray, worthwhile: float) -> FloatArray:
     """Choose the best columns, and the best of every cell of a coarse grid."""
     order = np.argsort(-reduced, kind="stable")
     order = order[reduced[order] > worthwhile]
@@ -413,7 +413,7 @@ def _spread(columns: FloatArray, reduced: FloatArray, worthwhile: float) -> Floa
     return columns[order[chosen]]
 
 
-def _tidy(hypotheses: Hypotheses, channel: Channel, loss: float) -> Channel:
+def _merge_similar_columns(hypotheses: Hypotheses, channel: Channel, loss: float) -> Channel:
     """Add up columns that are nearly proportional, as long as that costs at most this share of utility.
 
     The LP mixes neighbours among the columns it knows where one column between them is meant. Adding up
