@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
 from ldpfrontier.survey.figure_style import EPSILON, PAGE_WIDTH, style
-from papers.kairouz2016.looks import ACHIEVED, STAIRCASES, UTILITIES
+from papers.kairouz2016.styles import ACHIEVED, STAIRCASES, UTILITIES
 from papers.kairouz2016.summaries import ratios
 from reproduction.plotting import graded, handle
 from reproduction.results.tables import select

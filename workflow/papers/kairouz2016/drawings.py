@@ -17,7 +17,7 @@ from ldpfrontier.privacy import error_region
 from ldpfrontier.survey.figure_style import PAGE_WIDTH, style
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import FDivergence
-from papers.kairouz2016.looks import STAIRCASES
+from papers.kairouz2016.styles import STAIRCASES
 from reproduction.plotting import Look
 
 _LETTERS = "ab"

@@ -16,7 +16,7 @@ from ldpfrontier.optimal.ldp.staircase import Staircase
 from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.survey.figure_style import save
 from papers.kairouz2016 import alphabets, plan
-from papers.kairouz2016.looks import STAIRCASES, UTILITIES
+from papers.kairouz2016.styles import STAIRCASES, UTILITIES
 from reproduction.planning.paper import Parts, papers
 from reproduction.results.tables import select
 from support.instances import sample, sweep
