@@ -18,7 +18,6 @@ from ldpfrontier import (
     MutualInformation,
     Optimum,
     RenyiBall,
-    conditional_cone,
     local_cone,
     optimal_ldp,
     optimal_mechanism,
@@ -62,10 +61,6 @@ def problems(ball: RenyiBall, epsilon: float) -> dict[str, Pair]:
         "`optimal_robust`, exact": (
             lambda: robust_cone(ball, epsilon),
             lambda: optimal_robust(ball, epsilon, envelope="exact"),
-        ),
-        "`optimal_robust`, exact, both levels": (
-            lambda: robust_cone(ball, epsilon) & conditional_cone(shape, epsilon),
-            lambda: optimal_robust(ball, epsilon, envelope="exact", conditional_epsilon=epsilon),
         ),
     }
 

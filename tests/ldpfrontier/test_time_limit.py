@@ -149,11 +149,6 @@ SMALL = {
     ),
     "F, joint": over(BALL, envelope="exact", max_nodes=50),
     "F, ascent": over(BALL, {"max_joint_cells": 5}, envelope="exact", max_nodes=50),
-    "two levels, joint": over(BALL, envelope="exact", conditional_epsilon=0.5, max_nodes=50),
-    "two levels, public": over(WIDE, {"max_joint_cells": 5}, conditional_epsilon=0.0, max_nodes=50),
-    "two levels, search": over(
-        BALL, {"max_joint_cells": 5}, envelope="exact", conditional_epsilon=0.5, max_rounds=1, max_nodes=9
-    ),
     "a cone, rays": inside(SIX, mechanism(SIX, np.full(6, 1 / 6))),
     "a cone, cuts": Case(
         mechanism(l.robust_cone(BALL, 1.0), BALL.centre, max_nodes=50), BALL.worst_case_epsilon, 1.0
@@ -182,7 +177,6 @@ TALL = {
     "PolyOpt": over(ball_of(14, 12)),
     "projections": over(ball_of(9, 7), envelope="projections", pairs="distinct", max_nodes=100_000),
     "F": over(ball_of(16, 7), envelope="exact", max_nodes=100_000),
-    "two levels": over(ball_of(16, 7), envelope="exact", conditional_epsilon=1.0, max_nodes=100_000),
     "association, a search": association(np.random.default_rng(0).integers(5, 50, (4, 6))),
     "rays": inside(cone := l.polyopt_cone(WIDE.lower_bounds, 1.0), mechanism(cone, WIDE.centre)),
     "association": association(np.random.default_rng(0).integers(5, 50, (4, 4))),

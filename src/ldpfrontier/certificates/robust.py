@@ -27,7 +27,7 @@ from ldpfrontier.certificates.privacy import uncertainty_claim
 from ldpfrontier.certificates.unconditional import unconditional_proof
 from ldpfrontier.numerics.arguments import as_distribution, as_instance
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
-from ldpfrontier.optimum import MAX_EPSILON, Optimum, checked_epsilon
+from ldpfrontier.optimum import Optimum
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
@@ -95,9 +95,7 @@ def unconditional_certificate(optimum: Optimum, prior: ArrayLike, epsilon: float
     return assembled(about, [proved(about, bound)], optimum.channel.matrix, levels)
 
 
-def robust_certificate(
-    optimum: Optimum, ball: RenyiBall, epsilon: float, *, conditional_epsilon: float | None = None
-) -> Document:
+def robust_certificate(optimum: Optimum, ball: RenyiBall, epsilon: float) -> Document:
     """Return a document that proves the level and the utility of an optimum of `optimal_robust`, and a bound.
 
     The bound is that of NR, on all mechanisms that are private over F, which is above the one that was
@@ -109,7 +107,7 @@ def robust_certificate(
         Of `optimal_robust`, of any class.
     ball : RenyiBall
         F, of an order above 1 and a finite radius.
-    epsilon, conditional_epsilon : float
+    epsilon : float
         In nats, as given to `optimal_robust`.
 
     Raises
@@ -120,11 +118,9 @@ def robust_certificate(
     as_instance(ball, RenyiBall, "The ball")
     joint = ball.centre
     epsilon = checked_optimum(optimum, joint.size, epsilon)
-    given = [] if conditional_epsilon is None else [checked_epsilon(conditional_epsilon, MAX_EPSILON)]
 
     def levels(rows: Rows) -> list[Claim]:
-        found = [uncertainty_claim(ball, epsilon, rows)]
-        return found + [claim for level in given for claim in level_claim("privacy given U", level)(rows)]
+        return [uncertainty_claim(ball, epsilon, rows)]
 
     bounds = [nonrobust_claim(joint, epsilon)]
     return assembled(information_under(joint), bounds, optimum.channel.matrix, levels) | {"note": ASSUMED}

@@ -30,7 +30,6 @@ from ldpfrontier.numerics.deadline import TimeIsUp, time_is_up
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.conditional.association_program import AssociationProgram
-from ldpfrontier.optimal.conditional.bound import sensitive_bound
 from ldpfrontier.optimal.conditional.settings import SETTINGS
 from ldpfrontier.optimal.exact.association_cone import AssociationCone
 from ldpfrontier.optimal.general.solve import optimal_mechanism
@@ -63,6 +62,16 @@ def association_bound(odds: OddsRatios, epsilon: float, max_nodes: int) -> float
     if odds.contains(OddsRatios.known(prior, odds.impossible)):
         bounds.append(nonrobust_bound(prior, epsilon))
     return min(bounds)
+
+
+def sensitive_bound(prior: FloatArray, level: float) -> float:
+    """Return an upper bound on I(S; Y | U) under a prior, (a1, a2), at a level given U, in nats."""
+    bounds = [
+        p * optimal_ldp(MutualInformation(column / p), level).upper_bound
+        for p, column in zip(prior.sum(axis=0), prior.T, strict=True)
+        if p > 0.0
+    ]
+    return math.fsum(bounds)
 
 
 def _of_useful(odds: OddsRatios, epsilon: float, max_nodes: int) -> float:

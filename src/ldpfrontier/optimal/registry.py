@@ -6,7 +6,6 @@ the same list (`tools/make_docs.py`), and `Optimum.method` names the entry that 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -67,17 +66,14 @@ class Call:
     """What an engine is chosen by; a class of mechanisms uses a part of it."""
 
     inputs: int = 0  # cells, for a table
-    useful: int = 0  # values
     sensitive: int = 0  # values
     vertices: int = 0  # of all blocks
     intervals: bool = False  # of delta to search, for distinct pairs
     utility: str = "mutual information"  # or "f-divergence", "any", "none"
-    level: float = math.inf  # the conditional one, nats
     outputs: int | None = None  # asked for, if that is limited
     listed: bool = False  # the extreme rays of the cone
     local: bool = False  # whether the cone is that of local differential privacy
     cuts_alone: bool = False  # whether the cone has no inequalities to begin with
-    in_range: bool = True  # radius, order and level, of programs over F
 
 
 def _every(call: Call) -> bool:
@@ -308,33 +304,6 @@ REGIMES = (
         "projections, and a shared budget",
         "optimal/projections/budget_multiplier",
         "statement 9",
-    ),
-    Regime(
-        "conditional level",
-        "response",
-        f"more than {LIMITS.max_master_cells} cells, or outside: {_TABLES}",
-        "secret randomized response, with the bound of NR",
-        "optimal/conditional/solve",
-        "statement 9 (a)",
-        lambda call: not call.in_range or call.inputs > LIMITS.max_master_cells,
-    ),
-    _joint("conditional level", "joint", f"up to {LIMITS.max_joint_cells} cells"),
-    Regime(
-        "conditional level",
-        "public",
-        f"conditional level 0, up to {LIMITS.max_joint_cells} useful values",
-        "joint columns of the useful value by spatial branch and bound",
-        "optimal/conditional/public_columns",
-        _SECANTS,
-        lambda call: call.level == 0.0 and call.useful <= LIMITS.max_joint_cells,
-    ),
-    Regime(
-        "conditional level",
-        "search",
-        "larger tables",
-        "search for columns by linear programs over the cone",
-        "optimal/conditional/search",
-        "statement 9 (a); with `max_nodes` the least of 9 (a), 9 (b), 10 (d): `optimal/conditional/bound.py`",
     ),
     Regime(
         "given U",

@@ -22,7 +22,6 @@ import numpy as np
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy
 from ldpfrontier.numerics.arguments import as_count, as_instance, as_number, check_choice
-from ldpfrontier.optimal.conditional.solve import check_levels, two_level_optimum
 from ldpfrontier.optimal.degenerate_inputs import (
     best_fallback,
     perturbed_bounds,
@@ -77,7 +76,6 @@ def optimal_robust(
     max_rounds: int = 300,
     max_nodes: int | None = None,
     start: Channel | None = None,
-    conditional_epsilon: float | None = None,
     max_seconds: float | None = None,
 ) -> Optimum:
     r"""Find the best robustly private mechanism of a class for an uncertainty set, with a certificate.
@@ -124,11 +122,6 @@ def optimal_robust(
         Its columns are among the first ones that are considered, so that the result is at least as good. It
         is not used, and only its size is checked, if no linear program is solved: at epsilon 0, at radius 0
         (see `optimal_nonrobust`), and with distinct pairs of one sensitive value.
-    conditional_epsilon : float, optional
-        The level of S for people who know U, in nats, 0 to 30: v_{s,u} <= e^k v_{s',u} for all u and s !=
-        s' (`optimal.conditional`). By default, as for inf, this level is not limited, and mechanisms may
-        give S away to people who know U. If it is limited, `max_nodes` is used as above, mechanisms for
-        larger tables are found by a search and compare all pairs, and `start` must have both levels.
     max_seconds : float, optional
         Seconds after which the best mechanism and bound found so far are returned, as "bounded"; 0 or more.
 
@@ -164,9 +157,8 @@ def optimal_robust(
     if max_nodes is not None:
         max_nodes = as_count(max_nodes, "max_nodes", "a whole number, 0 or more")
     _check_choices(ball, envelope, pairs, start)
-    level = math.inf if conditional_epsilon is None else _checked_conditional(conditional_epsilon)
     distinct = pairs == "distinct" or envelope == "exact"
-    mechanisms = _mechanisms(envelope, pairs, level)
+    mechanisms = _mechanisms(envelope, pairs)
     if distinct and ball.centre.shape[0] == 1:
         # With one sensitive value there is nothing to hide: the identity is best.
         h = entropy(ball.centre)
@@ -181,28 +173,8 @@ def optimal_robust(
             tolerance=tolerance,
             max_rounds=max_rounds,
             max_nodes=max_nodes,
-            conditional_epsilon=conditional_epsilon,
         )
         return uninformative_below_least(least)
-    if level < math.inf and epsilon > 0 and len(ball.centre) > 1:
-        pairs = "distinct" if distinct else "all"
-        if start is not None:
-            check_levels(start, ball, epsilon, level, envelope, pairs)
-        found = two_level_optimum(
-            ball,
-            epsilon,
-            level,
-            envelope=envelope,
-            pairs=pairs,
-            tolerance=tolerance,
-            max_rounds=max_rounds,
-            max_nodes=max_nodes,
-            start=start,
-        )
-        found = with_stored_level_over_ball(found, ball, epsilon, tolerance, level)
-        if 0.0 < level < LEAST_OPTIMAL_EPSILON:
-            found = replace(found, status="bounded")
-        return replace(found, method=replace(found.method, mechanisms=mechanisms))
     if ball.radius == 0:
         return optimal_nonrobust(ball.centre, epsilon, tolerance=tolerance, max_rounds=max_rounds)
     if epsilon == 0:
@@ -231,16 +203,6 @@ def optimal_robust(
     found = _bounded_by_nonrobust(found, ball.centre, epsilon, tolerance)
     found = with_stored_level_over_ball(found, ball, epsilon, tolerance)
     return replace(found, method=replace(found.method, mechanisms=mechanisms))
-
-
-def _checked_conditional(level: float) -> float:
-    """Return the conditional level asked for, in nats, as a float; inf is no demand."""
-    as_number(level, "conditional_epsilon", "a number of nats, 0 or more, or inf", least=0.0, infinite=True)
-    if SETTINGS.max_epsilon < level < math.inf:
-        raise ValueError(
-            f"conditional_epsilon is {level}; it must be at most {SETTINGS.max_epsilon:g} nats, or inf."
-        )
-    return float(level)
 
 
 def _check_choices(ball: RenyiBall, envelope: str, pairs: str, start: Channel | None) -> None:
@@ -462,13 +424,12 @@ def _ascended(ball: RenyiBall, epsilon: float, channel: Channel) -> Channel:
     return channel
 
 
-def _mechanisms(envelope: str, pairs: str, level: float) -> str:
-    """Return the class of mechanisms in words; the conditional level is in nats."""
+def _mechanisms(envelope: str, pairs: str) -> str:
+    """Return the class of mechanisms in words."""
     over = {
         "simplex": "mechanisms private over the simplices around the projections of F (PolyOpt)",
         "projections": "mechanisms private over the projections of F",
         "exact": "all mechanisms private over F",
     }[envelope]
     compared = "" if envelope == "exact" else f", {pairs} pairs"
-    given = f", of conditional level {level:g}" if level < math.inf else ""
-    return f"{over}{compared}{given}"
+    return f"{over}{compared}"

@@ -1,16 +1,12 @@
 """A bound on every robust mechanism, without a mechanism: for tables too large for the optimum over F.
 
 It is the least of the bound of NR and of that of a larger class, which takes nodes of branch and bound:
-mechanisms that are private over balls that F allows two groups at once (`projections.frontier`), or, with a
-conditional level, information on U and on S given U (`conditional.bound`).
+mechanisms that are private over balls that F allows two groups at once (`projections.frontier`).
 """
 
 from __future__ import annotations
 
-import math
-
-from ldpfrontier.numerics.arguments import as_count, as_instance, as_number
-from ldpfrontier.optimal.conditional.bound import conditional_bound
+from ldpfrontier.numerics.arguments import as_count, as_instance
 from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound
 from ldpfrontier.optimal.projections.frontier import frontier_bound
 from ldpfrontier.optimal.settings import SETTINGS
@@ -18,9 +14,7 @@ from ldpfrontier.optimum import LEAST_OPTIMAL_EPSILON, checked_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 
-def robust_bound(
-    ball: RenyiBall, epsilon: float, *, conditional_epsilon: float = math.inf, max_nodes: int
-) -> float:
+def robust_bound(ball: RenyiBall, epsilon: float, *, max_nodes: int) -> float:
     """Bound I(S, U; Y) of every mechanism that is private over an uncertainty set, under its centre.
 
     A mechanism that is private at one level is private at every higher one, so that a bound at one level
@@ -32,9 +26,6 @@ def robust_bound(
         With radius > 0 and at least two sensitive values, if there are nodes.
     epsilon : float
         Privacy level over the set in nats, 0 to 30.
-    conditional_epsilon : float
-        The level for those who know U as well, in nats, 0 or more; not asked for by default. With one of more
-        than 10 nats, or more than 16 useful values, the bound is that of NR.
     max_nodes : int
         Most nodes of branch and bound; with 0 the bound is that of NR.
 
@@ -52,15 +43,9 @@ def robust_bound(
     """
     as_instance(ball, RenyiBall, "The ball")
     epsilon = checked_epsilon(epsilon, SETTINGS.max_epsilon)
-    level = as_number(
-        conditional_epsilon, "conditional_epsilon", "a privacy level, 0 or more", least=0.0, infinite=True
-    )
     nodes = as_count(max_nodes, "max_nodes", "a whole number, 0 or more")
     bound = nonrobust_bound(ball.centre, epsilon)
     if not nodes or epsilon == 0.0:
         return bound
     epsilon = max(epsilon, LEAST_OPTIMAL_EPSILON)
-    level = level if level == 0.0 else max(level, LEAST_OPTIMAL_EPSILON)
-    if level < math.inf:
-        return min(bound, conditional_bound(ball, epsilon, level, nodes))
     return min(bound, frontier_bound(ball, epsilon, nodes))

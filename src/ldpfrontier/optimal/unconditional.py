@@ -179,7 +179,7 @@ def _at_any_level(
 
 def _regime(shape: tuple[int, ...]) -> Regime:
     """Return the entry of the registry that serves a table of a shape (a1, a2)."""
-    return choose("unconditional", Call(math.prod(shape), sensitive=shape[0], useful=shape[1]))
+    return choose("unconditional", Call(math.prod(shape), sensitive=shape[0]))
 
 
 def _columns_are_listed(shape: tuple[int, ...]) -> bool:

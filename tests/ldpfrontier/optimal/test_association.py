@@ -13,15 +13,15 @@ import pytest
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.cones import BaseCone, Cone, conditional_cone, unconditional_cone
-from ldpfrontier.information import entropy
-from ldpfrontier.mechanisms import secret_randomized_response
+from ldpfrontier.information import entropy, mutual_information
+from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
 from ldpfrontier.optimal import association_bound as bounds
 from ldpfrontier.optimal.association import optimal_association
-from ldpfrontier.optimal.association_bound import association_bound, largest_ratio
+from ldpfrontier.optimal.association_bound import association_bound, largest_ratio, sensitive_bound
 from ldpfrontier.optimal.conditional.association_program import AssociationProgram
 from ldpfrontier.optimal.conditional.search import Effort, searched_columns
 from ldpfrontier.optimal.exact.association_cone import AssociationCone
-from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
+from ldpfrontier.optimal.exact.separation import robust_cone
 from ldpfrontier.optimal.general.solve import optimal_mechanism
 from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound
 from ldpfrontier.optimal.unconditional import optimal_unconditional
@@ -104,7 +104,8 @@ def test_both_levels_under_a_known_distribution_are_implied() -> None:
     conditionals = prior / prior.sum(axis=1, keepdims=True)
     assert rldp_epsilon(optimum.channel, conditionals) <= 1.0
     assert conditional_epsilon(optimum.channel, (2, 3)) <= 1.0
-    both = joint_optimum(RenyiBall(prior, 1e-9), 1.0, conditional_epsilon=1.0, max_nodes=500)
+    levels = robust_cone(RenyiBall(prior, 1e-9), 1.0) & conditional_cone((2, 3), 1.0)
+    both = optimal_mechanism(MutualInformation(prior), levels, max_nodes=500)
     assert optimum.value <= both.upper_bound
 
 
@@ -355,3 +356,18 @@ def test_tiny_odds_ratios_make_no_cut_that_excludes_a_column_inside() -> None:
     assert BaseCone.violation(cone, inside) <= 1e-15
     outside = np.random.default_rng(1).uniform(1.0, 2.0, (200, 9))
     assert cone.violation(outside) == pytest.approx(BaseCone.violation(cone, outside), rel=1e-12)
+
+
+@pytest.mark.parametrize("level", [0.3, 1.0, 3.0])
+def test_randomized_response_attains_what_y_may_tell_of_s_given_u(level: float) -> None:
+    """It is the best one for two values of S, and tells no more than allowed for three."""
+    for groups in (2, 3):
+        prior = np.random.default_rng(groups).dirichlet(np.ones(4 * groups)).reshape(groups, 4)
+        told = math.fsum(
+            p * mutual_information(column / p, randomized_response(groups, level))
+            for p, column in zip(prior.sum(axis=0), prior.T, strict=True)
+        )
+        bound = sensitive_bound(prior, level)
+        assert bound >= told
+        if groups == 2:
+            assert bound == pytest.approx(told, rel=1e-6)

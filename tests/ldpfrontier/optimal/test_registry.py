@@ -15,10 +15,8 @@ from ldpfrontier.cones import conditional_cone, local_cone
 from ldpfrontier.hamming.dp_leakage import hamming_leakage
 from ldpfrontier.hamming.mi_leakage import information_leakage
 from ldpfrontier.hypothesis_testing.leakage import optimal_leakage
-from ldpfrontier.mechanisms import secret_randomized_response
 from ldpfrontier.optimal import association, registry, robust
 from ldpfrontier.optimal.association import optimal_association
-from ldpfrontier.optimal.conditional import solve as conditional
 from ldpfrontier.optimal.estimation import solve as estimation
 from ldpfrontier.optimal.estimation.branch_and_bound import ExcessBound
 from ldpfrontier.optimal.estimation.solve import optimal_estimation
@@ -31,7 +29,6 @@ from ldpfrontier.optimal.ldp import packing
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.polyopt import solve as polyopt
-from ldpfrontier.optimal.polyopt.solve import check_class
 from ldpfrontier.optimal.products.decomposition import Decomposition
 from ldpfrontier.optimal.registry import LIMITS, REGIMES, Regime, choose
 from ldpfrontier.optimal.robust import optimal_robust
@@ -97,19 +94,6 @@ CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str
         lambda: optimal_robust(BALL, 1.0, envelope="exact"),
         {"max_joint_cells": 4, "max_ascent_cells": 5},
     ),
-    ("conditional level", "response"): (lambda: optimal_robust(BALL, 20.0, conditional_epsilon=1.0), {}),
-    ("conditional level", "joint"): (
-        lambda: optimal_robust(BALL, 1.0, conditional_epsilon=1.0, max_nodes=5),
-        {},
-    ),
-    ("conditional level", "public"): (
-        lambda: optimal_robust(WIDE, 1.0, conditional_epsilon=0.0, max_nodes=5),
-        {},
-    ),
-    ("conditional level", "search"): (
-        lambda: optimal_robust(WIDE, 1.0, conditional_epsilon=1.0, max_rounds=3),
-        {},
-    ),
     ("given U", "label"): (lambda: optimal_label(BALL.centre, 1.0, 1e-6), {}),
     ("no difference", "kinds"): (lambda: optimal_association(ODDS, 0.0), {}),
     ("odds ratios", "joint"): (lambda: optimal_association(ODDS, 1.0, max_nodes=10), {}),
@@ -169,9 +153,6 @@ CALLED: dict[tuple[str, str], tuple[object, str]] = {
     ("F itself", "joint"): (robust, "joint_optimum"),
     ("F itself", "ascent"): (robust, "ascended_mechanism"),
     ("F itself", "shared"): (robust, "shared_budget_mechanism"),
-    ("conditional level", "joint"): (conditional, "joint_optimum"),
-    ("conditional level", "public"): (conditional, "public_optimum"),
-    ("conditional level", "search"): (conditional, "searched_mechanism"),
     ("odds ratios", "joint"): (association, "optimal_mechanism"),
     ("odds ratios", "search"): (association, "searched_columns"),
     ("estimates", "rays"): (estimation, "_over_listed_rays"),
@@ -216,7 +197,7 @@ def test_the_first_entry_of_a_class_that_serves_is_the_one() -> None:
     # The last entry of every class serves all that is left, but the list of columns of other utilities.
     for cone in {regime.cone for regime in REGIMES}:
         last = [regime for regime in REGIMES if regime.cone == cone][-1]
-        assert last.serves(registry.Call(10**6, 10**3, 10**3, 10**9, intervals=True))
+        assert last.serves(registry.Call(10**6, 10**3, 10**9, intervals=True))
 
 
 @pytest.mark.parametrize("regime", REGIMES, ids=lambda r: f"{r.cone}: {r.name}")
@@ -237,24 +218,6 @@ def test_the_optimum_of_nr_names_what_it_rests_on() -> None:
 
 def failing(*args: object, **kwargs: object) -> None:
     raise RuntimeError("HiGHS gave up.")
-
-
-def test_a_failure_with_a_conditional_level_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conditional, "joint_optimum", failing)
-    found = optimal_robust(BALL, 1.0, conditional_epsilon=0.5)
-    assert found.method.fallbacks == (
-        "secret randomized response or the start, as a step failed: RuntimeError: HiGHS gave up",
-    )
-    response = secret_randomized_response(2, 3, 0.5)
-    assert found.value == MutualInformation(BALL.centre)(response)
-
-
-def test_outside_the_ranges_of_programs_a_mechanism_of_all_pairs_is_in_the_class() -> None:
-    """Secret randomized response compares different sensitive values only, and is not in this class."""
-    found = optimal_robust(WIDE, 1e-5, conditional_epsilon=1.0)
-    check_class(found.channel, WIDE.lower_bounds, 1e-5, distinct=False)
-    assert 0.0 < found.value <= found.bound
-    assert any("randomized response of all cells" in text for text in found.method.fallbacks)
 
 
 def test_a_failed_envelope_is_named_with_what_took_its_place(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,19 +21,15 @@ import numpy as np
 from scipy.special import xlogy
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.mechanisms import secret_randomized_response
 from ldpfrontier.numerics.deadline import TimeIsUp, no_time_limit, time_is_up
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.optimal.column_generation.proximal_bundle import proximal_duals
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.column_generation.smoothed import Master
-from ldpfrontier.optimal.conditional.cone_program import ConeProgram
 from ldpfrontier.optimal.conditional.settings import SETTINGS
-from ldpfrontier.optimal.exact.separation import Conditionals
 from ldpfrontier.optimal.polyopt.solve import start_columns
 from ldpfrontier.optimal.projections.settings import SETTINGS as PROJECTIONS
 from ldpfrontier.types import FloatArray
-from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import Columns, MutualInformation
 
 
@@ -115,40 +111,6 @@ class ColumnSearch:
         return found
 
 
-def searched_mechanism(
-    ball: RenyiBall,
-    epsilon: float,
-    conditional_epsilon: float,
-    envelope: Conditionals,
-    *,
-    tolerance: float,
-    max_rounds: int,
-    start: Channel | None = None,
-) -> tuple[Channel, int]:
-    """Return a good mechanism with both levels, at least as good as the start, and the rounds.
-
-    Parameters
-    ----------
-    ball : RenyiBall
-        With a positive and finite radius.
-    epsilon, conditional_epsilon : float
-        Levels in nats: > 0, and 0 or more and finite.
-    envelope : {"simplex", "projections", "exact"}
-        The columns compare all pairs of sensitive values; the exact envelope has one multiplier a column.
-    tolerance : float
-        Gap, relative to the value, between the mechanism and the bound that the columns found would have.
-    max_rounds : int
-    start : Channel, optional
-        A mechanism with both levels.
-    """
-    utility, cone = MutualInformation(ball.centre), ConeProgram(ball, epsilon, conditional_epsilon, envelope)
-    # Private under every distribution, and for those who know u; a channel can be made of its columns.
-    response = secret_randomized_response(*cone.shape, min(epsilon, conditional_epsilon))
-    starts = [response] if start is None else [response, start]
-    effort = Effort(min(max_rounds, SETTINGS.rounds))
-    return searched_columns(cone, conditional_epsilon, utility, starts, effort, tolerance)
-
-
 def searched_columns(
     cone: ColumnProgram,
     level: float,
@@ -169,7 +131,7 @@ def searched_columns(
         Mechanisms with columns in the cone, one at least.
     effort : Effort
     tolerance : float
-        As of `searched_mechanism`.
+        Gap, relative to the value, between the mechanism and the bound that the columns found would have.
     """
     search, prior = ColumnSearch(cone, level, effort), cone.prior
     n = prior.size

@@ -9,11 +9,6 @@ from dataclasses import dataclass
 class ConditionalSettings:
     """Constants of the modules of this folder; they were tuned on Adult 16 x 7."""
 
-    # Stated limits. The others are those of the folders that solve the same tables without this level.
-    #: Conditional levels, in nats, above which the bound by mechanisms that see u alone is not looked for,
-    #: and that of NR is taken: ratios of e^10 hardly restrict a mechanism.
-    max_bounded_level: float = 10.0
-
     # Accuracy and safety.
     #: Share by which columns are mixed with the constant one beyond what their level asks for.
     mixing_margin: float = 1e-7
@@ -57,7 +52,7 @@ class ConditionalSettings:
     association_tolerance: float = 1e-6
 
     # Tuning: bounds.
-    #: Relative gap of the best mechanism that sees u alone, and of the bound by such mechanisms.
+    #: Relative gap of the bound by mechanisms that see u alone.
     public_tolerance: float = 1e-3
     #: Largest entry of their columns, of which the least has the average 1: beyond, ratios count as infinite.
     largest_ratio: float = 1e4

@@ -145,42 +145,32 @@ class Oracle(BaseCone):
         m, shape = len(columns), self.ball.centre.shape
         factor = math.exp(self.epsilon)
         if self.envelope == "simplex":
-            blocks = columns.reshape(m, *shape)
-            means, of_larger, of_smaller = self._simplex_cuts(blocks, blocks, factor)
-            return means, (of_larger + of_smaller).reshape(*means.shape[:2], -1)
+            means, cuts = self._simplex_cuts(columns.reshape(m, *shape), factor)
+            return means, cuts.reshape(*means.shape[:2], -1)
         # A copy, as what is compiled depends on how an array lies in memory.
         blocks = np.array(columns.reshape(m, *shape), order="C")
         means, cuts = worst_pairs(blocks, self._pairs, self._ball, factor, accuracy)
         return means, cuts.reshape(*means.shape[:2], -1)
 
-    def _simplex_cuts(
-        self, larger: FloatArray, smaller: FloatArray, factor: float
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the two means, and both parts of the cuts, where R_s is any distribution with R_s >= L_s.
+    def _simplex_cuts(self, blocks: FloatArray, factor: float) -> tuple[FloatArray, FloatArray]:
+        """Return the two means, (m, pairs, 2), and the cuts, (m, pairs, a1, a2), where R_s >= L_s is any.
 
         Parameters
         ----------
-        larger, smaller : ndarray, shape (m, a1, a2)
-            The vectors whose largest mean counts, and those whose least one does.
+        blocks : ndarray, shape (m, a1, a2)
         factor : float
             e^eps.
-
-        Returns
-        -------
-        means : ndarray, shape (m, pairs, 2)
-        of_larger, of_smaller : ndarray, shape (m, pairs, a1, a2)
         """
-        lower, a2 = self.ball.lower_bounds, larger.shape[2]
+        lower, a2 = self.ball.lower_bounds, blocks.shape[2]
         rest = np.maximum(1.0 - lower.sum(axis=1), 0.0)[:, None]
-        above = lower + rest * np.eye(a2)[larger.argmax(axis=2)]
-        below = lower + rest * np.eye(a2)[smaller.argmin(axis=2)]
+        above = lower + rest * np.eye(a2)[blocks.argmax(axis=2)]
+        below = lower + rest * np.eye(a2)[blocks.argmin(axis=2)]
         s, t, _ = self._pairs
-        A, B = (above * larger).sum(axis=2), (below * smaller).sum(axis=2)
-        of_larger = np.zeros((len(larger), len(s), *lower.shape))
-        of_smaller, pairs = np.zeros_like(of_larger), np.arange(len(s))
-        of_larger[:, pairs, s] = above[:, s]
-        of_smaller[:, pairs, t] = -factor * below[:, t]
-        return np.stack([A[:, s], B[:, t]], axis=2), of_larger, of_smaller
+        A, B = (above * blocks).sum(axis=2), (below * blocks).sum(axis=2)
+        cuts, pairs = np.zeros((len(blocks), len(s), *lower.shape)), np.arange(len(s))
+        cuts[:, pairs, s] = above[:, s]
+        cuts[:, pairs, t] -= factor * below[:, t]
+        return np.stack([A[:, s], B[:, t]], axis=2), cuts
 
     def levels(self, columns: FloatArray) -> FloatArray:
         """Return the realized levels of columns, in nats, shape (m,)."""

