@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from performance import two_digits
 
-from ldpfrontier import Design, design_channel
+from ldpfrontier.survey import Design, design_channel
 from ldpfrontier.survey.design import Candidate, Purpose
 from reproduction.results.files import markdown
 from support import kernels

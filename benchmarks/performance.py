@@ -37,9 +37,9 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from ldpfrontier import FDivergence, MutualInformation, RenyiBall, optimal_ldp, optimal_robust
-from ldpfrontier.survey.figure_style import PAGE_WIDTH, save, style
 from ldpfrontier.utility import Utility
 from oracles import enumeration
+from reproduction.figure_style import PAGE_WIDTH, save, style
 
 # What is measured is compiled.
 os.environ["LDPFRONTIER_INTERPRET"] = "0"

@@ -17,7 +17,7 @@ from time import process_time
 import numpy as np
 import pandas as pd
 
-from ldpfrontier import CountTable, PrivateChannel, read_channel
+from ldpfrontier.survey import CountTable, PrivateChannel, read_channel
 from ldpfrontier.survey.cli import main as command
 from reproduction.results.files import markdown
 from support import kernels

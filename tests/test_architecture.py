@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 import ldpfrontier
+from ldpfrontier import survey
 from reproduction.data.catalogue import catalogue
 from reproduction.planning.executed_code import project_files
 from reproduction.planning.paper import Call, Layout, Paper, Table, papers
@@ -65,6 +66,9 @@ def reached(module: str) -> frozenset[str]:
 
 # Imports point one way ------------------------------------------------------------------------------------
 
+#: The command for own data is a user of the library, and imported by nothing else.
+SURVEY = "ldpfrontier.survey"
+
 #: From below: a module may import its own unit, and the units of the layers below. A unit is a folder or a
 #: module; the longest name counts.
 LAYERS = (
@@ -81,8 +85,6 @@ LAYERS = (
     {"ldpfrontier.optimal.conditional"},
     {"ldpfrontier.optimal"},
     {"ldpfrontier.certificates"},
-    {"ldpfrontier.survey"},
-    {"ldpfrontier.__main__"},
     {"reproduction.planning.entries"},
     {"reproduction.data"},
     {"reproduction.planning"},
@@ -90,6 +92,7 @@ LAYERS = (
     {"reproduction", "reproduction.ledger", "reproduction.data.populations"},
     {f"papers.{key}" for key in PAPERS} | {"papers"},
     {"reproduction.report"},
+    {SURVEY},
 )
 LAYER_OF = {name: layer for layer, units in enumerate(LAYERS) for name in units}
 
@@ -128,13 +131,23 @@ def test_papers_use_engines_by_public_names() -> None:
     assert found
 
 
+def test_what_is_for_own_data_can_be_deleted() -> None:
+    """Nothing of the library or the reproduction imports it, nor does a program or another test."""
+    others = [name for name in FILES if unit(name) != SURVEY]
+    assert not {name: found for name in others if (found := [x for x in reached(name) if unit(x) == SURVEY])}
+    own = [ROOT / "tests/ldpfrontier/survey", ROOT / "tests/support", PACKAGE / "survey", ROOT / "benchmarks"]
+    for path in [*(ROOT / "tests").rglob("*.py"), *(ROOT / "tools").glob("*.py")]:
+        if not any(folder in path.parents for folder in own):
+            assert f"from {SURVEY}" not in path.read_text(encoding="utf-8"), path
+
+
 def test_no_module_imports_itself_by_way_of_others() -> None:
     assert not [(a, b) for a, b in combinations(FILES, 2) if a in reached(b) and b in reached(a)]
 
 
 def test_names_are_imported_from_the_modules_that_define_them() -> None:
     """The package itself, whose names are for its users, is imported by none of its modules."""
-    assert not [module for module in FILES if "ldpfrontier" in reached(module)]
+    assert not [module for module in FILES if "ldpfrontier" in reached(module) and unit(module) != SURVEY]
 
 
 def test_folders_say_what_they_hold_and_nothing_else() -> None:
@@ -142,6 +155,7 @@ def test_folders_say_what_they_hold_and_nothing_else() -> None:
     for module, path in FILES.items():
         if path.name == "__init__.py" and module not in (
             "ldpfrontier",
+            SURVEY,
             "reproduction.planning.paper",
             "reproduction.data.catalogue",
         ):
@@ -152,6 +166,7 @@ def test_folders_say_what_they_hold_and_nothing_else() -> None:
 def test_every_module_serves_somebody() -> None:
     """Users, the workflow, or the papers; not only tests."""
     homes = {f"ldpfrontier.{home}" for home in ldpfrontier._HOMES.values()}
+    homes |= {f"{SURVEY}.{home}" for home in survey._HOMES.values()}
     loaders = {entry.loader_name.partition(":")[0] for entry in catalogue().values()}
     own = {name for key in PAPERS for name in FILES if name.startswith(f"papers.{key}.")}
     called = {name for paper in PAPERS.values() for call in calls(paper) for name in modules_of(call, paper)}
@@ -159,7 +174,7 @@ def test_every_module_serves_somebody() -> None:
     planning = {name for name in FILES if unit(name) == "reproduction.planning"}
     scripts = set(imported_modules(*sorted(SCRIPTS.glob("*.py")))[0])
     commands = {command.partition(":")[0] for command in options()["project"]["scripts"].values()}
-    commands.add("ldpfrontier.__main__")
+    commands.add(f"{SURVEY}.__main__")
     roots = homes | loaders | called | planning | scripts | commands
     served = {name for root in roots if root in FILES for name in (root, *reached(root))}
     folders = {name for name, path in FILES.items() if path.name == "__init__.py"}
@@ -207,9 +222,8 @@ def imported_by_tests(path: Path) -> set[str]:
             and (home := node.module or "").partition(".")[0] == "ldpfrontier"
         ):
             found.add(home)
-            for alias in node.names:
-                public = ldpfrontier._HOMES.get(alias.name, "") if home == "ldpfrontier" else ""
-                found.add(f"ldpfrontier.{public}" if public else f"{home}.{alias.name}")
+            homes = {"ldpfrontier": ldpfrontier._HOMES, SURVEY: survey._HOMES}.get(home, {})
+            found |= {f"{home}.{homes.get(alias.name, alias.name)}" for alias in node.names}
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
     return found & set(LIBRARY)
@@ -491,7 +505,7 @@ def test_an_edit_of_the_ledger_makes_tables_of_verdicts_again_and_nothing_else(
 
 def test_an_edit_of_the_style_draws_again_and_computes_nothing(copy: Path, before: Hashes) -> None:
     figures = {call for call in before if call[1] == "figure"}
-    assert changed(copy, before, "src/ldpfrontier/survey/figure_style.py") == figures
+    assert changed(copy, before, "workflow/reproduction/figure_style.py") == figures
     looks = changed(copy, before, "workflow/reproduction/plotting.py")
     assert looks
     assert looks <= figures

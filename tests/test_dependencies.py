@@ -2,10 +2,9 @@
 
 import ast
 import re
-import subprocess
 import sys
 import tomllib
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -149,36 +148,6 @@ def test_the_packages_with_hashes_are_those_that_are_tested() -> None:
     assert set(REPRODUCTION) <= {name for name, _ in locked}
     text = (ROOT / "workflow/envs/locked.txt").read_text(encoding="utf-8")
     assert len(re.findall(r"--hash=sha256:[0-9a-f]{64}", text)) >= len(locked) > 50
-
-
-WITHOUT = """
-import sys
-class Refuse:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in sys.argv[1].split(","):
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-sys.meta_path.insert(0, Refuse())
-from ldpfrontier.survey.cli import main
-sys.exit(main(sys.argv[2:]))
-"""
-
-
-def test_without_an_extra_a_channel_is_designed_and_the_extra_is_named(tmp_path: Path) -> None:
-    table = tmp_path / "t.csv"
-    table.write_text("s,u,count\na,x,30\na,y,20\nb,x,10\nb,y,40\n", encoding="utf-8")
-    words = ["design", "--table", str(table), "--sensitive", "s", "--useful", "u", "--epsilon", "1"]
-    words += ["--mechanism", "grr", "--out", str(tmp_path / "c.json")]
-    # What only the reproduction needs is hidden as well.
-    hidden = ",".join((set(REPRODUCTION) | {"yaml"}) - set(HARD))
-    run = partial(subprocess.run, capture_output=True, text=True, check=False)
-    done = run([sys.executable, "-c", WITHOUT, hidden, *words])
-    assert done.returncode == 0, done.stderr
-    assert sorted(path.suffix for path in tmp_path.glob("c.*")) == [*[".csv"] * 4, ".json", ".json", ".mjs"]
-    picture = tmp_path / "picture.svg"
-    done = run([sys.executable, "-c", WITHOUT, hidden, *words, "--plot", str(picture)])
-    assert done.returncode == 2
-    assert "matplotlib is not installed; pip install matplotlib brings it" in done.stderr
-    assert not picture.exists()
 
 
 def test_nothing_tells_anybody_to_install_the_project_from_an_index() -> None:

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.special import xlogy
 
-from ldpfrontier.survey.figure_style import style
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from reproduction.figure_style import style
 
 ROOT = Path(__file__).resolve().parents[1]
 EPSILON = 1.0

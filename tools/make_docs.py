@@ -37,7 +37,7 @@ def own_data(text: str) -> str:
         shutil.copytree(DOCS / "example", work)
         command = Path(folder) / "bin/ldp-frontier"
         command.parent.mkdir()
-        command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ldpfrontier.survey.cli "$@"\n')
+        command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ldpfrontier.survey "$@"\n')
         command.chmod(0o755)
         environment = {
             **os.environ,

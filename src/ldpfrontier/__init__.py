@@ -1,4 +1,4 @@
-"""Certified privacy-utility optima for local privacy mechanisms, closed forms, and their use on own data.
+"""Certified privacy-utility optima for local privacy mechanisms, and closed forms.
 
 The names below are loaded when they are first used: importing the package costs nothing, and a solver is
 loaded by those who call it.
@@ -68,16 +68,6 @@ if TYPE_CHECKING:
     from ldpfrontier.optimal.unconditional import optimal_unconditional
     from ldpfrontier.optimum import Optimum
     from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, rldp_epsilon, unconditional_epsilon
-    from ldpfrontier.survey.auditing import Audit, audit_channel, count_pairs
-    from ldpfrontier.survey.channel_file import PrivateChannel, read_channel
-    from ldpfrontier.survey.counts import CountTable, count_records, read_count_table
-    from ldpfrontier.survey.design import Design, design_channel
-    from ldpfrontier.survey.estimation import Estimate, estimate_distribution
-    from ldpfrontier.survey.least_level import least_epsilon
-    from ldpfrontier.survey.memo import Memo
-    from ldpfrontier.survey.privatizing import privatize, privatize_file, privatize_persons
-    from ldpfrontier.survey.rates import Rates, estimate_rates
-    from ldpfrontier.survey.reports import count_reports
     from ldpfrontier.two_reports import BudgetSplit, budget_split, independent_reporting
     from ldpfrontier.types import Intractable
     from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
@@ -87,30 +77,22 @@ if TYPE_CHECKING:
 __version__ = "0.3.0"
 
 __all__ = [
-    "Audit",
     "BudgetSplit",
     "Calibration",
     "Channel",
     "ColumnUtility",
     "Cone",
-    "CountTable",
-    "Design",
-    "Estimate",
     "FDivergence",
     "Intractable",
-    "Memo",
     "MutualInformation",
     "OddsRatios",
     "Optimum",
     "PolyhedralCone",
-    "PrivateChannel",
-    "Rates",
     "RenyiBall",
     "SourceSet",
     "association_certificate",
     "association_cone",
     "association_epsilon",
-    "audit_channel",
     "binary_domination_threshold",
     "binary_mechanism",
     "binary_threshold",
@@ -119,13 +101,7 @@ __all__ = [
     "calibrated",
     "conditional_cone",
     "conditional_epsilon",
-    "count_pairs",
-    "count_records",
-    "count_reports",
-    "design_channel",
     "entropy",
-    "estimate_distribution",
-    "estimate_rates",
     "estimation_certificate",
     "estimation_error",
     "extreme_rays",
@@ -137,7 +113,6 @@ __all__ = [
     "information_leakage",
     "ldp_certificate",
     "ldp_epsilon",
-    "least_epsilon",
     "local_cone",
     "mutual_information",
     "nonrobust_certificate",
@@ -150,16 +125,11 @@ __all__ = [
     "optimal_robust",
     "optimal_unconditional",
     "polyopt_cone",
-    "privatize",
-    "privatize_file",
-    "privatize_persons",
     "projective_geometry_response",
     "quaternary_mechanism",
     "randomized_response",
     "randomized_response_threshold",
     "rate_target",
-    "read_channel",
-    "read_count_table",
     "rldp_epsilon",
     "robust_bound",
     "robust_certificate",
@@ -175,30 +145,22 @@ __all__ = [
 
 #: The module that defines each name, as imported above for type checkers.
 _HOMES = {
-    "Audit": "survey.auditing",
     "BudgetSplit": "two_reports",
     "Calibration": "calibration",
     "Channel": "channel",
     "ColumnUtility": "column_utility",
     "Cone": "cones",
-    "CountTable": "survey.counts",
-    "Design": "survey.design",
-    "Estimate": "survey.estimation",
     "FDivergence": "utility",
     "Intractable": "types",
-    "Memo": "survey.memo",
     "MutualInformation": "utility",
     "OddsRatios": "uncertainty.odds_ratios",
     "Optimum": "optimum",
     "PolyhedralCone": "cones",
-    "PrivateChannel": "survey.channel_file",
-    "Rates": "survey.rates",
     "RenyiBall": "uncertainty.renyi_ball",
     "SourceSet": "hamming.sources",
     "association_certificate": "certificates.association",
     "association_cone": "optimal.exact.association_cone",
     "association_epsilon": "uncertainty.odds_ratios",
-    "audit_channel": "survey.auditing",
     "binary_domination_threshold": "optimal.ldp.thresholds",
     "binary_mechanism": "mechanisms",
     "binary_threshold": "optimal.ldp.thresholds",
@@ -207,13 +169,7 @@ _HOMES = {
     "calibrated": "calibration",
     "conditional_cone": "cones",
     "conditional_epsilon": "privacy",
-    "count_pairs": "survey.auditing",
-    "count_records": "survey.counts",
-    "count_reports": "survey.reports",
-    "design_channel": "survey.design",
     "entropy": "information",
-    "estimate_distribution": "survey.estimation",
-    "estimate_rates": "survey.rates",
     "estimation_certificate": "certificates.estimation",
     "estimation_error": "optimal.estimation.error",
     "extreme_rays": "optimal.general.double_description",
@@ -225,7 +181,6 @@ _HOMES = {
     "information_leakage": "hamming.mi_leakage",
     "ldp_certificate": "certificates.local",
     "ldp_epsilon": "privacy",
-    "least_epsilon": "survey.least_level",
     "local_cone": "cones",
     "mutual_information": "information",
     "nonrobust_certificate": "certificates.robust",
@@ -238,16 +193,11 @@ _HOMES = {
     "optimal_robust": "optimal.robust",
     "optimal_unconditional": "optimal.unconditional",
     "polyopt_cone": "cones",
-    "privatize": "survey.privatizing",
-    "privatize_file": "survey.privatizing",
-    "privatize_persons": "survey.privatizing",
     "projective_geometry_response": "block_designs",
     "quaternary_mechanism": "kairouz_mechanisms",
     "randomized_response": "mechanisms",
     "randomized_response_threshold": "optimal.ldp.thresholds",
     "rate_target": "optimal.estimation.error",
-    "read_channel": "survey.channel_file",
-    "read_count_table": "survey.counts",
     "rldp_epsilon": "privacy",
     "robust_bound": "optimal.robust_bound",
     "robust_certificate": "certificates.robust",

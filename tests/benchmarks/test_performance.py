@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from ldpfrontier.survey.figure_style import save
+from reproduction.figure_style import save
 
 ROOT = Path(__file__).parents[2]
 SPEC = importlib.util.spec_from_file_location("performance", ROOT / "benchmarks/performance.py")

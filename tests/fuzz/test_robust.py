@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import math
-from contextlib import redirect_stderr, redirect_stdout
 
 import numpy as np
 import pytest
@@ -28,11 +26,6 @@ from ldpfrontier.optimal.improved_reporting import improved_reporting
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional, response_excess
 from ldpfrontier.privacy import rldp_epsilon
-from ldpfrontier.survey.attackers import ATTACKERS
-from ldpfrontier.survey.cli import main
-from ldpfrontier.survey.counts import CountTable
-from ldpfrontier.survey.design import design_channel
-from ldpfrontier.survey.methods import ROBUST_METHODS
 from ldpfrontier.two_reports import budget_split
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
@@ -288,81 +281,6 @@ def check_calibrated(ball, epsilon, most, tol, secret, conditional) -> None:
 # Own data ------------------------------------------------------------------------------------------------
 
 
-def draw_design(rng: np.random.Generator) -> Arguments:
-    counts = draw_counts(rng, SHAPES[rng.integers(3, 5)])
-    while (counts > 0).sum() == 1:
-        counts = draw_counts(rng, counts.shape)
-    against = ATTACKERS[rng.integers(len(ATTACKERS))]
-    offered = [name for name, method in ROBUST_METHODS[against].items() if method.private]
-    return {
-        "counts": counts,
-        "epsilon": float(np.exp(rng.uniform(math.log(1e-6), math.log(20.0)))),
-        "against": against,
-        "mechanism": str(rng.choice(offered)),
-        "beta": float(rng.uniform(0.001, 0.999)),
-        "order": draw_order(rng),
-        "records": int(rng.choice([1, 1000, 10**15])),
-    }
-
-
-def check_design(counts, epsilon, against, mechanism, beta, order, records) -> None:
-    a1, a2 = counts.shape
-    table = CountTable(
-        ("s",), ("u",), tuple((f"{i}",) for i in range(a1)), tuple((f"{i}",) for i in range(a2)), counts
-    )
-    design = design_channel(
-        table, epsilon, against=against, mechanisms=[mechanism], beta=beta, order=order, records=records
-    )
-    (found,) = design.candidates
-    if found.channel is None or (mechanism.startswith("ir") and not found.private):
-        assert found.note
-        return
-    best = design.best("information")
-    assert best.levels.against(against) <= float(epsilon) + 1e-9
-    assert best.nmi <= design.bound * (1 + 1e-9) + 1e-9
-    assert 0 <= best.nmi <= 1 + 1e-9
-
-
-def draw_command(rng: np.random.Generator) -> Arguments:
-    numbers = ["nan", "inf", "-1", "0", "1e-9", "0.5", "2", "20", "21", "1e400", "0x1"]
-    return {
-        "counts": draw_counts(rng, (2, 2)),
-        "options": {
-            "--epsilon": str(rng.choice(numbers)),
-            "--beta": str(rng.choice([*numbers, "0.05", "0.05", "0.05"])),
-            "--alpha": str(rng.choice([*numbers, "2", "2", "2"])),
-            "--records": str(rng.choice(["1", "0", "-3", "10", "99999999999999999999999"])),
-            "--mechanism": str(rng.choice(["ir", "grr", "srr", "polyopt", "nr", "none"])),
-        },
-    }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _folder(tmp_path_factory):
-    check_command.folder = tmp_path_factory.mktemp("fuzz")
-
-
-def check_command(counts, options) -> None:
-    """The command ends with 0 or 2 (argparse: SystemExit), and a sentence."""
-    path = check_command.folder / "table.csv"
-    rows = [f"{s},{u},{int(n)}" for (s, u), n in np.ndenumerate(counts)]
-    path.write_text("\n".join(["s,u,count", *rows]) + "\n")
-    arguments = ["design", "--table", str(path), "--sensitive", "s", "--useful", "u"]
-    arguments += ["--out", str(check_command.folder / "channel.json")]
-    arguments += [part for option in options.items() for part in option]
-    out, err = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-        try:
-            status = main(arguments)
-        except SystemExit as end:
-            status = end.code
-    said = err.getvalue()
-    assert status in (0, 2), status
-    assert "Traceback" not in said
-    if status == 2:
-        assert len(said.strip()) > 20, said
-
-
 TARGETS = [
     Target("RenyiBall.confidence", draw_confidence, check_confidence, 30, ("order",)),
     Target("RenyiBall.support", draw_support, check_support, 30, ("s",)),
@@ -373,8 +291,6 @@ TARGETS = [
     Target("budget_split", draw_split, check_split, 10, ("epsilon",)),
     Target("improved_reporting", draw_improved, check_improved, 8, ("epsilon",)),
     Target("calibrated", draw_calibrated, check_calibrated, 10, ("epsilon",)),
-    Target("design_channel", draw_design, check_design, 20, ("epsilon",)),
-    Target("ldp-frontier design", draw_command, check_command, 8),
 ]
 
 

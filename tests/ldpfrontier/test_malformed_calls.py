@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 import ldpfrontier as l
-from support.owndata import channel_of, records_of, small_table, write_records
 
 PACKAGE = Path(l.__file__).parent
 COUNTS = np.array([[15, 5, 10], [10, 35, 25]])
@@ -71,24 +70,11 @@ HOSTILE = {
 
 
 @pytest.fixture(scope="module")
-def good(tmp_path_factory):
+def good():
     """Return a call of every public name that does, by its name; what is left out has its default."""
-    folder = tmp_path_factory.mktemp("good")
-    people = small_table()
-    write_records(folder / "people.csv", people, records_of(people))
-    rows = "".join(f"{place},{','.join(record)}\n" for place, record in enumerate(records_of(people)))
-    (folder / "persons.csv").write_text(f"id,illness,region,age\n{rows}", encoding="utf-8")
-    (folder / "table.csv").write_text("illness,region,count\nno,n,3\nyes,n,4\nyes,s,5\n", encoding="utf-8")
-    private = channel_of(people, "srr")
-    private.write(folder / "channel.json")
-    l.privatize_file(private, folder / "people.csv", folder / "both.csv", keep=people.attributes)
     ball, utility = l.RenyiBall.confidence(COUNTS), l.MutualInformation(PRIOR)
     small = l.RenyiBall.confidence(COUNTS[:, :2])
     channel, square = l.randomized_response(3, 1.0), l.randomized_response(6, 1.0)
-    own = {
-        "path": folder / "people.csv", "sensitive": ("illness",), "useful": ("region", "age"),
-        "missing": "unknown", "bins": None,
-    }  # fmt: skip
     return {
         "Channel": {"matrix": np.eye(2), "inputs": ("a", "b"), "outputs": ("c", "d")},
         "MutualInformation": {"prior": PRIOR},
@@ -97,16 +83,6 @@ def good(tmp_path_factory):
         "RenyiBall.confidence": {"counts": COUNTS, "beta": 0.05, "order": 2.0},
         "RenyiBall.worst_case_epsilon": {"self": ball, "channel": square, "tol": 1e-10},
         "SourceSet": {"distributions": PAIR},
-        "CountTable": {
-            "sensitive": ("s",),
-            "useful": ("u",),
-            "rows": (("0",), ("1",)),
-            "columns": (("a",), ("b",), ("c",)),
-            "counts": COUNTS,
-            "source": "x",
-            "sha256": "y",
-            "counted": True,
-        },
         "entropy": {"p": PRIOR, "bits": False},
         "mutual_information": {"prior": PRIOR, "channel": channel, "bits": False},
         "ldp_epsilon": {"channel": channel},
@@ -243,72 +219,6 @@ def good(tmp_path_factory):
             "max_rounds": 9,
         },
         "information_leakage": {"sources": PAIR, "distortion": 0.2, "tolerance": 1e-9, "max_rounds": 9},
-        "count_records": own,
-        "read_count_table": {
-            "path": folder / "table.csv",
-            "sensitive": ["illness"],
-            "useful": ["region"],
-            "count": "count",
-        },
-        "read_channel": {"path": folder / "channel.json"},
-        "design_channel": {
-            "table": people,
-            "epsilon": 1.0,
-            "mechanisms": ["srr"],
-            "own": None,
-            "cones": None,
-            "beta": 0.05,
-            "order": 2.0,
-            "records": 100,
-        },
-        "least_epsilon": {
-            "table": people,
-            "utility": 0.1,
-            "mechanism": "srr",
-            "beta": 0.05,
-            "order": 2.0,
-            "remark": lambda sentence: None,
-        },
-        "privatize": {"private": private, "records": people.labels},
-        "privatize_file": {
-            "private": private,
-            "path": folder / "people.csv",
-            "target": folder / "out.csv",
-            "keep": ("age",),
-            "column": "report",
-            "missing": "unknown",
-            "spreadsheet": True,
-        },
-        "Memo": {"path": folder / "memo", "column": "id"},
-        "privatize_persons": {
-            "private": private,
-            "path": folder / "persons.csv",
-            "target": folder / "out.csv",
-            "memo": l.Memo(folder / "memo", "id"),
-            "keep": ("age",),
-            "column": "report",
-            "missing": "unknown",
-            "spreadsheet": True,
-        },
-        "count_reports": {"private": private, "path": folder / "both.csv", "column": "report"},
-        "estimate_distribution": {
-            "private": private,
-            "counts": [5] * private.weights.shape[1],
-            "confidence": 0.95,
-        },
-        "estimate_rates": {
-            "private": private,
-            "counts": [5] * private.weights.shape[1],
-            "compare_with": private.table.columns[0],
-            "confidence": 0.95,
-        },
-        "audit_channel": {"private": private, "samples": 10, "confidence": 0.95},
-        "count_pairs": {
-            "private": private,
-            "path": folder / "both.csv",
-            "column": "report",
-            "missing": "unknown",
-        },
     }
 
 
@@ -316,8 +226,7 @@ def good(tmp_path_factory):
 HOOKS = {"progress", "sampler", "simultaneous"}
 
 #: What its users make of others: results, and an error.
-RESULTS = {"Audit", "BudgetSplit", "Calibration", "Cone", "Design", "Estimate", "Intractable"}
-RESULTS |= {"Optimum", "PrivateChannel", "Rates"}
+RESULTS = {"BudgetSplit", "Calibration", "Cone", "Intractable", "Optimum"}
 METHODS = {
     "RenyiBall.confidence",
     "RenyiBall.worst_case_epsilon",

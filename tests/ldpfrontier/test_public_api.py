@@ -92,24 +92,12 @@ l.robust_certificate(l.optimal_robust(ball, 1.0), ball, 1.0)
 l.association_certificate(l.optimal_association(odds, 1.0, max_nodes=10), odds, 1.0)
 local = l.local_cone(3, 1.0)
 l.estimation_certificate(l.optimal_estimation(prior, local), prior, local, epsilon=1.0)
-people = l.CountTable(("s",), ("u",), (("0",), ("1",)), (("a",), ("b",), ("c",)), table)
-made = l.design_channel(people, 1.0, against="outsider", mechanisms=["polyopt", "srr"])
-private = made.private(made.best("information"))
-reports = l.privatize(private, people.labels)
-counts = np.array([reports.count(report) for report in private.outputs])
-l.estimate_distribution(private, counts), l.estimate_rates(private, counts)
-l.audit_channel(private, samples=100)
-l.least_epsilon(people, 0.1, mechanism="srr")
-l.count_records, l.read_count_table, l.privatize_file, l.privatize_persons, l.Memo
-l.count_reports, l.count_pairs, l.read_channel
-channels.append(private.channel)
 assert all(isinstance(channel, l.Channel) for channel in channels)
 l.entropy(prior), l.mutual_information(prior, channels[0]), l.ldp_epsilon(channels[0])
 l.rldp_epsilon(channels[5], ball.conditionals), ball.worst_case_epsilon(channels[5])
 l.conditional_epsilon(channels[5], (2, 3)), l.unconditional_epsilon(channels[5], (2, 3))
 assert set(l.__all__) - set(vars(l)) == {
-    "Audit", "BudgetSplit", "Calibration", "Design", "Estimate", "Intractable", "Optimum", "PrivateChannel",
-    "Rates",
+    "BudgetSplit", "Calibration", "Intractable", "Optimum",
 }
 for name in l.__all__:
     getattr(l, name)
@@ -201,8 +189,8 @@ def test_every_optimizer_takes_and_documents_a_time_limit() -> None:
             assert (parameter.kind, parameter.default) == (inspect.Parameter.KEYWORD_ONLY, None)
             assert "max_seconds : float, optional" in value.__doc__
     optima = {name for name in ldpfrontier.__all__ if name.startswith("optimal_")}
-    others = {"calibrated", "design_channel", "hamming_leakage", "improved_reporting", "information_leakage"}
-    assert limited == optima | others | {"least_epsilon"}
+    others = {"calibrated", "hamming_leakage", "improved_reporting", "information_leakage"}
+    assert limited == optima | others
 
 
 def test_no_result_of_the_pipeline_depends_on_a_time_limit() -> None:

@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 
 from ldpfrontier import verify
-from ldpfrontier.survey.cli import main as command
 
 FILE = Path(verify.__file__)
 
@@ -91,21 +90,6 @@ def test_it_runs_as_a_file(tmp_path: Path, place: str) -> None:
         " nats; the mechanism in this file has 0.130812035941 nats; the mechanism in this file has ratios at"
         " most e^1.098613 (local privacy).\n"
     )
-
-
-def test_the_command_runs_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "two.json"
-    path.write_text(json.dumps(TWO))
-    assert command(["verify", str(path)]) == 0
-    said = capsys.readouterr().out
-    assert "No mechanism with ratios at most e^1.0986" in " ".join(said.split())
-    first, *others = said.splitlines()
-    assert first.startswith(str(path))
-    assert others
-    assert all(line.startswith("  ") and len(line) <= 80 for line in others)
-    path.write_text(json.dumps(changed(lambda d: d["claims"][1].update({"at least": "0.14"}))))
-    assert command(["verify", str(path)]) == 1
-    assert command(["verify", str(path), str(tmp_path / "none")]) == 2
 
 
 # Numbers --------------------------------------------------------------------------------------------------

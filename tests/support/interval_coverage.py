@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ldpfrontier import CountTable, PrivateChannel
+from ldpfrontier.survey import CountTable, PrivateChannel
 from ldpfrontier.survey.estimation import FittedReports, inversion, quantities, table_prior
 from ldpfrontier.survey.intervals import limit_weights, mean_limits
 from ldpfrontier.survey.rates import rates_of

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ldpfrontier import CountTable, PrivateChannel, design_channel
+from ldpfrontier.survey import CountTable, PrivateChannel, design_channel
 from ldpfrontier.survey.attackers import Attacker
-from reproduction.data.catalogue import data_set
+from support.adult import adult_pair
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -28,8 +28,7 @@ def small_table() -> CountTable:
 
 
 def adult_table(sensitive: str, useful: str) -> CountTable:
-    adult = data_set("adult")
-    pair = adult.contingency(adult.read(ROOT / "resources" / adult.counts), sensitive, useful)
+    pair = adult_pair(sensitive, useful)
     labels = [tuple((value,) for value in values) for values in (pair.rows, pair.columns)]
     return CountTable((sensitive,), (useful,), *labels, np.array(pair.counts), "adult.csv")
 

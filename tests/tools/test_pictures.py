@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
-from ldpfrontier.survey.figure_style import save, style
 from reproduction.drawn_data import drawn_data
+from reproduction.figure_style import save, style
 from reproduction.planning.paper import papers
 from reproduction.results.files import write_table
 from reproduction.results.tables import Schema

@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ldpfrontier.survey.figure_style import style
+from reproduction.figure_style import style
 
 
 def rates(table: pd.DataFrame) -> Figure:

@@ -103,7 +103,7 @@ FIGURES = '''"""What the toy draws."""
 
 from matplotlib.figure import Figure
 
-from ldpfrontier.survey.figure_style import style
+from reproduction.figure_style import style
 
 WIDTH = 3
 

@@ -2,8 +2,8 @@
 
 from _job import function_of, read_tables, require_plan, start
 
-from ldpfrontier.survey.figure_style import save
 from reproduction.drawn_data import drawn_data
+from reproduction.figure_style import save
 
 start(snakemake.log[0], snakemake.config)
 params = snakemake.params

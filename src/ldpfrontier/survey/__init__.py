@@ -1,1 +1,79 @@
-"""A user's own data: design a mechanism, privatize records with it, estimate from them, audit it."""
+"""Own data: mechanisms designed for a table, reports drawn with them, estimates from the reports, audits.
+
+A user of the library, which imports its public names alone. The names below are loaded when they are first
+used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ldpfrontier.survey.auditing import Audit, audit_channel, count_pairs
+    from ldpfrontier.survey.channel_file import PrivateChannel, read_channel
+    from ldpfrontier.survey.counts import CountTable, count_records, read_count_table
+    from ldpfrontier.survey.design import Design, design_channel
+    from ldpfrontier.survey.estimation import Estimate, estimate_distribution
+    from ldpfrontier.survey.least_level import least_epsilon
+    from ldpfrontier.survey.memo import Memo
+    from ldpfrontier.survey.privatizing import privatize, privatize_file, privatize_persons
+    from ldpfrontier.survey.rates import Rates, estimate_rates
+    from ldpfrontier.survey.reports import count_reports
+
+__all__ = [
+    "Audit",
+    "CountTable",
+    "Design",
+    "Estimate",
+    "Memo",
+    "PrivateChannel",
+    "Rates",
+    "audit_channel",
+    "count_pairs",
+    "count_records",
+    "count_reports",
+    "design_channel",
+    "estimate_distribution",
+    "estimate_rates",
+    "least_epsilon",
+    "privatize",
+    "privatize_file",
+    "privatize_persons",
+    "read_channel",
+    "read_count_table",
+]
+
+#: The module of this folder that defines each name, as imported above for type checkers.
+_HOMES = {
+    "Audit": "auditing",
+    "CountTable": "counts",
+    "Design": "design",
+    "Estimate": "estimation",
+    "Memo": "memo",
+    "PrivateChannel": "channel_file",
+    "Rates": "rates",
+    "audit_channel": "auditing",
+    "count_pairs": "auditing",
+    "count_records": "counts",
+    "count_reports": "reports",
+    "design_channel": "design",
+    "estimate_distribution": "estimation",
+    "estimate_rates": "rates",
+    "least_epsilon": "least_level",
+    "privatize": "privatizing",
+    "privatize_file": "privatizing",
+    "privatize_persons": "privatizing",
+    "read_channel": "channel_file",
+    "read_count_table": "counts",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

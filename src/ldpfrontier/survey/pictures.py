@@ -2,50 +2,68 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from ldpfrontier.atomic import replacing
 from ldpfrontier.extras import extra
 from ldpfrontier.survey.channel_file import PrivateChannel
 from ldpfrontier.survey.estimation import Estimate, Frequency
-from ldpfrontier.survey.figure_style import EPSILON, PAGE_WIDTH, SHADES, save, shades_norm, style
 from ldpfrontier.survey.rates import Rate, Rates
 from ldpfrontier.survey.records import said
 from ldpfrontier.verify import visible
 
 with extra("pictures"):
-    from matplotlib import font_manager, rc_context
+    from matplotlib import font_manager, rc_context, rcdefaults, rcParams
     from matplotlib.axes import Axes
+    from matplotlib.colors import PowerNorm
     from matplotlib.figure import Figure
 
-#: More labels than this are not legible.
-MOST_LABELS = 40
+#: More labels than this are not legible, and more letters that a font lacks are not named.
+MOST_LABELS, MOST_LETTERS = 40, 10
 
-#: What a picture may be.
-FORMATS = (".pdf", ".svg", ".png")
+#: What a picture may be, with the metadata without which equal pictures have equal bytes.
+FORMATS = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}, ".png": {}}
 
-_INCHES, _DOT, _LOST = 0.17, "#0072B2", "#999999"
+#: Width of a page, and height of a row, inches; colours.
+_WIDTH, _INCHES, _DOT, _LOST = 6.9, 0.17, "#0072B2", "#999999"
 
-#: Fonts for letters that the font of the figures lacks, such as Arabic, Chinese, Hindi; those installed.
+_STYLE = {
+    "font.serif": ["STIXGeneral"],
+    "mathtext.fontset": "stix",
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.labelsize": 9,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.5,
+    "axes.axisbelow": True,
+    "lines.markersize": 3.6,
+    "figure.constrained_layout.use": True,
+    "pdf.fonttype": 42,
+    # Names of SVG elements are hashes of the content and this salt instead of random.
+    "svg.hashsalt": "ldpfrontier",
+}
+
+#: Fonts for letters that the font of the pictures lacks, such as Arabic, Chinese, Hindi; those installed.
 _FONTS = (
-    "DejaVu Serif",
-    "DejaVu Sans",
-    "Noto Serif CJK JP",
-    "Noto Sans CJK JP",
-    "Noto Sans CJK SC",
-    "WenQuanYi Micro Hei",
-    "Noto Sans Devanagari",
-    "Noto Sans Bengali",
-    "Noto Sans Thai",
-    "Arial Unicode MS",
-    "Hiragino Sans",
-    "Yu Gothic",
-    "Microsoft YaHei",
-    "Nirmala UI",
+    *("DejaVu Serif", "DejaVu Sans", "Noto Serif CJK JP", "Noto Sans CJK JP", "Noto Sans CJK SC"),
+    *("WenQuanYi Micro Hei", "Noto Sans Devanagari", "Noto Sans Bengali", "Noto Sans Thai"),
+    *("Arial Unicode MS", "Hiragino Sans", "Yu Gothic", "Microsoft YaHei", "Nirmala UI"),
 )
+
+
+#: Colours by the square root: linear ones would not show small numbers, nor logarithmic ones large numbers.
+_NORM = PowerNorm(0.5, 0.0, 1.0)
 
 
 def draw(figure: Figure, path: Path | str, remark: Callable[[str], None] = warnings.warn) -> None:
@@ -64,7 +82,21 @@ def draw(figure: Figure, path: Path | str, remark: Callable[[str], None] = warni
         If the suffix is none of a picture.
     """
     check_picture(path)
-    save(figure, path, remark=remark)
+    suffix = Path(path).suffix
+    with warnings.catch_warnings(record=True) as caught, _labelled(), replacing(path) as partial:
+        warnings.simplefilter("always")
+        figure.savefig(partial, format=suffix[1:], dpi=200, metadata=FORMATS[suffix])
+    lacking = dict[str, None]()
+    for warning in caught:
+        if found := re.match(r"Glyph (\d+) ", str(warning.message)):
+            lacking[chr(int(found[1]))] = None
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    if letters := "".join(lacking):
+        remark(
+            "the font of the picture lacks some letters of these values, which are drawn as boxes:"
+            f" {letters[:MOST_LETTERS]}{' ...' * (len(letters) > MOST_LETTERS)}"
+        )
 
 
 def check_picture(path: Path | str) -> None:
@@ -86,9 +118,9 @@ def channel_picture(private: PrivateChannel) -> Figure:
     rows, columns = matrix.shape
     tall = min(2.0 + _INCHES * rows, 9.0)
     with _labelled():
-        figure = Figure(figsize=(PAGE_WIDTH, tall))
+        figure = Figure(figsize=(_WIDTH, tall))
         ax = figure.add_subplot()
-        image = ax.imshow(matrix, cmap=SHADES, norm=shades_norm(), aspect="auto", interpolation="nearest")
+        image = ax.imshow(matrix, cmap="cividis", norm=_NORM, aspect="auto", interpolation="nearest")
         ax.grid(visible=False)
         ax.set_xlabel("report")
         ax.set_ylabel(_plain(said(private.table.attributes)))
@@ -99,7 +131,7 @@ def channel_picture(private: PrivateChannel) -> Figure:
         bar = figure.colorbar(image, ax=ax)
         bar.set_label("probability, from 0 (dark) to 1 (yellow)")
         ax.set_title(
-            f"{certificate.mechanism}, {EPSILON} = {certificate.level:.4g}, NMI = {certificate.nmi:.3f}"
+            f"{certificate.mechanism}, $\\varepsilon$ = {certificate.level:.4g}, NMI = {certificate.nmi:.3f}"
         )
     return figure
 
@@ -123,7 +155,7 @@ def estimate_picture(estimate: Estimate, rates: Rates | None = None) -> Figure:
     heights = [len(panel.rows) + 2 for panel in panels]
     with _labelled():
         tall = min(1.2 + 0.3 * len(panels) + _INCHES * sum(heights), 40.0)
-        figure = Figure(figsize=(PAGE_WIDTH, tall))
+        figure = Figure(figsize=(_WIDTH, tall))
         axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
         for ax, panel in zip(axes, panels, strict=True):
             panel.draw(ax)
@@ -178,9 +210,12 @@ def _rates(rows: list[Rate]) -> list[tuple[str, float, float, float, bool]]:
 
 @contextmanager
 def _labelled() -> Iterator[None]:
-    """Apply the style of all figures, with fonts for the letters that its own font lacks."""
+    """Apply a style, nothing of the user's own, and fonts for the letters that its own font lacks."""
     installed = {font.name for font in font_manager.fontManager.ttflist}
-    with style(), rc_context({"font.family": ["serif", *(name for name in _FONTS if name in installed)]}):
+    with rc_context():
+        rcdefaults()
+        rcParams.update(_STYLE)  # type: ignore[arg-type]
+        rcParams["font.family"] = ["serif", *(f for f in _FONTS if f in installed)]
         yield
 
 

@@ -28,8 +28,8 @@ from ldpfrontier import (
     verify,
 )
 from ldpfrontier.optimal.general.double_description import extreme_rays
+from support.adult import adult_counts
 from support.grids import few
-from support.owndata import adult_table
 
 TABLE = np.array([[15, 5, 10], [10, 35, 25]])
 
@@ -71,7 +71,7 @@ def test_local_privacy_of_sixteen_inputs() -> None:
 )
 def test_small_tables_of_adult(pair: tuple[str, str], level: float, long: bool) -> None:
     """PolyOpt over distinct pairs, also with the second level: counts are in the document as they are."""
-    counts = adult_table(*pair).counts
+    counts = adult_counts(*pair)
     cone = polyopt_cone(RenyiBall.confidence(counts, beta=0.05).lower_bounds, level, pairs="distinct")
     document = proved(counts, cone)
     assert document["utility"]["table"] == [[str(n) for n in row] for row in counts.tolist()]

@@ -18,7 +18,6 @@ from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional
-from ldpfrontier.survey.counts import CountTable
 from ldpfrontier.two_reports import budget_split, independent_reporting
 from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.divergence import least_mean, renyi_divergences, widening
@@ -209,10 +208,6 @@ def test_counts_of_any_type(counts):
         (lambda: optimal_robust(BALL.centre, 1.0), "The ball is a ndarray; it must be a RenyiBall"),
         (lambda: optimal_robust(BALL, 1.0, start="x"), "The start is a str; it must be a Channel"),
         (lambda: calibrated(lambda e: "x", BALL, 1.0), "What the family returns is a str"),
-        (
-            lambda: CountTable(("s",), ("u",), (("a",), ("b",)), (("c",), ("d",)), [[0.5, 1], [1, 1]]),
-            "they must be whole numbers",
-        ),
     ],
 )
 def test_sentences(call, sentence):

@@ -24,8 +24,6 @@ from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.optimum import LEAST_OPTIMAL_EPSILON, STORED_EPSILON
 from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, rldp_epsilon, unconditional_epsilon
-from ldpfrontier.survey.counts import CountTable
-from ldpfrontier.survey.design import design_channel
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import FDivergence, MutualInformation
@@ -239,14 +237,3 @@ def test_values_and_gaps_near_the_constants():
         assert found.gap <= most
     assert optimal_ldp(MutualInformation(prior), LEAST_OPTIMAL_EPSILON / 2, tolerance=0.1).status == "bounded"
     assert optimal_ldp(MutualInformation(prior), 0.0).status == "optimal"
-
-
-def table() -> CountTable:
-    return CountTable(("s",), ("u",), (("a",), ("b",)), (("c",), ("d",)), TABLE, "table", "")
-
-
-@pytest.mark.parametrize("epsilon", [1e-6, 1e-9])
-def test_a_design_at_a_tiny_level_has_that_level(epsilon):
-    made = design_channel(table(), epsilon, against="outsider", mechanisms=["exact"])
-    private = made.private(made.best("information"))
-    assert private.certificate.levels.outsider <= epsilon

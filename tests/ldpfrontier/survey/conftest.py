@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ldpfrontier import CountTable, PrivateChannel
+from ldpfrontier.survey import CountTable, PrivateChannel
 from support.malformed import fill
 from support.owndata import channel_of, flat, small_table
 

@@ -6,9 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from ldpfrontier import CountTable, count_records, design_channel, read_count_table
 from ldpfrontier.numerics.deadline import time_limit
-from ldpfrontier.survey import cli
+from ldpfrontier.survey import CountTable, cli, count_records, design_channel, read_count_table
 from ldpfrontier.survey.advice import advice, advice_text, too_few
 from support.owndata import ROOT
 

@@ -9,17 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from ldpfrontier import (
-    MutualInformation,
-    PrivateChannel,
-    audit_channel,
-    conditional_cone,
-    count_pairs,
-    optimal_mechanism,
-    privatize,
-    privatize_file,
-    robust_cone,
-)
+from ldpfrontier import MutualInformation, conditional_cone, optimal_mechanism, robust_cone
+from ldpfrontier.survey import PrivateChannel, audit_channel, count_pairs, privatize, privatize_file
 from ldpfrontier.survey.auditing import goodness, level_from_below
 from ldpfrontier.survey.sampling import TOTAL, Sampler, whole_weights
 from support.owndata import channel_of, flat, records_of, seeded, small_table, write_records

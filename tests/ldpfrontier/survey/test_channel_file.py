@@ -8,17 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ldpfrontier import (
-    Channel,
-    OddsRatios,
-    PrivateChannel,
-    audit_channel,
-    conditional_epsilon,
-    design_channel,
-    ldp_epsilon,
-    read_channel,
-    unconditional_epsilon,
-)
+from ldpfrontier import Channel, OddsRatios, conditional_epsilon, ldp_epsilon, unconditional_epsilon
+from ldpfrontier.survey import PrivateChannel, audit_channel, design_channel, read_channel
 from ldpfrontier.survey.attackers import whole_levels
 from ldpfrontier.survey.channel_file import ChannelFileError, private_weights
 from ldpfrontier.survey.methods import ROBUST_METHODS

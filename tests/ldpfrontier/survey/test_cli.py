@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import ldpfrontier
-from ldpfrontier import design_channel, read_channel
+from ldpfrontier.survey import design_channel, read_channel
 from ldpfrontier.survey.cli import main
 from ldpfrontier.survey.records import read_chunks
 from support.owndata import records_of, rewritten, small_table, write_records
@@ -320,7 +320,8 @@ def test_quiet_commands_that_would_say_nothing_are_refused(ready, capsys, argume
 
 def test_the_package_is_the_command():
     done = subprocess.run(
-        [sys.executable, "-m", "ldpfrontier", "--version"], capture_output=True, text=True, check=False,
+        [sys.executable, "-m", "ldpfrontier.survey", "--version"],
+        capture_output=True, text=True, check=False,
         env={**os.environ, "PYTHONPATH": str(Path(ldpfrontier.__file__).parents[1])},
     )  # fmt: skip
     assert done.stdout == f"ldp-frontier {ldpfrontier.__version__}\n"
@@ -579,7 +580,7 @@ def test_a_reader_that_leaves_is_no_error(ready, unbuffered):
         read, write = os.pipe()
         os.close(read)
         done = subprocess.run(
-            [sys.executable, "-m", "ldpfrontier", *arguments], stdout=write, stderr=subprocess.PIPE,
+            [sys.executable, "-m", "ldpfrontier.survey", *arguments], stdout=write, stderr=subprocess.PIPE,
             text=True, check=False, env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
         )  # fmt: skip
         os.close(write)
@@ -589,7 +590,8 @@ def test_a_reader_that_leaves_is_no_error(ready, unbuffered):
 def test_what_cannot_be_printed_is_an_error_of_the_command(ready):
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "ldpfrontier", *AUDIT], stdout=full, stderr=subprocess.PIPE, text=True,
+            [sys.executable, "-m", "ldpfrontier.survey", *AUDIT],
+            stdout=full, stderr=subprocess.PIPE, text=True,
             check=False, env={**os.environ, "PYTHONUNBUFFERED": ""},
         )  # fmt: skip
     assert (done.returncode, done.stderr) == (2, "ldp-frontier: No space left on device.\n")

@@ -8,18 +8,15 @@ import numpy as np
 import pytest
 
 from ldpfrontier import (
-    CountTable,
     MutualInformation,
     OddsRatios,
     RenyiBall,
     association_epsilon,
     conditional_epsilon,
-    design_channel,
     entropy,
     estimation_error,
     hadamard_response,
     ldp_epsilon,
-    least_epsilon,
     mutual_information,
     optimal_estimation,
     optimal_ldp,
@@ -30,6 +27,7 @@ from ldpfrontier import (
 from ldpfrontier.numerics import deadline
 from ldpfrontier.numerics.deadline import TimeIsUp
 from ldpfrontier.optimal.exact.association_cone import AssociationCone
+from ldpfrontier.survey import CountTable, design_channel, least_epsilon
 from ldpfrontier.survey import design as designs
 from ldpfrontier.survey.attackers import ATTACKERS
 from ldpfrontier.survey.design import LONGEST

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from ldpfrontier import count_reports, design_channel, estimate_distribution, privatize_file
+from ldpfrontier.survey import count_reports, design_channel, estimate_distribution, privatize_file
 from ldpfrontier.survey.estimation import (
     Inversion,
     inversion,

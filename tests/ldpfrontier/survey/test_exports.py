@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import ldpfrontier
-from ldpfrontier import (
+from ldpfrontier.survey import (
     CountTable,
     count_reports,
     estimate_distribution,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binom
 
-from ldpfrontier import estimate_distribution
+from ldpfrontier.survey import estimate_distribution
 from ldpfrontier.survey.estimation import (
     Inversion,
     inversion,

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from ldpfrontier import read_channel
+from ldpfrontier.survey import read_channel
 from ldpfrontier.survey.cli import main
 from support.malformed import APPLY, AUDIT, DESIGN, ESTIMATE, RECORDS, TABLE, contents, refused
 

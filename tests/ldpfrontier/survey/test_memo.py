@@ -10,7 +10,7 @@ from threading import Barrier, Event
 
 import pytest
 
-from ldpfrontier import Memo, privatize_persons
+from ldpfrontier.survey import Memo, privatize_persons
 from ldpfrontier.survey.cli import main
 from ldpfrontier.survey.records import CHUNK, read_chunks
 from support.owndata import channel_of, records_of, small_table

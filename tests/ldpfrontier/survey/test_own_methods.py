@@ -8,14 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldpfrontier import (
-    design_channel,
-    ldp_epsilon,
-    read_channel,
-    unconditional_cone,
-)
+from ldpfrontier import ldp_epsilon, unconditional_cone
 from ldpfrontier.cones import BaseCone
-from ldpfrontier.survey import cli
+from ldpfrontier.survey import cli, design_channel, read_channel
 from ldpfrontier.survey.attackers import ATTACKERS
 from ldpfrontier.survey.own_methods import Refused, loaded
 from ldpfrontier.survey.value_lists import table_of_values

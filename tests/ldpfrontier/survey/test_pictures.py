@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ldpfrontier import CountTable, design_channel
-from ldpfrontier.survey.figure_style import SHADES, save
-from ldpfrontier.survey.pictures import channel_picture
+from ldpfrontier.survey import CountTable, design_channel
+from ldpfrontier.survey.pictures import channel_picture, draw
 from papers.lopuhaa2024 import atlas_figures
+from reproduction.figure_style import SHADES
 
 
 def test_a_number_has_the_same_colour_in_channels_and_in_the_atlas(tmp_path):
@@ -21,4 +21,4 @@ def test_a_number_has_the_same_colour_in_channels_and_in_the_atlas(tmp_path):
     brightness = image.get_cmap()(image.norm([0.0, 0.3, 1.0]))[:, :3].sum(axis=1)
     assert (np.diff(brightness) > 0).all()
     assert figure.axes[1].get_ylabel() == "probability, from 0 (dark) to 1 (yellow)"
-    save(figure, tmp_path / "channel.svg")
+    draw(figure, tmp_path / "channel.svg")

@@ -123,7 +123,7 @@ def test_a_figure_of_the_workflow_has_one_warning_for_the_letters_that_its_font_
     pytest.importorskip("matplotlib")
     from matplotlib.figure import Figure
 
-    from ldpfrontier.survey.figure_style import save, style
+    from reproduction.figure_style import save, style
 
     with style():
         figure = Figure(figsize=(2, 1))

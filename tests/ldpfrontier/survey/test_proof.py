@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ldpfrontier import CountTable, verify
+from ldpfrontier import verify
 from ldpfrontier.certificates.numbers import written_channel
+from ldpfrontier.survey import CountTable
 from ldpfrontier.survey.auditing import audit_channel
 from ldpfrontier.survey.design import design_channel
 from ldpfrontier.survey.proof import channel_certificate, level_certificate, proved_levels

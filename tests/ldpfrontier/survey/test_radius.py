@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from ldpfrontier import CountTable, RenyiBall, design_channel, least_epsilon, read_channel
+from ldpfrontier import RenyiBall
+from ldpfrontier.survey import CountTable, design_channel, least_epsilon, read_channel
 from ldpfrontier.survey.channel_file import ChannelFileError, _digest
 from ldpfrontier.survey.cli import main
 from ldpfrontier.survey.population import Radius

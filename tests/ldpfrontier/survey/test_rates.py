@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from ldpfrontier import CountTable, estimate_distribution, estimate_rates
+from ldpfrontier.survey import CountTable, estimate_distribution, estimate_rates
 from ldpfrontier.survey.cli import main
 from ldpfrontier.survey.estimate_texts import estimate_csv, estimate_text
 from ldpfrontier.survey.estimation import FittedReports

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from ldpfrontier import CountTable, count_records, privatize_file, read_count_table
+from ldpfrontier.survey import CountTable, count_records, privatize_file, read_count_table
 from ldpfrontier.survey.binning import Groups, interval_start, translations_for
 from ldpfrontier.survey.cli import main
 from support.owndata import channel_of, records_of

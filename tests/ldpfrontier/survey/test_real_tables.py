@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from ldpfrontier import CountTable, Design, RenyiBall, design_channel, estimate_distribution
+from ldpfrontier import RenyiBall
+from ldpfrontier.survey import CountTable, Design, design_channel, estimate_distribution
 from ldpfrontier.survey.channel_file import read_channel
 from ldpfrontier.survey.cli import main
 from ldpfrontier.survey.estimation import inversion, quantities

@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from ldpfrontier import CountTable, count_records, read_count_table
+from ldpfrontier.survey import CountTable, count_records, read_count_table
 from ldpfrontier.survey.counts import Codes
 from ldpfrontier.survey.records import read_chunks
 from support.owndata import records_of, write_records

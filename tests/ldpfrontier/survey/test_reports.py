@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldpfrontier import (
-    Channel,
+from ldpfrontier import Channel
+from ldpfrontier.survey import (
     Memo,
     count_pairs,
     count_reports,

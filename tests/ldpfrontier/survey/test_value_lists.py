@@ -8,15 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ldpfrontier import (
-    CountTable,
-    audit_channel,
-    design_channel,
-    least_epsilon,
-    randomized_response,
-    read_channel,
-)
-from ldpfrontier.survey import cli
+from ldpfrontier import randomized_response
+from ldpfrontier.survey import CountTable, audit_channel, cli, design_channel, least_epsilon, read_channel
 from ldpfrontier.survey.value_lists import parsed_values, table_of_values
 
 VALUES = {"illness": ("yes", "no"), "region": ("north", "south", "west")}

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from ldpfrontier import CountTable, count_records, privatize_file, read_count_table
+from ldpfrontier.survey import CountTable, count_records, privatize_file, read_count_table
 from ldpfrontier.survey.values import listed_values, look_alikes
 from support.owndata import channel_of, seeded
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ldpfrontier import count_records, design_channel, read_channel, read_count_table
+from ldpfrontier.survey import count_records, design_channel, read_channel, read_count_table
 from ldpfrontier.survey.cli import main
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios
 

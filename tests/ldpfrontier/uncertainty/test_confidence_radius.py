@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import multinomial
 
 from ldpfrontier import RenyiBall
-from support.owndata import adult_table
+from support.adult import adult_counts
 
 
 def covered(p: np.ndarray, tables: np.ndarray, **options) -> np.ndarray:
@@ -66,7 +66,7 @@ def test_the_vectorized_divergence_is_that_of_the_ball():
 def test_a_finite_sample_set_covers_at_truths_like_adult(names, spread, long):
     """With and without cells that cannot occur; of large tables the asymptotic set covers 89% to 93%."""
     rng = np.random.default_rng(len(names[0]))
-    counts = adult_table(*names).counts.ravel() + spread
+    counts = adult_counts(*names).ravel() + spread
     p, n = counts / counts.sum(), int(counts.sum())
     tables = rng.multinomial(n, p, size=20_000 if long else 2_000)
     for order in (0.5, 1.0, 2.0):

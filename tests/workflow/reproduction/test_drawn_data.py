@@ -7,8 +7,8 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
-from ldpfrontier.survey.figure_style import save, style
 from reproduction.drawn_data import data_of, difference, drawn_data
+from reproduction.figure_style import save, style
 
 LEVELS = np.array([0.1, 1.0, 2.0, 5.0])
 

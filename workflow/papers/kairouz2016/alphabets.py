@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
-from ldpfrontier.survey.figure_style import EPSILON, PAGE_WIDTH, style
 from papers.kairouz2016.styles import ACHIEVED, STAIRCASES, UTILITIES
 from papers.kairouz2016.summaries import ratios
+from reproduction.figure_style import EPSILON, PAGE_WIDTH, style
 from reproduction.plotting import graded, handle
 from reproduction.results.tables import select
 

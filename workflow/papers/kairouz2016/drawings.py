@@ -14,10 +14,10 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.kairouz_mechanisms import quaternary_mechanism
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response
 from ldpfrontier.privacy import error_region
-from ldpfrontier.survey.figure_style import PAGE_WIDTH, style
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import FDivergence
 from papers.kairouz2016.styles import STAIRCASES
+from reproduction.figure_style import PAGE_WIDTH, style
 from reproduction.plotting import Look
 
 _LETTERS = "ab"

@@ -12,9 +12,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ldpfrontier.survey.figure_style import PAGE_WIDTH, style
 from ldpfrontier.types import FloatArray
 from papers.kalantari2018.summaries import DP, MI
+from reproduction.figure_style import PAGE_WIDTH, style
 from reproduction.plotting import Look, handle
 from reproduction.results.tables import select
 

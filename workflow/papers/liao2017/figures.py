@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
-from ldpfrontier.survey.figure_style import PAGE_WIDTH, style
+from reproduction.figure_style import PAGE_WIDTH, style
 from reproduction.plotting import Look, handle
 from reproduction.results.tables import select
 

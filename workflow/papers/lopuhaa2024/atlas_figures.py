@@ -14,10 +14,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import NullLocator
 
-from ldpfrontier.survey.figure_style import EPSILON, PAGE_WIDTH, SHADES, shades_norm, style
 from ldpfrontier.types import FloatArray
 from papers.lopuhaa2024.catalogue import MECHANISMS, STATED
 from papers.lopuhaa2024.summaries import NO, UNKNOWN, YES, require_one
+from reproduction.figure_style import EPSILON, PAGE_WIDTH, SHADES, shades_norm, style
 from reproduction.results.tables import SKIPPED, select
 
 #: What a pair without a number is marked with, and the colours of answers.

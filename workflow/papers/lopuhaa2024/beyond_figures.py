@@ -15,7 +15,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator, PercentFormatter
 
-from ldpfrontier.survey.figure_style import EPSILON
 from papers.lopuhaa2024.catalogue import ACQUAINTANCES, NESTED_CLASSES, PROMISES, WHOLE
 from papers.lopuhaa2024.panels import (
     FRONTIER,
@@ -27,6 +26,7 @@ from papers.lopuhaa2024.panels import (
     plot_panels,
     set_plain_ticks,
 )
+from reproduction.figure_style import EPSILON
 from reproduction.plotting import Look, graded
 from reproduction.results.tables import select
 

@@ -23,7 +23,6 @@ from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimum import UNKNOWN, Method, Optimum
 from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, rldp_epsilon, unconditional_epsilon
-from ldpfrontier.survey.population import usual_intervals
 from ldpfrontier.two_reports import independent_reporting
 from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
@@ -312,7 +311,8 @@ FIG2_LEVELS: Levels = {
 def odds_of(counts: ArrayLike | pd.DataFrame, beta: float) -> dict[str, OddsRatios]:
     """Return the odds ratios of a table by the metric of the level for acquaintances: known, in intervals."""
     table = np.asarray(counts)
-    intervals = OddsRatios.confidence(table, beta, usual_intervals(table))
+    # Exact ones of more records take long.
+    intervals = OddsRatios.confidence(table, beta, "exact" if table.sum() <= 1e6 else "bonferroni")
     return {WITH_ODDS: OddsRatios.known(intervals.prior), WITH_INTERVALS: intervals}
 
 

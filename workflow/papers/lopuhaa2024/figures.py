@@ -13,7 +13,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from ldpfrontier.survey.figure_style import PAGE_WIDTH, style
 from papers.lopuhaa2024.catalogue import MECHANISMS, NESTED_CLASSES, OF_THE_PAPER, OWN
 from papers.lopuhaa2024.notes import absent, tables
 from papers.lopuhaa2024.panels import (
@@ -32,6 +31,7 @@ from papers.lopuhaa2024.panels import (
     plot_panels,
     set_plain_ticks,
 )
+from reproduction.figure_style import PAGE_WIDTH, style
 from reproduction.plotting import graded
 from reproduction.results.batches import Rows, gather
 from reproduction.results.tables import select

@@ -16,9 +16,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
-from ldpfrontier.survey.figure_style import EPSILON, PAGE_WIDTH, style
 from papers.lopuhaa2024.catalogue import MECHANISMS
 from papers.lopuhaa2024.summaries import require_one, small_first
+from reproduction.figure_style import EPSILON, PAGE_WIDTH, style
 from reproduction.plotting import Look
 from reproduction.results.tables import select
 

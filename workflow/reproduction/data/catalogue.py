@@ -9,13 +9,13 @@ import csv
 import hashlib
 import importlib
 import io
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ldpfrontier.survey.records import Label, count_values
 from reproduction.planning.entries import from_entry, parse_yaml
 
 CATALOGUE = Path(__file__).with_name("catalogue.yaml")
@@ -167,7 +167,8 @@ class OwnTable(DataSet):
     count : str or None
         Column of the counts; None for a file of records.
     missing : str or None
-        What becomes of missing values, as `count_values` accepts it; None refuses them.
+        What becomes of missing values: ``drop`` leaves their rows out, ``keep`` takes texts such as NA for
+        values, and any other name takes their place; None refuses them.
     """
 
     count: str | None = "count"
@@ -223,12 +224,45 @@ class OwnTable(DataSet):
         return text, {"used": str(bundled), "file_sha256": source, "counts_sha256": counts}
 
 
+#: Texts that stand for missing values, or may do so.
+_MISSING = {"", "nan", "na", "n/a", "null", "none", "?", "-", "."}
+
+
 @cache
 def _count_values(
     path: Path, a: str, b: str, count: str | None, missing: str | None, *_: int
-) -> dict[Label, int]:
-    found = count_values(path, [a], [b], count=count, missing=missing)
-    return {label: int(number) for label, number in found.items()}
+) -> dict[tuple[str, str], int]:
+    """Count the pairs of values in a CSV file with commas; a ValueError says what is wrong with it."""
+    found = Counter[tuple[str, str]]()
+    with open(path, encoding="utf-8-sig", newline="") as stream:
+        rows = csv.DictReader(stream, strict=True)
+        for name in filter(None, (a, b, count)):
+            if name not in (header := rows.fieldnames or []):
+                raise ValueError(
+                    f"The column {name!r} is not in {path}; its columns are {', '.join(header)}."
+                )
+        for number, row in enumerate(rows, start=1):
+            values = [row[name] or "" for name in (a, b)]
+            lacking = [missing != "keep" and value.strip().lower() in _MISSING for value in values]
+            if missing is None and any(lacking):
+                value, name = next((v, n) for v, n, no in zip(values, (a, b), lacking, strict=True) if no)
+                raise ValueError(
+                    f"Row {number} of {path} has {value!r} as {name}; missing values must be given a name"
+                    " (missing: unknown), left out (missing: drop) or kept (missing: keep)."
+                )
+            times = "1" if count is None else (row[count] or "").strip()
+            if not times.isdecimal():
+                raise ValueError(
+                    f"Row {number} of {path} has the count {times!r}; counts must be whole numbers."
+                )
+            if not (missing == "drop" and any(lacking)):
+                first, second = (
+                    str(missing) if no else value for no, value in zip(lacking, values, strict=True)
+                )
+                found[first, second] += int(times)
+    if not found.total():
+        raise ValueError(f"{path} has no records; at least one is needed.")
+    return dict(found)
 
 
 @dataclass(frozen=True)

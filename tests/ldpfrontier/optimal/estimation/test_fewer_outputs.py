@@ -22,13 +22,13 @@ from ldpfrontier import (
 )
 from ldpfrontier.optimal.estimation.fewer_outputs import with_united_outputs
 from ldpfrontier.types import FloatArray
-from support.owndata import adult_table
+from support.adult import adult_counts
 
 
 @cache
 def income_and_relationship() -> tuple[FloatArray, Cone, Optimum]:
     """Return an estimate, a cone with both levels, and the least error."""
-    counts = adult_table("income", "relationship").counts
+    counts = adult_counts("income", "relationship")
     ball = RenyiBall.confidence(counts, beta=0.05)
     cone = polyopt_cone(ball.lower_bounds, 1.0, pairs="distinct") & conditional_cone(counts.shape, 1.0)
     return ball.centre, cone, optimal_estimation(ball.centre, cone)

@@ -35,8 +35,8 @@ from ldpfrontier.optimal.general.double_description import extreme_rays
 from ldpfrontier.optimal.general.solve import listed_rays
 from ldpfrontier.optimal.general.staircase_rays import local_ratio
 from oracles.conic import solved
+from support.adult import adult_counts
 from support.grids import few
-from support.owndata import adult_table
 
 #: tr(A M^-1 A') at the uniform prior, at epsilon = 0.5, 1 and 2, as another program found it to five digits.
 IDENTITY = {
@@ -81,7 +81,7 @@ def test_workloads_under_local_privacy(n: int, values) -> None:
 
 @pytest.mark.parametrize("pair", ADULT)
 def test_tables_of_adult(pair, long) -> None:
-    counts = np.array(adult_table(*pair).counts)
+    counts = adult_counts(*pair)
     ball = RenyiBall.confidence(counts, beta=0.05)
     for level, alone, both in zip((0.3, 1.0, 2.0), *ADULT[pair], strict=True):
         # Those of income at 0.3 have 6,600 and 13,300 rays.
@@ -389,7 +389,7 @@ def test_a_large_alphabet_with_another_prior_is_no_worse_than_any_closed_form() 
     ids=["1", "2"],
 )
 def test_over_f_fewer_people_are_needed_than_in_the_class_of_polyopt(level, alone, both) -> None:
-    counts = np.array(adult_table("sex", "race").counts)
+    counts = adult_counts("sex", "race")
     ball = RenyiBall.confidence(counts, beta=0.05)
     cone, position = robust_cone(ball, level), (0.3, 1.0, 2.0).index(level)
     for promise, value, larger in (

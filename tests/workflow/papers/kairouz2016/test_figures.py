@@ -7,11 +7,11 @@ import pytest
 from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response
 from ldpfrontier.privacy import error_region
-from ldpfrontier.survey.figure_style import save
 from ldpfrontier.utility import FDivergence
 from papers.kairouz2016 import drawings, experiments, figures
 from papers.kairouz2016.instances import instance_name
 from papers.kairouz2016.styles import STAIRCASES, UTILITIES
+from reproduction.figure_style import save
 from reproduction.planning.paper import papers
 from reproduction.results.tables import select
 from support.instances import scaling, sweep, thresholds

@@ -14,9 +14,9 @@ from ldpfrontier.optimal.ldp import thresholds
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.ldp.staircase import Staircase
 from ldpfrontier.optimal.registry import LIMITS
-from ldpfrontier.survey.figure_style import save
 from papers.kairouz2016 import alphabets, plan
 from papers.kairouz2016.styles import STAIRCASES, UTILITIES
+from reproduction.figure_style import save
 from reproduction.planning.paper import Parts, papers
 from reproduction.results.tables import select
 from support.instances import sample, sweep

@@ -13,7 +13,6 @@ import pytest
 import yaml
 
 from ldpfrontier.hamming.sources import SourceSet
-from ldpfrontier.survey.figure_style import save
 from papers.kalantari2018 import figures, plan
 from papers.kalantari2018.experiments import (
     DP,
@@ -33,6 +32,7 @@ from papers.kalantari2018.summaries import (
     WIDTH_DIFFERING,
     checks,
 )
+from reproduction.figure_style import save
 from reproduction.ledger.claims import (
     ANOTHER_READING,
     NOT_CHECKABLE,

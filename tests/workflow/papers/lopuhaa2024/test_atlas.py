@@ -10,13 +10,13 @@ import pytest
 import yaml
 from matplotlib.patches import Rectangle
 
-from ldpfrontier.survey.figure_style import save
 from papers.lopuhaa2024 import atlas_figures, layouts, plan, summaries
 from papers.lopuhaa2024.atlas import atlas
 from papers.lopuhaa2024.atlas_statements import ATLAS, statements
 from papers.lopuhaa2024.catalogue import STATED, STATED_OF_LARGE, STATED_OF_SMALL
 from papers.lopuhaa2024.claims_on_orderings import _small_curves, _small_parts
 from papers.lopuhaa2024.experiments import fig2
+from reproduction.figure_style import save
 from reproduction.ledger import claims
 from reproduction.planning.paper import papers
 from reproduction.results.tables import RESULTS, SKIPPED, Result, select

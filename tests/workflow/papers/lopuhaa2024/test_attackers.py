@@ -13,13 +13,13 @@ from ldpfrontier.cones import conditional_cone
 from ldpfrontier.information import entropy
 from ldpfrontier.optimal.exact.separation import robust_cone
 from ldpfrontier.optimal.general.solve import optimal_mechanism
-from ldpfrontier.survey.figure_style import save
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
 from papers.lopuhaa2024 import attackers, beyond_figures, layouts
 from papers.lopuhaa2024.catalogue import MECHANISMS, UNCONDITIONAL
 from papers.lopuhaa2024.experiments import fig2
 from papers.lopuhaa2024.second_level import second_level
+from reproduction.figure_style import save
 from reproduction.results.tables import SKIPPED, TableError, select
 
 COUNTS = np.array([[30, 0, 12], [25, 41, 60]])

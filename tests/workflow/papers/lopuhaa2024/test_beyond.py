@@ -12,13 +12,13 @@ import pytest
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import randomized_response
 from ldpfrontier.optimal.geometry import vertex_list
-from ldpfrontier.survey.figure_style import save
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024 import beyond, beyond_figures, figures, frontier, layouts
 from papers.lopuhaa2024.catalogue import MECHANISMS, NESTED_CLASSES
 from papers.lopuhaa2024.equal_privacy import calibration
 from papers.lopuhaa2024.experiments import classes
 from papers.lopuhaa2024.panels import FRONTIER, LOOKS
+from reproduction.figure_style import save
 from reproduction.results.tables import SKIPPED, select
 
 COUNTS = np.array([[30, 0, 12], [25, 41, 60]])

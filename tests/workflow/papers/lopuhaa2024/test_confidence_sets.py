@@ -15,7 +15,7 @@ from papers.lopuhaa2024.beyond import COVERAGE, FEW_RECORDS
 from papers.lopuhaa2024.confidence_sets import coverage, few_records, truths
 from papers.lopuhaa2024.plan import coverage as coverage_parts
 from reproduction.results.tables import select
-from support.owndata import adult_table
+from support.adult import adult_counts
 
 ROOT = Path(__file__).resolve().parents[4]
 COUNTS = np.array([[6, 2], [0, 4]])
@@ -69,7 +69,7 @@ def test_simulated_coverage_is_that_of_an_enumeration():
 def test_sets_for_any_number_of_records_contain_the_truth_and_others_may_not():
     tables = [
         coverage(
-            adult_table(*names).counts,
+            adult_counts(*names),
             **OPTIONS | {"shares": [1, 0.01], "instance": " ".join(names)},
             rare=[0.045, 0.2, 1, 5],
             samples=4000,

@@ -23,7 +23,6 @@ from ldpfrontier import (
     secret_randomized_response,
     unconditional_cone,
 )
-from ldpfrontier.survey.figure_style import save
 from ldpfrontier.types import Intractable
 from papers.lopuhaa2024 import estimation as study
 from papers.lopuhaa2024 import layouts, people_figures
@@ -33,8 +32,9 @@ from papers.lopuhaa2024.experiments import fig2
 from papers.lopuhaa2024.people import DISCLOSURE, PEOPLE, disclosure, people
 from papers.lopuhaa2024.promises import promises
 from papers.lopuhaa2024.reported import measures
+from reproduction.figure_style import save
 from reproduction.results.tables import RESULTS, SKIPPED, TableError, select
-from support.owndata import adult_table
+from support.adult import adult_counts
 
 COUNTS = np.array([[90, 30, 4], [3, 20, 70]])
 PRIOR = COUNTS / COUNTS.sum()
@@ -141,7 +141,7 @@ def test_s_alone_costs_the_same_under_every_promise(rows):
 
 def test_values_on_adult():
     """Those of the optima over listed extreme rays, and less over F itself."""
-    counts = np.array(adult_table("sex", "race").counts)
+    counts = adult_counts("sex", "race")
     found = estimation(counts, [], instance="adult", designs={"simplices": [1.0, 2.0], "set": [2.0]})
     for epsilon, alone, both in ((1.0, 2.4304, 3.0042), (2.0, 0.9677, 1.0223)):
         for k, value in ((math.inf, alone), (epsilon, both)):

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from ldpfrontier.survey.figure_style import PAGE_WIDTH, save, style
 from papers.lopuhaa2024 import beyond_figures, figures, notes, panels, summaries
 from papers.lopuhaa2024.catalogue import DESIGNS, MECHANISMS, PROMISES
 from papers.lopuhaa2024.experiments import fig2
 from papers.lopuhaa2024.panels import FRONTIER, LOOKS, NMI
+from reproduction.figure_style import PAGE_WIDTH, save, style
 from reproduction.results.tables import RESULTS, SKIPPED, Result, select
 
 COUNTS = np.array([[30, 10], [20, 40]])

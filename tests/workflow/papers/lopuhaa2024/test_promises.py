@@ -18,7 +18,6 @@ from ldpfrontier import (
     rldp_epsilon,
 )
 from ldpfrontier.information import entropy
-from ldpfrontier.survey.figure_style import save
 from ldpfrontier.types import Intractable
 from papers.lopuhaa2024 import layouts, promises_figures
 from papers.lopuhaa2024 import promises as study
@@ -26,6 +25,7 @@ from papers.lopuhaa2024.attackers import PROMISES_KEPT, promises_kept
 from papers.lopuhaa2024.catalogue import PROMISES
 from papers.lopuhaa2024.experiments import acquaintance_level, odds_of
 from papers.lopuhaa2024.promises import one_of_two_epsilon, promises
+from reproduction.figure_style import save
 from reproduction.results.tables import SKIPPED, TableError, select
 
 COUNTS = np.array([[90, 30, 4], [3, 20, 70]])

@@ -1,4 +1,4 @@
-"""``python -m ldpfrontier`` is the command ``ldp-frontier``."""
+"""``python -m ldpfrontier.survey`` is the command ``ldp-frontier``."""
 
 import sys
 
