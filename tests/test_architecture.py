@@ -186,11 +186,9 @@ def test_every_module_serves_somebody() -> None:
 #: Modules of the library that no test imports by name and that have no test file of their own: which tests of
 #: what calls them are theirs. Paths are below tests/ldpfrontier, or tests.
 TESTED_THROUGH = {
-    "certificates.divergence": "certificates/test_documents.py",
     "certificates.document": "certificates/test_documents.py",
     "certificates.staircase": "certificates/test_documents.py",
     "certificates.two_valued": "certificates/test_documents.py",
-    "certificates.unconditional": "certificates/test_documents.py",
     "hamming.optimum": "hamming/test_hamming.py",
     "hypothesis_testing.two_outputs": "hypothesis_testing/test_leakage.py",
     "numerics.rounding": "optimal/ldp/test_rounding.py",

@@ -17,12 +17,10 @@ if TYPE_CHECKING:
     )
     from ldpfrontier.calibration import Calibration, calibrated
     from ldpfrontier.certificates.association import association_certificate
-    from ldpfrontier.certificates.estimation import estimation_certificate
     from ldpfrontier.certificates.local import ldp_certificate
     from ldpfrontier.certificates.robust import (
         nonrobust_certificate,
         robust_certificate,
-        unconditional_certificate,
     )
     from ldpfrontier.channel import Channel
     from ldpfrontier.column_utility import ColumnUtility
@@ -102,7 +100,6 @@ __all__ = [
     "conditional_cone",
     "conditional_epsilon",
     "entropy",
-    "estimation_certificate",
     "estimation_error",
     "extreme_rays",
     "geometric_mechanism",
@@ -136,7 +133,6 @@ __all__ = [
     "robust_cone",
     "secret_randomized_response",
     "subset_selection",
-    "unconditional_certificate",
     "unconditional_cone",
     "unconditional_epsilon",
     "with_fewer_outputs",
@@ -170,7 +166,6 @@ _HOMES = {
     "conditional_cone": "cones",
     "conditional_epsilon": "privacy",
     "entropy": "information",
-    "estimation_certificate": "certificates.estimation",
     "estimation_error": "optimal.estimation.error",
     "extreme_rays": "optimal.general.double_description",
     "geometric_mechanism": "kairouz_mechanisms",
@@ -204,7 +199,6 @@ _HOMES = {
     "robust_cone": "optimal.exact.separation",
     "secret_randomized_response": "mechanisms",
     "subset_selection": "mechanisms",
-    "unconditional_certificate": "certificates.robust",
     "unconditional_cone": "cones",
     "unconditional_epsilon": "privacy",
     "with_fewer_outputs": "optimal.estimation.fewer_outputs",

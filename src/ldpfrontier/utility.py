@@ -24,6 +24,8 @@ from ldpfrontier.types import FloatArray, Intractable
 
 #: Twice the unit roundoff: so many operations of it are more than their gamma.
 _UNIT = 2.0 * UNIT_ROUNDOFF
+#: Step of the finite difference that gives the slope of a generator at 1.
+_GENERATOR_STEP = 1e-4
 
 Kind = Literal["kl", "tv", "chi2", "hellinger"]
 
@@ -311,14 +313,12 @@ class FDivergence(SublinearUtility):
         over = [math.fsum([*p.tolist(), -1.0]) for p in (self.p0, self.p1)]
         return np.asarray((self.p0 - self.p1) - (over[0] * self.p0 - over[1] * self.p1))
 
-    def merged(self, groups: NDArray[np.int64], f: Callable[[FloatArray], FloatArray] | None) -> FDivergence:
-        """Return the utility of groups of inputs, for a generator, given the number of the group of each."""
-        p0, p1, difference = (
-            np.bincount(groups, weights=p).astype(float) for p in (self.p0, self.p1, self.difference)
-        )
-        utility = FDivergence(p0, p1, self.kind, f=f)
-        vars(utility)["difference"] = difference  # those of the sums have lost digits
-        return utility
+    @cached_property
+    def _slope_at_one(self) -> float:
+        """The slope of a generator of one's own at 1, where the others are flat."""
+        assert self.f is not None
+        low, high = self.f(np.array([1.0 - _GENERATOR_STEP, 1.0 + _GENERATOR_STEP]))
+        return float(high - low) / (2.0 * _GENERATOR_STEP)
 
     @cached_property
     def prior(self) -> FloatArray:
@@ -346,7 +346,8 @@ class FDivergence(SublinearUtility):
         sum loses its digits.
         """
         if self.f is not None:
-            return np.asarray(z1 * self.f(np.maximum(1.0 + difference / z1, 0.0)))
+            value = z1 * self.f(np.maximum(1.0 + difference / z1, 0.0))
+            return np.asarray(value - self._slope_at_one * difference)
         if z0 is None:
             z0 = np.maximum(z1 + difference, 0.0)
         return _PERSPECTIVES[self.kind](z1, difference, z0)

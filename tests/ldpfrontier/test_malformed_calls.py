@@ -180,13 +180,6 @@ def good():
             "epsilon": 1.0,
         },
         "ldp_certificate": {"optimum": l.optimal_ldp(utility, 1.0), "utility": utility, "epsilon": 1.0},
-        "estimation_certificate": {
-            "optimum": l.optimal_estimation(PRIOR, l.local_cone(3, 1.0)),
-            "prior": PRIOR,
-            "cone": l.local_cone(3, 1.0),
-            "target": np.eye(3),
-            "epsilon": 1.0,
-        },
         "nonrobust_certificate": {
             "optimum": l.optimal_nonrobust(ball.centre, 1.0),
             "estimate": ball.centre,
@@ -195,11 +188,6 @@ def good():
         "robust_certificate": {
             "optimum": l.optimal_robust(ball, 1.0),
             "ball": ball,
-            "epsilon": 1.0,
-        },
-        "unconditional_certificate": {
-            "optimum": l.optimal_unconditional(ball.centre, 1.0),
-            "prior": ball.centre,
             "epsilon": 1.0,
         },
         "improved_reporting": {"ball": ball, "epsilon": 1.0, "splits": 3, "sweeps": 1, "tolerance": 1e-6},

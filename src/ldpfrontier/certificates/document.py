@@ -48,10 +48,8 @@ def read(document: Document) -> verify.Document:
 
 
 def utility_claim(about: verify.Document) -> Claim:
-    """Return the claim that a channel has its utility, rounded down, or its error, rounded up."""
+    """Return the claim that a channel has its utility, rounded down."""
     with localcontext(verify.EXACT):
-        if about.target:
-            return {"kind": "estimation error", "at most": text_above(verify.least_error(about))}
         return {"kind": "utility", "at least": text_below(verify.value(about)[0])}
 
 

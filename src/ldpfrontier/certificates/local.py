@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ldpfrontier.certificates.divergence import divergence_proof
 from ldpfrontier.certificates.document import (
     Claim,
     Document,
@@ -16,12 +15,13 @@ from ldpfrontier.certificates.document import (
     priced_tree,
     proved,
 )
-from ldpfrontier.certificates.numbers import text_above, weight_texts
+from ldpfrontier.certificates.numbers import weight_texts
+from ldpfrontier.numerics.arguments import as_instance
 from ldpfrontier.optimum import Optimum
-from ldpfrontier.utility import FDivergence, MutualInformation
+from ldpfrontier.utility import MutualInformation
 
 
-def ldp_certificate(optimum: Optimum, utility: MutualInformation | FDivergence, epsilon: float) -> Document:
+def ldp_certificate(optimum: Optimum, utility: MutualInformation, epsilon: float) -> Document:
     """Return a document that proves an optimum of `optimal_ldp` to `ldp-frontier verify`.
 
     It has the mechanism in whole numbers, its level and its utility, and a bound on all mechanisms: in most
@@ -31,8 +31,7 @@ def ldp_certificate(optimum: Optimum, utility: MutualInformation | FDivergence, 
     ----------
     optimum : Optimum
         Of `optimal_ldp`.
-    utility : MutualInformation or FDivergence
-        Not with a generator of one's own.
+    utility : MutualInformation
     epsilon : float
         In nats, as given to `optimal_ldp`.
 
@@ -43,24 +42,13 @@ def ldp_certificate(optimum: Optimum, utility: MutualInformation | FDivergence, 
     ValueError
         If an argument is none of those, or the mechanism has another number of inputs, or is less private.
     """
-    if not isinstance(utility, MutualInformation | FDivergence) or getattr(utility, "f", None) is not None:
-        raise ValueError("The utility must be a MutualInformation, or an FDivergence with a kind.")
+    as_instance(utility, MutualInformation, "The utility")
     epsilon = checked_optimum(optimum, len(utility.prior), epsilon)
-    if isinstance(utility, MutualInformation):
-        about: Document = {"kind": "mutual information", "prior": weight_texts(utility.prior)}
-    else:
-        about = {"kind": utility.kind, "p0": weight_texts(utility.p0), "p1": weight_texts(utility.p1)}
+    about: Document = {"kind": "mutual information", "prior": weight_texts(utility.prior)}
 
     def bound(slacks: Sequence[float]) -> Claim:
-        claim: Claim = {"kind": "ldp bound", **bound_level(epsilon)}
-        if isinstance(utility, MutualInformation):
-            texts, tree = priced_tree(utility.prior, epsilon, optimum, slacks)
-            return claim | {**priced(texts), "trees": [tree]}
-        if epsilon == 0:
-            return claim | {**priced(["0"] * len(utility.prior)), "pieces": [["1", "0"]]}
-        prices, pieces = divergence_proof(utility, epsilon, slacks)
-        pieces[-1][0] = claim["t"]  # the last interval ends at the ratio as it is written
-        return claim | {**priced([text_above(c) for c in prices]), "pieces": pieces}
+        prices, tree = priced_tree(utility.prior, epsilon, optimum, slacks)
+        return {"kind": "ldp bound", **bound_level(epsilon), **priced(prices), "trees": [tree]}
 
     return assembled(
         about, [proved(about, bound)], optimum.channel.matrix, level_claim("local privacy", epsilon)

@@ -1,4 +1,4 @@
-"""Certificate documents for optima that protect S: for NR, robust and unconditional mechanisms."""
+"""Certificate documents for optima that protect S: for NR and robust mechanisms."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from ldpfrontier.certificates.document import (
 )
 from ldpfrontier.certificates.numbers import Rows, text_above, weight_texts
 from ldpfrontier.certificates.privacy import uncertainty_claim
-from ldpfrontier.certificates.unconditional import unconditional_proof
 from ldpfrontier.numerics.arguments import as_distribution, as_instance
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimum import Optimum
@@ -61,38 +60,6 @@ def nonrobust_certificate(optimum: Optimum, estimate: ArrayLike, epsilon: float)
     matrix = optimum.channel.matrix
     levels = level_claim("privacy at the table", epsilon)
     return assembled(information_under(joint), [claim], matrix, levels, _uninformative_at(joint, matrix))
-
-
-def unconditional_certificate(optimum: Optimum, prior: ArrayLike, epsilon: float) -> Document:
-    """Return a document that proves an optimum of `optimal_unconditional` to `ldp-frontier verify`.
-
-    Parameters
-    ----------
-    optimum : Optimum
-        Of `optimal_unconditional`.
-    prior : array_like, shape (a1, a2)
-        With at least two rows.
-    epsilon : float
-        In nats, above 0, as given to `optimal_unconditional`.
-
-    Raises
-    ------
-    Intractable, ValueError
-        As `ldp_certificate`.
-    """
-    joint = checked_table(prior)
-    epsilon = checked_optimum(optimum, joint.size, epsilon)
-    if len(joint) < 2 or epsilon == 0:
-        raise ValueError("There is nothing to prove with one sensitive value, or at level 0.")
-
-    def bound(slacks: Sequence[float]) -> Claim:
-        prices, trees = unconditional_proof(joint, epsilon, optimum.channel, optimum.bound, slacks)
-        parts = priced([text_above(c) for c in prices])
-        return {"kind": "unconditional bound", **bound_level(epsilon), **parts, "trees": trees}
-
-    about = information_under(joint)
-    levels = level_claim("unconditional privacy", epsilon)
-    return assembled(about, [proved(about, bound)], optimum.channel.matrix, levels)
 
 
 def robust_certificate(optimum: Optimum, ball: RenyiBall, epsilon: float) -> Document:

@@ -14,8 +14,6 @@ class CertificateSettings:
     max_leaves: int = 20_000
     #: Inputs times leaves of a tree: some seconds of checking.
     max_work: int = 4_000_000
-    #: Intervals of the ratio of an f-divergence.
-    max_pieces: int = 20_000
     #: Inputs up to which prices are found by linear programs.
     max_program_inputs: int = 256
 
@@ -34,13 +32,8 @@ class CertificateSettings:
     least_odds_ratio: float = 1e-300
     #: By how much of the optimum a bound is raised, so that its tree is small: the least that is enough.
     slacks: tuple[float, ...] = (5e-10, 1e-8, 1e-6, 1e-4, 1e-2)
-    #: The bound of an f-divergence, of which it may be raised by that share, where the optimum is nearly 0.
-    least_bound: float = 1e-9
-    #: Share of that which rounding in the search of a tree may take.
+    #: Share of the raise which rounding in the search of a tree may take.
     rounding_share: float = 0.1
-    #: Relative width of an interval of ratios below which it is not halved: some thousand roundings, which
-    #: cannot be told from a point. The proof is then given up.
-    least_interval: float = 1e-12
     #: Margin of a proof of a level over F in floating point, in units of the largest entry of a report.
     level_margin: float = 1e-14
     #: Steps of Newton's method, or halvings, for the logarithm of a scalar.

@@ -47,7 +47,7 @@ def staircase_proof(
     Intractable
         If the proof would be too large.
     """
-    family = TwoValued(prior, np.ones(len(prior)), np.full(len(prior), math.exp(epsilon)))
+    family = TwoValued(prior, epsilon)
     limit = converse(prior, epsilon).duals
     for slack in slacks:
         try:
@@ -55,8 +55,7 @@ def staircase_proof(
                 prices, raised = limit, slack / 10.0 * bound
             else:
                 prices, raised = _solved(family, epsilon, channel, slack * bound), slack * bound
-            found, trees = proved_prices([family], prices, raised)
-            return found, trees[0]
+            return proved_prices(family, prices, raised)
         except Intractable:
             pass
     raise Intractable("The proof of this bound is too large.")

@@ -1,4 +1,4 @@
-r"""Trees that prove mu(v) <= c . v for all columns v with one of two values for every input.
+r"""Trees that prove mu(v) <= c . v for all columns v with the entries 1 or t.
 
 For every z > 0, with phi(x) = (1 + x) log(1 + x) - x and the probabilities P of the inputs ::
 
@@ -12,7 +12,6 @@ The terms are written so that little cancels at small epsilon.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -29,26 +28,27 @@ Sides = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class TwoValued:
-    """All columns with the smaller or the larger of two positive values for every input.
+    """All columns with the entry 1 or t for every input.
 
     Attributes
     ----------
     prior : ndarray, shape (k,)
-    smaller, larger : ndarray, shape (k,)
+    epsilon : float
+        ln t, in nats.
     """
 
     prior: FloatArray
-    smaller: FloatArray
-    larger: FloatArray
+    epsilon: float
 
-    def vectors(self, sides: Sides) -> FloatArray:
-        """Return columns, given which inputs have the larger value, shape (m, k)."""
-        return np.where(sides, self.larger, self.smaller)
+    @property
+    def rise(self) -> FloatArray:
+        """The difference t - 1 of both entries, shape (1,)."""
+        return np.expm1([self.epsilon])
 
     def values(self, sides: Sides) -> FloatArray:
-        """Return mu of columns, shape (m,), in nats."""
-        apart = self.vectors(sides) - 1.0
-        return np.asarray(relative_excess(apart) @ self.prior - relative_excess(apart @ self.prior))
+        """Return mu of columns, given which inputs have the entry t, shape (m, k), in nats."""
+        mass = sides @ self.prior
+        return np.asarray(mass * relative_excess(self.rise) - relative_excess(self.rise * mass))
 
 
 class _Nodes(NamedTuple):
@@ -63,15 +63,14 @@ class _Search:
     """What all nodes of one search share: inputs sorted by the log z at which they change sides."""
 
     def __init__(self, family: TwoValued, prices: FloatArray) -> None:
-        p, apart = family.prior, (family.smaller - 1.0, family.larger - 1.0)
-        # Of an input at log z: term - log(z) mass, for the smaller and the larger value.
-        terms = [p * relative_excess(a) - prices * (a + 1.0) for a in apart]
-        gain, step = terms[1] - terms[0], p * (apart[1] - apart[0])
+        # By how much an input with t is above one with 1, at log z: gain - log(z) step.
+        step = family.prior * family.rise
+        gain = family.prior * relative_excess(family.rise) - prices * family.rise
         with np.errstate(divide="ignore", invalid="ignore"):
             turn = np.where(step > 0, gain / step, np.where(gain > 0, math.inf, -math.inf))
         self.order = np.argsort(-turn, kind="stable")
         self.turn, self.gain, self.step = turn[self.order], gain[self.order], step[self.order]
-        self.term, self.mass = float(terms[0].sum()), float((p * apart[0]).sum())
+        self.term = -float(prices.sum())
 
     def bounds(self, side: NDArray[np.int8]) -> tuple[_Nodes, FloatArray, Sides]:
         """Return nodes with their best z and their splits, their bounds, and which inputs are up at that z.
@@ -79,7 +78,7 @@ class _Search:
         The split is -1 if no input is in doubt.
         """
         up, free = side == 1, side < 0
-        base = self.mass + up @ self.step
+        base = up @ self.step
         # Z - 1 with all free inputs up to this one up: before the last that is, log Z is below its turn.
         reached = base[:, None] + np.cumsum(self.step * free, axis=1)
         taken = free & (np.log1p(reached) < self.turn)
@@ -95,7 +94,7 @@ class _Search:
         log = np.log1p(z)
         up = (side == 1) | ((side < 0) & (self.turn > log[:, None]))
         constant = (1.0 + z) * relative_excess(-z / (1.0 + z))
-        return np.asarray(constant + self.term - log * self.mass + up @ self.gain - log * (up @ self.step))
+        return np.asarray(constant + self.term + up @ self.gain - log * (up @ self.step))
 
     def leaves(self, side: NDArray[np.int8], z: FloatArray, margin: float) -> list[str]:
         """Write the z of leaves with as few digits as prove them."""
@@ -131,7 +130,7 @@ class Tree:
     better: list[tuple[Sides, float]]
 
     def tokens(self) -> list[str]:
-        """Return the tree in preorder: "?x" splits on input x, the larger value first; a leaf is its z."""
+        """Return the tree in preorder: "?x" splits on input x, the entry t first; a leaf is its z."""
         names, children = list[list[str]](), list[list[int]]()
         for nodes in self.depths:
             leaf = nodes.split < 0
@@ -184,35 +183,31 @@ def search_tree(family: TwoValued, prices: FloatArray, margin: float) -> Tree:
     return tree
 
 
-def proved_prices(
-    families: Sequence[TwoValued], prices: FloatArray, slack: float
-) -> tuple[FloatArray, list[list[str]]]:
-    """Raise prices in proportion to the prior until trees prove them for all families.
+def proved_prices(family: TwoValued, prices: FloatArray, slack: float) -> tuple[FloatArray, list[str]]:
+    """Raise prices in proportion to the prior until a tree proves them.
 
     Parameters
     ----------
-    families : sequence of TwoValued
-        With the same prior.
+    family : TwoValued
     prices : ndarray, shape (k,)
     slack : float
-        In nats: by how much prices are raised beforehand, so that the trees are small.
+        In nats: by how much prices are raised beforehand, so that the tree is small.
 
     Returns
     -------
     prices : ndarray, shape (k,)
-    trees : list of lists of str, one per family
+    tree : list of str
 
     Raises
     ------
     Intractable
-        If a tree has more leaves than there may be.
+        If the tree has more leaves than there may be.
     """
-    prior, margin = families[0].prior, SETTINGS.rounding_share * slack
-    prices = prices + slack * prior
+    margin = SETTINGS.rounding_share * slack
+    prices = prices + slack * family.prior
     for _ in range(SETTINGS.program_rounds):
-        trees = [search_tree(family, prices, margin) for family in families]
-        better = [excess for tree in trees for _, excess in tree.better]
-        if not better:
-            return prices, [tree.tokens() for tree in trees]
-        prices = prices + (max(better) + margin) * prior
+        tree = search_tree(family, prices, margin)
+        if not tree.better:
+            return prices, tree.tokens()
+        prices = prices + (max(excess for _, excess in tree.better) + margin) * family.prior
     raise Intractable("No prices were found that prove the bound.")

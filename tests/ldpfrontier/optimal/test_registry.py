@@ -46,6 +46,7 @@ WIDE = RenyiBall.confidence(np.random.default_rng(0).integers(5, 50, (3, 6)))
 THREE = RenyiBall.confidence(np.random.default_rng(0).integers(5, 50, (3, 2)))
 ODDS = OddsRatios.confidence([[30, 10, 5], [10, 30, 9]])
 UNIFORM = {k: MutualInformation(np.full(k, 1 / k)) for k in (4, 22, 300)}
+DRAWN = np.random.default_rng(0).dirichlet(np.ones(21), 2)
 TESTED = [[0.5, 0.5], [0.2, 0.8]]
 
 #: A small call of every entry, and the limits that make it one of that entry.
@@ -55,7 +56,7 @@ CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str
         lambda: optimal_robust(RenyiBall.confidence([[3, 4]]), 1.0, pairs="distinct"),
         {},
     ),
-    ("LDP", "partition"): (lambda: optimal_ldp(FDivergence([0.2, 0.3, 0.5], [0.5, 0.3, 0.2]), 1.0), {}),
+    ("LDP", "partition"): (lambda: optimal_ldp(FDivergence(*DRAWN), 1.0), {}),
     ("LDP", "listed"): (lambda: optimal_ldp(UNIFORM[4], 1.0), {}),
     ("LDP", "packing, columns"): (lambda: optimal_ldp(UNIFORM[22], 1.0), {}),
     ("LDP", "packing"): (lambda: optimal_ldp(UNIFORM[300], 1.0), {}),

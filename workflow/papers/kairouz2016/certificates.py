@@ -1,4 +1,4 @@
-"""Certificates of the optima of the first instances of Figures 3, 4, 6 and 7, which anyone can check."""
+"""Certificates of the optima of the first instances of Figures 6 and 7, which anyone can check."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pandas as pd
 from ldpfrontier.certificates.local import ldp_certificate
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimum import Optimum
+from ldpfrontier.utility import MutualInformation
 from papers.kairouz2016 import experiments
 from papers.kairouz2016.instances import PAPER, instance_name
 from papers.kairouz2016.measures import measures
@@ -74,6 +75,7 @@ def _documents(
 ) -> Iterator[Row]:
     """Yield the documents of the optima of some instances."""
     for number, measure in measures(instances, utility, size, numbers=numbers) if numbers else ():
+        assert isinstance(measure, MutualInformation)
         optimum: Optimum | None = None
         for epsilon in epsilons:
             # As in `experiments.sweep`, so that the optima are those of the figures.

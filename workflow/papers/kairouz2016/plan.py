@@ -65,16 +65,21 @@ def _instance_files(size: int, numbers: Sequence[int]) -> Parts:
 
 
 def sweeps(configuration: Configuration, **_: Any) -> dict[str, Arguments]:
-    """Return the jobs of a sweep, the same for every utility: a size and a chunk of the instances each."""
+    """Return the jobs of a sweep of an f-divergence: a size and a chunk of the instances each."""
     paper = configuration["kairouz2016"]
     rest = {
         "epsilons": values(paper["epsilon"]),
         "mechanisms": names_in(paper["mechanisms"]),
         "tolerance": float(paper["solver"]["tolerance"]),
         "max_rounds": paper["solver"]["rounds"],
-        "certificates": paper["certificates"],
     }
     return _cut({*paper["sizes"], paper["size"]}, paper["instances"], paper["chunk"], rest)
+
+
+def sweeps_with_certificates(configuration: Configuration, **_: Any) -> dict[str, Arguments]:
+    """Return the jobs of the sweep of mutual information, whose first instances have certificates."""
+    number = configuration["kairouz2016"]["certificates"]
+    return {part: job | {"certificates": number} for part, job in sweeps(configuration).items()}
 
 
 def thresholds(configuration: Configuration) -> dict[str, Arguments]:

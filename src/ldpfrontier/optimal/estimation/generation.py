@@ -51,15 +51,12 @@ class Generated:
     weighted : Weighted
     bound : float
         On phi.
-    prices : Prices, optional
-        Of that bound, if it was not known.
     rounds : int
         Rounds of column generation.
     """
 
     weighted: Weighted
     bound: float
-    prices: Prices | None
     rounds: int
 
 
@@ -99,7 +96,6 @@ def generate(
     most_work = SETTINGS.most_work if most_work is None else most_work
     gap, work = max(SETTINGS.first_gap, inner), 0.0
     best: Weighted | None = None
-    proving: Prices | None = None
     for rounds in range(1, max_rounds + 1):
         weighted = best_weights(problem, vectors, frame, gap, SETTINGS.max_rounds)
         if time_is_up():  # weights need not be those of a channel yet
@@ -123,8 +119,7 @@ def generate(
         near = SETTINGS.inner_share if pricing.exact else 1.0
         if last or rounds == 1 or largest <= max(near * tolerance, gap):
             excess = pricing.excess(prices)
-            if (proved := problem.bound(prices, excess)) > bound:
-                bound, proving = proved, prices.raised(excess, problem.p)
+            bound = max(bound, problem.bound(prices, excess))
             if last or bound >= best.phi * (1.0 - tolerance):
                 break
         # The weights of the last round are those of the mechanism.
@@ -133,7 +128,7 @@ def generate(
             [vectors[_kept(weighted, rounds)], found[above > 0.0][: SETTINGS.new_columns * n]]
         )
     assert best is not None
-    return Generated(best, bound, proving, rounds)
+    return Generated(best, bound, rounds)
 
 
 def _kept(weighted: Weighted, rounds: int) -> IntArray:

@@ -12,8 +12,6 @@ class EstimationSettings:
     # Stated limits.
     #: Relative gap to which the error is minimized by default, as utilities are.
     tolerance: float = 1e-4
-    #: The same where a bound is proved in a certificate.
-    proved_tolerance: float = 1e-6
     #: Steps of the interior-point method by default; 20 to 40 are usual.
     max_rounds: int = 200
     #: Rounds of column generation.

@@ -60,7 +60,7 @@ from ldpfrontier.optimal.estimation.program_columns import PolyhedralProgram, Pr
 from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.optimal.estimation.staircase_relaxation import relaxed_bound
 from ldpfrontier.optimal.estimation.staircases import Staircases
-from ldpfrontier.optimal.estimation.weights import Prices, Problem, best_weights
+from ldpfrontier.optimal.estimation.weights import Problem, best_weights
 from ldpfrontier.optimal.general.solve import listed_rays, quick_mechanism
 from ldpfrontier.optimal.general.staircase_rays import local_ratio
 from ldpfrontier.optimal.registry import LIMITS, Call, choose
@@ -200,16 +200,12 @@ def checked_problem(p: FloatArray, cone: Cone, target: ArrayLike | None) -> tupl
 
 
 class BoundedChannel(NamedTuple):
-    """A channel, a bound of phi of the problem, the steps that it took, and what is the best of several.
-
-    The prices prove the bound, where all columns of the cone were compared with them.
-    """
+    """A channel, a bound of phi of the problem, the steps that it took, and what is the best of several."""
 
     channel: Channel
     bound: float
     rounds: int
     name: str = ""
-    prices: Prices | None = None
 
 
 def solved(
@@ -253,8 +249,7 @@ def _over_listed_rays(
     found = best_weights(problem, vectors, problem.frame(vectors), gap, max_rounds)
     excess = float(found.prices.excess(vectors).max())
     channel = cone.mix_inside(found.channel(SETTINGS.inner_gap * tolerance))
-    proving = found.prices.raised(excess, problem.p)
-    return BoundedChannel(channel, problem.bound(found.prices, excess), found.rounds, prices=proving)
+    return BoundedChannel(channel, problem.bound(found.prices, excess), found.rounds)
 
 
 def closed_forms(inputs: int, epsilon: float) -> dict[str, Channel]:
@@ -291,7 +286,6 @@ def _large_alphabet(
     with suppress(TimeIsUp):
         if bound >= enough and not pricing.exact:
             return BoundedChannel(forms[best], bound, 0, best)
-        # Where all columns are priced, prices that prove a bound are wanted as well.
         limits = max_rounds, 0.0 if pricing.exact else bound, SETTINGS.most_staircase_work
         found = generate(problem, vectors, pricing, tolerance, *limits)
     if found is None:
@@ -301,7 +295,7 @@ def _large_alphabet(
     # A closed form with as little error has simpler columns.
     if errors[GENERATED] * (1.0 + BROKEN) < errors[best]:
         best = GENERATED
-    return BoundedChannel(forms[best], max(found.bound, bound), found.rounds, best, found.prices)
+    return BoundedChannel(forms[best], max(found.bound, bound), found.rounds, best)
 
 
 def _symmetric_bound(problem: Problem, ratio: float) -> float:

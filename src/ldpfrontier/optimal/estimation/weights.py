@@ -79,10 +79,6 @@ class Prices:
     W: FloatArray
     lam: FloatArray
 
-    def raised(self, excess: float, p: FloatArray) -> Prices:
-        """Return the prices with which columns have so much less excess."""
-        return Prices(self.W, self.lam + excess * p)
-
     def excess(self, vectors: FloatArray) -> FloatArray:
         """Return |W v|^2 - lam . v of columns, (m, inputs), raised by its rounding, shape (m,)."""
         n, k = self.lam.size, len(self.W)

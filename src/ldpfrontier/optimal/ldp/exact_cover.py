@@ -36,10 +36,11 @@ from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.numerics.subset_sums import subset_sums
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.ldp.converse import converse
+from ldpfrontier.optimal.ldp.f_divergence import VALUE_SIZE, divergence_error, likelihood_ratio_order
 from ldpfrontier.optimal.ldp.settings import SETTINGS
 from ldpfrontier.optimum import ROUNDING, Optimum, certified, fell_back, one_line, uninformative
 from ldpfrontier.types import FloatArray
-from ldpfrontier.utility import MutualInformation, Utility
+from ldpfrontier.utility import FDivergence, MutualInformation, Utility
 
 #: Sets of inputs; bit x of a number says that input x is in the set.
 Subsets = NDArray[np.int64]
@@ -73,11 +74,13 @@ def optimal_exact_cover(
             if closed or rounds >= max_rounds or not better.size:
                 break
             cover.add(better)
-    error = ROUNDING
+    error, noise = ROUNDING, 0.0
     if isinstance(utility, MutualInformation):
         # g by as much as column values and the sums of probabilities in them are, as a factor.
         of_values = gamma(column_value(epsilon) + 2.0 * cover.inputs)
         error = of_values + 2.0 * normalization(utility.prior) + storage(epsilon)
+    elif isinstance(utility, FDivergence):
+        error, noise = _divergence_error(utility, epsilon)
     return certified(
         cover.channel(best),
         cover.value(best),
@@ -86,7 +89,17 @@ def optimal_exact_cover(
         rounds,
         unit=utility.unit,
         error=error * bound,
+        noise=noise,
     )
+
+
+def _divergence_error(utility: FDivergence, epsilon: float) -> tuple[float, float]:
+    """Return the relative error of a bound on an f-divergence, and what cancelled differences add to it."""
+    p0, p1, apart, size = -math.expm1(-epsilon) * utility.masses
+    floor, (z, values) = math.exp(-epsilon), utility.patterns(epsilon)
+    size = 2.0 * size * utility.slope(floor + p1, apart, floor + p0) / z
+    beyond = gamma(len(utility.prior) + 24) * float((size - VALUE_SIZE * values).max())
+    return divergence_error(utility, epsilon), max(beyond, 0.0) if utility.f is None else ROUNDING
 
 
 def _starting_sets(cover: ExactCover, start: Channel | None) -> Subsets:
@@ -96,6 +109,9 @@ def _starting_sets(cover: ExactCover, start: Channel | None) -> Subsets:
     first = [cover.randomized_response.subsets]
     if start is not None:
         first.append(_sets_of_large_entries(start))
+    if isinstance(cover.utility, FDivergence):
+        order = 1 << likelihood_ratio_order(cover.utility)
+        first += [np.cumsum(order[i:]) for i in range(cover.inputs)]
     if isinstance(cover.utility, MutualInformation):
         first.append(cover.best_subsets(converse(cover.utility.prior, cover.epsilon).duals))
     return np.unique(np.concatenate(first))

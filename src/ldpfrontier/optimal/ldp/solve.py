@@ -7,9 +7,9 @@ The best eps-LDP mechanism is made of staircase columns v_T, v_T(x) = 1 for x in
 Dual prices alpha of the inputs with mu(v_T) <= alpha . v_T for all 2^k sets T prove that no mechanism has
 more than sum(alpha). How mechanism and duals are found depends on the utility:
 
-- f-divergences: the best partition of the inputs into blocks, at any k (`f_divergence`);
-- mutual information with more than 20 inputs: packings, which nearly attain a converse (`packing`);
-- any other utility: column generation over the list of all columns (`exact_cover`).
+- up to 20 inputs: column generation over the list of all columns (`exact_cover`);
+- f-divergences with more: the best partition of the inputs into blocks, by a theorem (`f_divergence`);
+- mutual information with more: packings, which nearly attain a converse (`packing`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.optimal.ldp.exact_cover import optimal_exact_cover
-from ldpfrontier.optimal.ldp.f_divergence import optimal_divergence
+from ldpfrontier.optimal.ldp.f_divergence import optimal_partition
 from ldpfrontier.optimal.ldp.packing import optimal_packing
 from ldpfrontier.optimal.ldp.settings import SETTINGS
 from ldpfrontier.optimal.registry import LIMITS, Call, choose
@@ -56,19 +56,19 @@ def optimal_ldp(
 ) -> Optimum:
     """Find the best eps-locally differentially private mechanism, with a certificate.
 
-    The upper bound holds for all 2^k staircase columns. With up to 20 inputs the mechanism attains it, up
-    to the tolerance. With more inputs, the bound for an f-divergence is attained by the best partition into
-    blocks, to 1e-9 in most cases and to 1e-4 with a thousand inputs at large epsilon. The bound for mutual
-    information is a universal one, which a packing of the inputs approaches more closely the more inputs
-    there are.
+    The upper bound holds for all 2^k staircase columns. With up to 20 inputs prices of the inputs prove it,
+    and the mechanism attains it, up to the tolerance. With more inputs, the bound for an f-divergence rests
+    on a theorem (Ghazi, arXiv 2606.07443): it is the utility of the best partition of the inputs into blocks.
+    The bound for mutual information is a universal one, which a packing of the inputs approaches more closely
+    the more inputs there are.
 
     Parameters
     ----------
     utility : Utility
         `MutualInformation` on up to 50,000 inputs, `FDivergence` on up to 4,000.
     epsilon : float
-        Privacy level in nats, 0 to 300; any type of number. Up to 20 inputs, and for f-divergences of some
-        letters, value and bound have nine digits from 1e-10 on; below that the result is "bounded". With a
+        Privacy level in nats, 0 to 300; any type of number. Up to 20 inputs, and for f-divergences, value
+        and bound have nine digits from 1e-10 on; below that the result is "bounded". With a
         generator of one's own the bound is 1e-12 higher, as its digits may cancel: at small epsilon that
         leaves the result "bounded", too.
     tolerance : float
@@ -79,8 +79,8 @@ def optimal_ldp(
     start : Channel, optional
         A staircase mechanism on the same inputs, such as the optimum at another epsilon. Its columns are
         among the first ones that are considered, which saves rounds and changes nothing else. It is not
-        used for an `FDivergence`, whose best mechanism is found without a linear program, or where a
-        packing needs none.
+        used for an `FDivergence` with more than 20 inputs, whose best mechanism is found without a linear
+        program, or where a packing needs none.
     max_seconds : float, optional
         Seconds after which the best mechanism and bound found so far are returned, as "bounded"; 0 or more.
 
@@ -121,8 +121,8 @@ def optimal_ldp(
     information = isinstance(utility, MutualInformation)
     kind = "f-divergence" if divergence else "mutual information" if information else "any"
     regime = choose("LDP", Call(k, utility=kind))
-    if isinstance(utility, FDivergence):
-        found = optimal_divergence(utility, epsilon, tolerance=tolerance, max_rounds=max_rounds)
+    if isinstance(utility, FDivergence) and regime.name == "partition":
+        found = optimal_partition(utility, epsilon, tolerance=tolerance)
     elif regime.name == "listed" or not isinstance(utility, MutualInformation):
         found = optimal_exact_cover(utility, epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start)
     elif (occurs := utility.prior > 0).all():

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import relative_excess
-from ldpfrontier.mechanisms import binary_mechanism
+from ldpfrontier.mechanisms import binary_mechanism, randomized_response
 from ldpfrontier.numerics.arguments import as_instance
-from ldpfrontier.optimal.ldp.chord_pricing import bound_reduced_costs, likelihood_ratio_order
-from ldpfrontier.optimal.ldp.f_divergence import best_partition
+from ldpfrontier.optimal.ldp.f_divergence import best_partition, likelihood_ratio_order
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.ldp.staircase import Staircase
 from ldpfrontier.optimal.registry import LIMITS
@@ -109,8 +108,8 @@ def randomized_response_threshold(utility: MutualInformation | FDivergence) -> f
     """Find the smallest privacy level from which on randomized response is optimal.
 
     It is optimal if and only if the prices that its columns determine leave no staircase column a positive
-    reduced cost (its basis is not degenerate), which is checked for all 2^k columns, to 1e-12: of an
-    f-divergence one by one up to 20 inputs, and else without a list.
+    reduced cost (its basis is not degenerate), which is checked for all 2^k columns, to 1e-12; of an
+    f-divergence with more than 20 inputs, if and only if no partition into blocks has more (`f_divergence`).
 
     Parameters
     ----------
@@ -198,11 +197,9 @@ def _is_response_optimal_for_information(prior: FloatArray, epsilon: FloatArray)
 
 
 def _is_response_optimal_for_divergence(utility: FDivergence, epsilon: float) -> bool:
-    """Whether RR leaves no column of an f-divergence a positive reduced cost, by chords (`chord_pricing`)."""
-    floor, share = math.exp(-epsilon), -math.expm1(-epsilon)
-    single = utility.perspective(floor + share * utility.p1, share * (utility.p0 - utility.p1))
-    prices = (single - floor * single.sum() / (1.0 + (len(single) - 1) * floor)) / share
-    return len(bound_reduced_costs(utility, epsilon, prices, _PAID)[1]) == 0
+    """Whether no partition of the inputs of an f-divergence has more than the response, to 1e-12."""
+    channel = randomized_response(len(utility.prior), epsilon)
+    return best_partition(utility, epsilon).value <= utility(channel) * (1.0 + _PAID)
 
 
 def _binary_dominates(pair: FDivergence, epsilon: float) -> bool:
