@@ -76,7 +76,12 @@ LAYERS = (
     {"ldpfrontier.numerics"},
     {"ldpfrontier"},
     {"ldpfrontier.uncertainty"},
-    {"ldpfrontier.calibration", "ldpfrontier.two_reports", "ldpfrontier.optimal.registry"},
+    {
+        "ldpfrontier.calibration",
+        "ldpfrontier.several_reports",
+        "ldpfrontier.two_reports",
+        "ldpfrontier.optimal.registry",
+    },
     {"ldpfrontier.optimal.column_generation", "ldpfrontier.hypothesis_testing", "ldpfrontier.hamming"},
     {"ldpfrontier.optimal.ldp", "ldpfrontier.optimal.geometry"},
     {"ldpfrontier.optimal.products"},

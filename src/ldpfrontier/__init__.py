@@ -61,11 +61,13 @@ if TYPE_CHECKING:
         binary_threshold,
         randomized_response_threshold,
     )
+    from ldpfrontier.optimal.repeated import RepeatedReports, optimal_repeated
     from ldpfrontier.optimal.robust import optimal_robust
     from ldpfrontier.optimal.robust_bound import robust_bound
     from ldpfrontier.optimal.unconditional import optimal_unconditional
     from ldpfrontier.optimum import Optimum
     from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, rldp_epsilon, unconditional_epsilon
+    from ldpfrontier.several_reports import ReportLevels, composition, levels_of_reports
     from ldpfrontier.two_reports import BudgetSplit, budget_split, independent_reporting
     from ldpfrontier.types import Intractable
     from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
@@ -87,6 +89,8 @@ __all__ = [
     "Optimum",
     "PolyhedralCone",
     "RenyiBall",
+    "RepeatedReports",
+    "ReportLevels",
     "SourceSet",
     "association_certificate",
     "association_cone",
@@ -97,6 +101,7 @@ __all__ = [
     "block_design_response",
     "budget_split",
     "calibrated",
+    "composition",
     "conditional_cone",
     "conditional_epsilon",
     "entropy",
@@ -110,6 +115,7 @@ __all__ = [
     "information_leakage",
     "ldp_certificate",
     "ldp_epsilon",
+    "levels_of_reports",
     "local_cone",
     "mutual_information",
     "nonrobust_certificate",
@@ -119,6 +125,7 @@ __all__ = [
     "optimal_leakage",
     "optimal_mechanism",
     "optimal_nonrobust",
+    "optimal_repeated",
     "optimal_robust",
     "optimal_unconditional",
     "polyopt_cone",
@@ -153,6 +160,8 @@ _HOMES = {
     "Optimum": "optimum",
     "PolyhedralCone": "cones",
     "RenyiBall": "uncertainty.renyi_ball",
+    "RepeatedReports": "optimal.repeated",
+    "ReportLevels": "several_reports",
     "SourceSet": "hamming.sources",
     "association_certificate": "certificates.association",
     "association_cone": "optimal.exact.association_cone",
@@ -163,6 +172,7 @@ _HOMES = {
     "block_design_response": "block_designs",
     "budget_split": "two_reports",
     "calibrated": "calibration",
+    "composition": "several_reports",
     "conditional_cone": "cones",
     "conditional_epsilon": "privacy",
     "entropy": "information",
@@ -176,6 +186,7 @@ _HOMES = {
     "information_leakage": "hamming.mi_leakage",
     "ldp_certificate": "certificates.local",
     "ldp_epsilon": "privacy",
+    "levels_of_reports": "several_reports",
     "local_cone": "cones",
     "mutual_information": "information",
     "nonrobust_certificate": "certificates.robust",
@@ -185,6 +196,7 @@ _HOMES = {
     "optimal_leakage": "hypothesis_testing.leakage",
     "optimal_mechanism": "optimal.general.solve",
     "optimal_nonrobust": "optimal.ldp.nonrobust",
+    "optimal_repeated": "optimal.repeated",
     "optimal_robust": "optimal.robust",
     "optimal_unconditional": "optimal.unconditional",
     "polyopt_cone": "cones",

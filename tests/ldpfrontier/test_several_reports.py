@@ -1,4 +1,4 @@
-"""Levels of several independent reports of one person, from products of columns (docs/beyond.md, 11)."""
+"""Several independent reports of one person: their channel, their levels, and mechanisms for them."""
 
 from __future__ import annotations
 
@@ -8,64 +8,109 @@ import math
 import numpy as np
 import pytest
 
-from ldpfrontier import OddsRatios, RenyiBall, optimal_association, optimal_robust
-from ldpfrontier.channel import Channel
-from ldpfrontier.privacy import conditional_epsilon, rldp_epsilon, unconditional_epsilon
-from ldpfrontier.types import FloatArray
-from ldpfrontier.uncertainty.odds_ratios import association_epsilon
+from ldpfrontier import (
+    Channel,
+    OddsRatios,
+    RenyiBall,
+    association_epsilon,
+    composition,
+    entropy,
+    levels_of_reports,
+    mutual_information,
+    optimal_association,
+    optimal_repeated,
+    optimal_robust,
+)
+from ldpfrontier.privacy import rldp_epsilon
+from ldpfrontier.types import FloatArray, Intractable
 
-# UCI Adult, sex by race.
+# UCI Adult: sex by race, and income by relationship, over everybody aged 17 or more.
 SEX_RACE = np.array([[119, 346, 1555, 109, 8642], [192, 693, 1569, 162, 19174]])
 
 
-def together(*channels: Channel) -> Channel:
+def products(*channels: Channel) -> Channel:
     """The channel of one report by each of several channels with the same inputs."""
     columns = [np.prod(chosen, axis=0) for chosen in itertools.product(*(c.matrix.T for c in channels))]
     return Channel(np.transpose(columns))
 
 
 def conditionals(joint: FloatArray) -> FloatArray:
-    return (joint / joint.sum(axis=1, keepdims=True))[None]
+    return joint / joint.sum(axis=1, keepdims=True)
 
 
 def worst_attacker(channel: Channel, joint: FloatArray, rng: np.random.Generator) -> float:
     """The largest level among attackers who know something about U: random weights, and pairs of values."""
-    a1, a2 = joint.shape
+    a2 = joint.shape[1]
     weights = [*np.eye(a2), np.ones(a2), *rng.random((60, a2)) ** 6]
     weights += [
         w * np.eye(a2)[list(p)].sum(axis=0) for p in itertools.combinations(range(a2), 2) for w in weights
     ]
-    blocks = channel.matrix.reshape(a1, a2, -1)
-    worst = 0.0
-    for w in weights:
-        if w.sum() > 0.0:
-            given = w * joint / (w * joint).sum(axis=1, keepdims=True)
-            means = np.einsum("su,suy->sy", given, blocks)
-            worst = max(worst, float(np.log(means.max(axis=0) / means.min(axis=0)).max()))
-    return worst
+    given = np.array([w * joint / (w * joint).sum(axis=1, keepdims=True) for w in weights if w.sum() > 0.0])
+    return float(np.max(rldp_epsilon(channel, given)))
 
 
-def test_what_adds_up_for_whom() -> None:
+def random_table(rng: np.random.Generator) -> FloatArray:
+    shape = (int(rng.integers(2, 5)), int(rng.integers(2, 5)))
+    joint = rng.dirichlet(np.ones(math.prod(shape))).reshape(shape) + 1e-4
+    return np.asarray(joint / joint.sum())
+
+
+def test_levels_of_reports_by_random_mechanisms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are those of the products of columns, by attackers; and bounds of them if that is too large."""
     rng = np.random.default_rng(0)
     for _ in range(150):
-        shape = (int(rng.integers(2, 5)), int(rng.integers(2, 5)))
-        joint = rng.dirichlet(np.ones(math.prod(shape))).reshape(shape) + 1e-4
-        joint /= joint.sum()
+        joint = random_table(rng)
+        odds, shape = OddsRatios.known(joint), (joint.shape[0], joint.shape[1])
+        channels = [Channel(rng.dirichlet(np.full(3, 8.0), joint.size)) for _ in range(rng.integers(1, 3))]
+        channels += channels[:1]
+        both = products(*channels)
+        level = levels_of_reports(channels, shape, odds=odds)
+        assert level.exact
+        assert level.acquaintances is not None
+        assert level.acquaintances == pytest.approx(association_epsilon(both, odds), rel=1e-9)
+        assert worst_attacker(both, joint, rng) <= level.acquaintances * (1 + 1e-9)
+        blocks = both.matrix.reshape(*shape, -1)
+        pairs = list(itertools.permutations(range(shape[0]), 2))
+        given = max(np.log(blocks[s] / blocks[t]).max() for s, t in pairs)
+        anyone = max(np.log(blocks[s].max(axis=0) / blocks[t].min(axis=0)).max() for s, t in pairs)
+        assert (level.given_useful, level.anyone) == pytest.approx((given, anyone), rel=1e-9)
+        with monkeypatch.context() as patch:
+            patch.setattr("ldpfrontier.several_reports.MOST_ENTRIES", 0)
+            bound = levels_of_reports(channels, shape, odds=odds)
+        assert not bound.exact
+        assert bound.acquaintances is not None
+        assert level.acquaintances <= bound.acquaintances * (1 + 1e-9)
+        assert bound.acquaintances <= level.given_useful + math.log(odds.high.max()) + 1e-9
+
+
+def test_a_bound_for_outsiders_holds_where_the_product_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(10):
+        ball = RenyiBall.confidence(rng.integers(20, 200, (2, 3)))
+        channels = [Channel(rng.dirichlet(np.full(3, 8.0), 6)) for _ in range(2)]
+        exact = levels_of_reports(channels, (2, 3), ball=ball)
+        assert exact.outsiders == pytest.approx(ball.worst_case_epsilon(products(*channels)), rel=1e-9)
+        with monkeypatch.context() as patch:
+            patch.setattr("ldpfrontier.several_reports.MOST_ENTRIES", 0)
+            bound = levels_of_reports(channels, (2, 3), ball=ball)
+        assert not bound.exact
+        assert exact.outsiders is not None
+        assert bound.outsiders is not None
+        assert exact.outsiders <= bound.outsiders * (1 + 1e-9)
+
+
+def test_widened_intervals_add_up() -> None:
+    """Optima of two levels, the second over intervals that the first one may lead to; by attackers."""
+    rng = np.random.default_rng(2)
+    for shape in ((2, 2), (2, 3), (3, 2), (3, 3)):
+        joint = rng.dirichlet(np.ones(math.prod(shape))).reshape(shape)
         odds = OddsRatios.known(joint)
-        channels = [
-            Channel(rng.dirichlet(np.full(3, 8.0), math.prod(shape))) for _ in range(rng.integers(2, 4))
-        ]
-        both = together(*channels)
-        summed = sum(unconditional_epsilon(c, shape) for c in channels)
-        assert unconditional_epsilon(both, shape) <= summed * (1 + 1e-9)
-        given = sum(conditional_epsilon(c, shape) for c in channels)
-        assert conditional_epsilon(both, shape) <= given * (1 + 1e-9)
-        level = association_epsilon(both, odds)
-        assert worst_attacker(both, joint, rng) <= level * (1 + 1e-9)
-        assert level <= given + math.log(odds.high.max()) + 1e-9
-        of_u = np.log(conditionals(joint)[0])
-        outsider = float(np.max(rldp_epsilon(both, conditionals(joint))))
-        assert outsider <= given + float((of_u.max(axis=0) - of_u.min(axis=0)).max()) + 1e-9
+        first, second = rng.uniform(0.2, 1.0, 2)
+        one = optimal_association(odds, first).channel
+        other = optimal_association(odds.widened(2.0 * first), second).channel
+        both = products(one, other)
+        assert association_epsilon(both, odds) <= (first + second) * (1 + 1e-9)
+        assert worst_attacker(both, joint, rng) <= (first + second) * (1 + 1e-9)
 
 
 def test_reports_without_a_level_together() -> None:
@@ -75,17 +120,35 @@ def test_reports_without_a_level_together() -> None:
     tells_sum = Channel([[1, 0], [0, 1], [0, 1], [1, 0]])
     for one in (tells_u, tells_sum):
         assert np.max(rldp_epsilon(one, conditionals(coin))) == 0.0
-    assert math.isinf(np.max(rldp_epsilon(together(tells_u, tells_sum), conditionals(coin))))
+    assert math.isinf(np.max(rldp_epsilon(composition([tells_u, tells_sum]), conditionals(coin))))
 
-    joint = SEX_RACE / SEX_RACE.sum()
-    polyopt = optimal_robust(RenyiBall.confidence(SEX_RACE), 0.3, envelope="simplex").channel
-    assert np.max(rldp_epsilon(polyopt, conditionals(joint))) <= 0.3
-    assert math.isinf(np.max(rldp_epsilon(together(polyopt, polyopt), conditionals(joint))))
+    ball = RenyiBall.confidence(SEX_RACE)
+    polyopt = optimal_robust(ball, 0.3, envelope="simplex").channel
+    assert ball.worst_case_epsilon(polyopt) <= 0.3
+    together = levels_of_reports([polyopt, polyopt], (2, 5), ball=ball)
+    assert together.outsiders == together.given_useful == math.inf
 
 
 def test_levels_of_acquaintances_nearly_add_up() -> None:
     odds = OddsRatios.known(SEX_RACE / SEX_RACE.sum())
     assert math.log(odds.high.max()) == pytest.approx(0.788, abs=1e-3)
     best = optimal_association(odds, 0.3).channel
-    levels = [association_epsilon(together(*[best] * m), odds) for m in (1, 2, 3)]
+    levels = [levels_of_reports([best] * m, (2, 5), odds=odds).acquaintances for m in (1, 2, 3)]
     assert levels == pytest.approx([0.3, 0.656, 1.023], abs=3e-3)
+
+
+@pytest.mark.parametrize(("adaptive", "each", "told"), [(False, 0.460, 0.441), (True, 0.5, 0.243)])
+def test_two_reports_at_the_level_1(adaptive: bool, each: float, told: float) -> None:
+    odds = OddsRatios.known(SEX_RACE / SEX_RACE.sum())
+    two = optimal_repeated(odds, 1.0, 2, adaptive=adaptive)
+    assert two.level <= 1.0 + 1e-9
+    assert two.epsilon == pytest.approx(each, abs=5e-3)
+    share = mutual_information(odds.prior, two.together) / entropy(odds.prior)
+    assert share == pytest.approx(told, abs=2e-3)
+
+
+def test_a_composition_has_a_limit() -> None:
+    channel = Channel(np.full((30, 30), 1 / 30))
+    assert composition([channel] * 2).n_outputs == math.comb(31, 2)
+    with pytest.raises(Intractable):
+        composition([channel] * 8)

@@ -41,6 +41,9 @@ class OptimalSettings:
     #: Relative gap of the optimum under every distribution that a search against those who know something
     #: about U starts from.
     association_start_gap: float = 1e-2
+    #: Mechanisms that are tried for the level of one of several reports; the level of all is nearly
+    #: proportional to it, so that 3 to 5 are usual.
+    calibration_steps: int = 12
 
 
 SETTINGS = OptimalSettings()

@@ -139,6 +139,40 @@ class OddsRatios:
         """Tell whether all intervals contain those of others of the same shape, to rounding."""
         return bool((self.low <= other.low * (1.0 + SETTINGS.odds_rounding)).all())
 
+    def widened(self, level: ArrayLike) -> OddsRatios:
+        """Return the intervals with both ends moved outwards by e^level.
+
+        Whoever has seen reports whose levels given U add up to k reads the next one at odds ratios within the
+        intervals widened by 2 k: mechanisms that are private over these have levels that add up, even if each
+        is chosen after the reports before it were seen (docs/beyond.md, statement 11).
+
+        Parameters
+        ----------
+        level : array_like, broadcast to (a1, a1, a2, a2)
+            In nats, 0 or more; inf leaves an odds ratio open. Equal at (s, t, u, w) and (t, s, w, u).
+
+        Raises
+        ------
+        ValueError
+            If a level is negative or not a number, or the shape does not fit.
+        """
+        levels = as_numbers(level, "The level")
+        if not (levels >= 0.0).all():
+            raise ValueError("The level is negative or not a number; it must be 0 or more.")
+        a1, a2 = self.shape
+        try:
+            levels = np.broadcast_to(levels, self.low.shape).copy()
+        except ValueError:
+            raise ValueError(
+                f"The levels have the shape {levels.shape}; they must be one number, or {self.low.shape}."
+            ) from None
+        levels[np.arange(a1), np.arange(a1)] = 0.0
+        levels[:, :, np.arange(a2), np.arange(a2)] = 0.0
+        # What cells that nobody can be in decide, no report changes.
+        with np.errstate(invalid="ignore"):
+            low = np.where(np.isinf(self.low), self.low, self.low * np.exp(-levels))
+        return OddsRatios(self.prior, low, self.impossible)
+
     @classmethod
     def known(cls, distribution: ArrayLike, impossible: ArrayLike | None = None) -> OddsRatios:
         """Take the odds ratios of a distribution for known.
