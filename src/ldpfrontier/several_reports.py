@@ -65,8 +65,13 @@ def _grouped(channels: Iterable[Channel]) -> list[tuple[Channel, int]]:
     ValueError
         As `composition`.
     """
+    try:
+        given = list(channels)
+    except TypeError:
+        kind = type(channels).__name__
+        raise ValueError(f"The channels are a {kind}; they must be a list of channels.") from None
     numbers = dict[int, tuple[Channel, int]]()
-    for channel in channels:
+    for channel in given:
         as_instance(channel, Channel, "The channel")
         numbers[id(channel)] = channel, numbers.get(id(channel), (channel, 0))[1] + 1
     groups = list(numbers.values())
@@ -161,8 +166,8 @@ def levels_of_reports(
     >>> round(together.given_useful, 3) <= 2.0 <= round(together.acquaintances, 3)
     True
     """
-    channels = list(channels)
     groups = _grouped(channels)
+    channels = [channel for channel, number in groups for _ in range(number)]
     # Of two cells, the worst outputs of each report are the worst ones of all: levels of pairs add up.
     apart = np.array([number * _cell_levels(channel, shape) for channel, number in groups]).sum(axis=0)
     a1, a2 = apart.shape[:2]

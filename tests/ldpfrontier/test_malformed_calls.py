@@ -98,6 +98,20 @@ def good():
         "hadamard_response": {"k": 3, "epsilon": 1.0},
         "projective_geometry_response": {"k": 3, "epsilon": 1.0},
         "block_design_response": {"k": 3, "epsilon": 1.0},
+        "composition": {"channels": [channel, channel]},
+        "levels_of_reports": {
+            "channels": [square, square],
+            "shape": (2, 3),
+            "odds": l.OddsRatios.confidence(COUNTS),
+            "ball": ball,
+        },
+        "optimal_repeated": {
+            "odds": l.OddsRatios.confidence(COUNTS[:, :2]),
+            "epsilon": 1.0,
+            "reports": 2,
+            "tolerance": 1e-2,
+        },
+        "OddsRatios.widened": {"self": l.OddsRatios.confidence(COUNTS), "level": 0.5},
         "optimal_ldp": {
             "utility": utility,
             "epsilon": 1.0,
@@ -214,13 +228,14 @@ def good():
 HOOKS = {"progress", "sampler", "simultaneous"}
 
 #: What its users make of others: results, and an error.
-RESULTS = {"BudgetSplit", "Calibration", "Cone", "Intractable", "Optimum"}
+RESULTS = {"BudgetSplit", "Calibration", "Cone", "Intractable", "Optimum"} | {"RepeatedReports", "ReportLevels"}
 METHODS = {
     "RenyiBall.confidence",
     "RenyiBall.worst_case_epsilon",
     "OddsRatios.known",
     "OddsRatios.over",
     "OddsRatios.confidence",
+    "OddsRatios.widened",
 }
 NAMES = sorted(({*l.__all__} | METHODS) - RESULTS)
 

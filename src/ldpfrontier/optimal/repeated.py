@@ -96,7 +96,7 @@ def optimal_repeated(
     """
     as_instance(odds, OddsRatios, "The odds ratios")
     epsilon = checked_epsilon(epsilon, SETTINGS.max_epsilon)
-    reports = as_count(reports, "reports", "a whole number, 1 or more", least=1)
+    reports = as_count(reports, "reports", "a whole number from 1 to 1,000", least=1, most=1_000)
     adaptive = as_flag(adaptive, "adaptive")
     tolerance = as_number(tolerance, "tolerance", "a relative gap, 0 or more", least=0.0)
     each = epsilon / reports
@@ -124,7 +124,7 @@ def optimal_repeated(
         else:
             high = level
         # Nearly proportional: aimed between what was asked for and what is allowed.
-        level *= epsilon * (1.0 - tolerance / 2.0) / tried.level
+        level *= epsilon * (1.0 - tolerance / 2.0) / tried.level if tried.level > 0.0 else 2.0
         if not low < level < high:
             level = 0.5 * (low + high)
     return found or safe
