@@ -228,7 +228,7 @@ def good():
 HOOKS = {"progress", "sampler", "simultaneous"}
 
 #: What its users make of others: results, and an error.
-RESULTS = {"BudgetSplit", "Calibration", "Cone", "Intractable", "Optimum"} | {"RepeatedReports", "ReportLevels"}
+RESULTS = {"BudgetSplit", "Calibration", "Cone", "Intractable", "Optimum", "RepeatedReports", "ReportLevels"}
 METHODS = {
     "RenyiBall.confidence",
     "RenyiBall.worst_case_epsilon",

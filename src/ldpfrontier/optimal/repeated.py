@@ -90,7 +90,8 @@ def optimal_repeated(
     Examples
     --------
     >>> from ldpfrontier import OddsRatios, optimal_repeated
-    >>> waves = optimal_repeated(OddsRatios.confidence([[30, 20], [10, 40]]), 1.0, 3)
+    >>> odds = OddsRatios.confidence([[30, 20], [10, 40]])
+    >>> waves = optimal_repeated(odds, 1.0, 3)
     >>> 1 / 4 < waves.epsilon < 1 / 3, waves.level <= 1.0
     (True, True)
     """
