@@ -27,26 +27,8 @@ rule all:
         "Everything is there"
 
 
-# Targets of a workflow that uses this one as a module are its own, and so is what is done before a run.
-if Path(workflow.main_snakefile).resolve().parent in (BASE.resolve(), BASE.resolve() / "workflow"):
-    for problem in unknown_targets(sys.argv[1:]):
-        raise WorkflowError(problem)
-elif workflow.is_main_process:
-    executed_code.note(CODE_FILES, CODE_FOLDERS)
-
-
-onstart:
-    print(announcement(workflow.dag), flush=True)
-
-
-onerror:
-    add_digests(workflow.dag)
+onsuccess:
     print(
-        "The run has not finished. What is finished is kept: give the same command again, after mending what the lines"
-        " above say of jobs that failed.",
+        "The results are in results/, and results/report/index.html shows all of them on one page.",
         flush=True,
     )
-
-
-onsuccess:
-    print(conclusion(workflow.dag), flush=True)

@@ -3,7 +3,6 @@
 import importlib
 import os
 import sys
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import settings
 
 import papers as folder
 from reproduction.planning import paper as papers
-from support import kernels, warm
+from support import kernels
 
 # As many processes as cores, and no threads beside them.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -58,13 +57,6 @@ def pytest_collection_modifyitems(config, items):
 def long(request):
     """Return whether time does not matter."""
     return request.config.getoption("--long")
-
-
-@pytest.fixture(scope="session")
-def python(long):
-    """Return what is called as Python is, by tests that run the pipeline: a quick one, or the real one."""
-    with nullcontext(sys.executable) if long else warm.serving() as path:
-        yield path
 
 
 @pytest.fixture

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from support.conda import requirements
-
 ROOT = Path(__file__).parents[1]
 SOURCE, WORKFLOW = ROOT / "src/ldpfrontier", ROOT / "workflow"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 #: Distributions whose name is not that of what is imported; None for what comes with another.
 DISTRIBUTIONS = {"yaml": "pyyaml", "markupsafe": "jinja2"}
+#: Conda's names, where they differ from those of PyPI.
+CONDA = {"cvxpy-base": "cvxpy", "matplotlib-base": "matplotlib", "snakemake-minimal": "snakemake"}
 #: What pip installs in an environment of conda.
 ONLY_PYPI = {"ucimlrepo"}
 #: Suffixes of the texts of the repository that may name a command.
@@ -97,8 +97,14 @@ def test_the_reproduction_needs_what_it_imports_and_nothing_else() -> None:
 
 def environment(path: str) -> dict[str, str]:
     """Return what an environment of conda has, by the names of PyPI."""
-    assert "conda-forge" in yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))["channels"]
-    return named(requirements(ROOT / path))
+    listed = yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))
+    assert "conda-forge" in listed["channels"]
+    flat = [
+        x for entry in listed["dependencies"] for x in (entry["pip"] if isinstance(entry, dict) else [entry])
+    ]
+    parts = [re.fullmatch(r"([\w.-]+)(.*)", entry) for entry in flat if not entry.startswith("-")]
+    found = [(part[1], part[2]) for part in parts if part and part[1] not in ("python", "pip")]
+    return named([CONDA.get(name, name) + versions for name, versions in found])
 
 
 @pytest.mark.parametrize("path", ["environment.yml", "workflow/envs/ldpfrontier.yaml"])

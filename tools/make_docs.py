@@ -1,7 +1,7 @@
 """Renew what is generated in the pages beside this file: `python tools/make_docs.py`.
 
-In own-data.md, what the commands print; all of api.md; the tables of artifact.md, and
-codecheck.yml; in optimal/README.md, the table of engines.
+In own-data.md, what the commands print; all of api.md; codecheck.yml and what archives
+read; in optimal/README.md, the table of engines.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ SOURCE = DOCS.parent / "src"
 sys.path[:0] = [str(SOURCE), str(DOCS.parent / "workflow"), str(DOCS.parent / "tools")]
 
 import artifact  # noqa: E402
-import cluster  # noqa: E402
 
 import ldpfrontier  # noqa: E402
 from ldpfrontier.optimal import registry  # noqa: E402
@@ -96,6 +95,5 @@ def engines(text: str) -> str:
 if __name__ == "__main__":
     artifact.renew()
     API.write_text(api(), encoding="utf-8")
-    cluster.PAGE.write_text(cluster.page(), encoding="utf-8")
     ENGINES.write_text(engines(ENGINES.read_text(encoding="utf-8")), encoding="utf-8")
     OWN_DATA.write_text(own_data(OWN_DATA.read_text(encoding="utf-8")), encoding="utf-8")

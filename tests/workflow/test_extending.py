@@ -3,10 +3,13 @@
 import os
 import re
 import shlex
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from reproduction.results.files import read_table
 
@@ -18,7 +21,7 @@ BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture
-def run(tmp_path, python):
+def run(tmp_path):
     """Write the files of the page into a folder, and return what runs a command of it there."""
     for _, text in BLOCKS:
         if named := re.match(r"# ([\w/]+\.(?:py|yaml))\n", text):
@@ -37,7 +40,7 @@ def run(tmp_path, python):
         program, *arguments = shlex.split(command, comments=True)
         assert program == "snakemake"
         done = subprocess.run(
-            [python, "-m", "snakemake", *arguments, *more, "-s", str(ROOT / "Snakefile"), "--cores", "1"],
+            [sys.executable, "-m", "snakemake", *arguments, *more, "-s", str(ROOT / "Snakefile"), "-c1"],
             cwd=tmp_path, env={**os.environ}, capture_output=True, text=True, timeout=1200, check=False,
         )  # fmt: skip
         assert (done.returncode == 0) == ok, done.stderr
@@ -78,3 +81,37 @@ def test_a_paper(run, tmp_path):
     planned = run("mine2026", "-n")
     assert "Draw fig1 of mine2026" in planned
     assert "mine2026_truth" not in planned
+
+
+def test_tables_of_ones_own(tmp_path):
+    """They lie beside the file that names them, make Figure 2, and another count there makes it again."""
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    shutil.copy(ROOT / "docs/example/survey.csv", mine)
+    entry = {"file": "survey.csv", "sensitive": "illness", "useful": "region", "repetitions": 1, "chunks": 1}
+    configuration = {
+        "adult": {"source": "bundled"},
+        "figures": {"formats": ["svg"]},
+        "lopuhaa2024": {"epsilon": {"values": [1.0]}},
+        "data": {"survey": {**entry, "mechanisms": ["nr", "srr"]}},
+    }
+    (mine / "my.yaml").write_text(yaml.safe_dump(configuration))
+    drawn, source = "results/figures/lopuhaa2024/own_fig2.svg", "results/data/survey/provenance.json"
+
+    def run(*more):
+        words = ["--cores", "1", "-s", str(ROOT / "Snakefile"), "--directory", "out"]
+        done = subprocess.run(
+            [sys.executable, "-m", "snakemake", drawn, source, *words, "--configfile", "mine/my.yaml", *more],
+            cwd=tmp_path, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout + done.stderr
+
+    run()
+    assert (tmp_path / "out" / drawn).stat().st_size > 3000
+    rows = read_table(tmp_path / "out/results/tables/lopuhaa2024/own_fig2.parquet")
+    assert set(rows["instance"]) == {"survey: illness, region"}
+    assert "Nothing to be done" in run("-n")
+    text = (mine / "survey.csv").read_text()
+    (mine / "survey.csv").write_text(text.replace("north,18-39,no,1078", "north,18-39,no,1079"))
+    assert "lopuhaa2024_own_fig2_part" in run("-n")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import atexit
-import gc
 import importlib
 import logging
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -15,7 +13,6 @@ from typing import Any
 
 import pandas as pd
 
-from reproduction.planning.executed_code import require_planned
 from reproduction.planning.own_mechanisms import register
 from reproduction.planning.own_papers import make_importable
 from reproduction.results.files import StoredTable
@@ -45,8 +42,6 @@ def start(log: str | Path, configuration: Mapping[str, Any] | None = None) -> No
     # That a function is compiled belongs to the log of a job: the terminal has its progress.
     terminal.addFilter(lambda record: record.name != "ldpfrontier.numerics.numba_compiler")
     sys.excepthook = _log_failure
-    # At its end, Python would look for cycles among all objects of all libraries; the memory is freed anyway.
-    atexit.register(gc.freeze)
 
 
 def _log_failure(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
@@ -63,64 +58,11 @@ def load(name: str) -> Any:
     return getattr(importlib.import_module(module), attribute)
 
 
-def function_of(call: Mapping[str, Any]) -> Callable[..., Any]:
-    """Import the function of a job. What is imported by then stays: collections need not look at it.
-
-    Raises
-    ------
-    ChangedCode
-        If what is imported is not the code that the run was planned with.
-    """
-    function: Callable[..., Any] = load(call["function"])
-    require_planned()
-    gc.freeze()
-    return function
-
-
-def require_plan(job: Any) -> None:
-    """Refuse to write what a job has made, if it is not what the run was planned with; before writing.
-
-    Parameters
-    ----------
-    job : object
-        What Snakemake gives to a script under the name ``snakemake``.
-
-    Raises
-    ------
-    ChangedCode
-    """
-    require_planned(str(job.output[0]), dict(job.params.items()))
-
-
-def stored_table(paths: Iterable[str], schema: str, made: Mapping[str, Any]) -> StoredTable:
-    """Return a table that is in one file or in several, made by the code and the configurations expected.
-
-    Parameters
-    ----------
-    paths : iterable of path
-    schema : str
-        ``module:name``.
-    made : mapping
-        ``code``, the hash of the code, and ``configurations``, that of the configuration of every file.
-    """
-    expected = [{"code_hash": made["code"], "configuration_hash": x} for x in made["configurations"]]
-    return StoredTable(list(zip(paths, expected, strict=True)), load(schema))
-
-
-def read_tables(
-    call: Mapping[str, Any], reads: Iterable[Mapping[str, Any]], paths: Iterable[str]
-) -> list[pd.DataFrame | StoredTable]:
-    """Read the tables that a job is told of, each from as many files as it has configurations.
+def read_tables(call: Mapping[str, Any], paths: Iterable[str]) -> list[pd.DataFrame | StoredTable]:
+    """Read the tables that a job is told of (`Plan.job_description`), each from its number of files.
 
     Tables that are read in batches (``batches``) are returned as such.
-
-    Raises
-    ------
-    TableError
-        If a file is not what is expected; the sentence names it.
     """
-    left, found = iter(paths), []
-    for table, made in zip(call["tables"], reads, strict=True):
-        stored = stored_table(islice(left, len(made["configurations"])), table["schema"], made)
-        found.append(stored if made.get("batches") else stored.read())
-    return found
+    left = iter(paths)
+    found = [StoredTable(list(islice(left, number)), load(schema)) for schema, number in call["tables"]]
+    return [*found] if call["batches"] else [table.read() for table in found]

@@ -11,7 +11,6 @@ from typing import Any
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.types import Intractable
-from reproduction.planning.executed_code import loader
 from reproduction.planning.own_mechanisms import OwnMechanism
 from reproduction.results.tables import PRIVACY_TOLERANCE
 
@@ -81,7 +80,7 @@ def _function(file: str, name: str) -> Callable[[Any, float], Any]:
     # At the end, so that no file there takes the place of a library.
     if folder not in sys.path:
         sys.path.append(folder)
-    spec = importlib.util.spec_from_file_location(module, file, loader=loader(module, file))
+    spec = importlib.util.spec_from_file_location(module, file)
     # The file was found when the run was planned.
     assert spec is not None
     assert spec.loader is not None

@@ -21,10 +21,7 @@ for paper in PAPERS.values():
             "../envs/ldpfrontier.yaml"
         threads: 1
         params:
-            configurations=[
-                PLAN.configuration_of(table) for table in paper.tables.values() if table.certificates
-            ],
-            code=when_asked(code, "verify.py", "ldpfrontier.verify"),
+            code=code("verify", "ldpfrontier.verify"),
         message:
             f"Check the certificates of {paper.key}"
         script:

@@ -18,7 +18,7 @@ rule counts:
     threads: 1
     params:
         settings=lambda wildcards: config.get(wildcards.data, {}),
-        code=lambda wildcards: code("counts.py", data.data_set(wildcards.data, config).loader_name),
+        code=lambda wildcards: code("counts", data.data_set(wildcards.data, config).loader_name)(wildcards),
     message:
         "Get the counts of {wildcards.data}"
     script:
@@ -28,15 +28,10 @@ rule counts:
 rule pair:
     input:
         # Of the counts that are shipped: those of every source must be the same, or the rule above fails. So another
-        # source leaves what is computed from them alone. Only another content counts, which `digest` tells.
-        bundled=lambda wildcards: ancient(data.data_set(wildcards.data, config).path(RESOURCES)),
+        # source leaves what is computed from them alone.
+        bundled=lambda wildcards: data.data_set(wildcards.data, config).path(RESOURCES),
     output:
-        ensure(
-            "results/data/{data}/{sensitive}/{useful}.csv",
-            sha256=lambda wildcards: PLAN.digest(
-                Counts(wildcards.data, wildcards.sensitive, wildcards.useful)
-            ),
-        ),
+        "results/data/{data}/{sensitive}/{useful}.csv",
     log:
         "logs/data/{data}/{sensitive}/{useful}.log",
     benchmark:
@@ -46,8 +41,8 @@ rule pair:
         "../envs/ldpfrontier.yaml"
     threads: 1
     params:
-        digest=lambda wildcards: PLAN.digest(Counts(wildcards.data, wildcards.sensitive, wildcards.useful)),
-        code=when_asked(code, "pair.py"),
+        entry=lambda wildcards: config.get("data", {}).get(wildcards.data, {}),
+        code=code("pair"),
     message:
         "Count {wildcards.sensitive} by {wildcards.useful}"
     script:

@@ -3,7 +3,7 @@
 
 rule figure:
     input:
-        lambda wildcards: PLAN.input_files(named(wildcards, "figure")),
+        lambda wildcards: input_files(named(wildcards, "figure")),
     output:
         figure_files(),
     log:
@@ -15,8 +15,7 @@ rule figure:
         "../envs/ldpfrontier.yaml"
     threads: 1
     params:
-        call=lambda wildcards: description(named(wildcards, "figure")),
-        reads=lambda wildcards: origins(named(wildcards, "figure")),
+        call=lambda wildcards: PLAN.job_description(named(wildcards, "figure")),
         caption=lambda wildcards: named(wildcards, "figure").caption,
         dpi=config["figures"]["dpi"],
         code=lambda wildcards: code_of(named(wildcards, "figure")),
@@ -28,7 +27,7 @@ rule figure:
 
 rule layout:
     input:
-        lambda wildcards: PLAN.input_files(named(wildcards, "layout")),
+        lambda wildcards: input_files(named(wildcards, "layout")),
     output:
         report("results/tables/{paper}/{layout}.{suffix}", **report_options("layout")),
     log:
@@ -42,8 +41,7 @@ rule layout:
         "../envs/ldpfrontier.yaml"
     threads: 1
     params:
-        call=lambda wildcards: description(named(wildcards, "layout")),
-        reads=lambda wildcards: origins(named(wildcards, "layout")),
+        call=lambda wildcards: PLAN.job_description(named(wildcards, "layout")),
         caption=lambda wildcards: named(wildcards, "layout").caption,
         code=lambda wildcards: code_of(named(wildcards, "layout")),
     message:

@@ -1,6 +1,11 @@
 """The claims ledger, the errata, and one page with everything."""
 
 CLAIMS = {claim["id"]: (paper.key, claim) for paper in PAPERS.values() for claim in paper.claims}
+# What the page is made from, beside the results.
+PAGES = [
+    *sorted((BASE / "workflow/reproduction/report/templates").glob("report.*")),
+    *filter(Path.is_file, [BASE / "docs/glossary.md"]),
+]
 
 
 rule claims:
@@ -24,8 +29,7 @@ rule claims:
     threads: 1
     params:
         tables=lambda wildcards, input: str(Path(input.tables[0]).parents[1]),
-        papers=hashes(*PAPER_FILES),
-        code=when_asked(claim_code, "claims.py"),
+        code=claim_code("claims"),
     message:
         "Decide the claims"
     script:
@@ -55,8 +59,7 @@ rule claim:
     params:
         paper=lambda wildcards: CLAIMS[wildcards.claim][0],
         tables=lambda wildcards, input: str(Path(input.tables[0]).parents[1]),
-        papers=hashes(*PAPER_FILES),
-        code=when_asked(claim_code, "claim.py"),
+        code=claim_code("claim"),
     message:
         "Decide {wildcards.claim}"
     script:
@@ -70,9 +73,9 @@ rule report:
         claims=rules.claims.output.parquet,
         papers=PAPER_FILES,
         provenance=expand("results/data/{data}/provenance.json", data=PLAN.data_sets(*PAPERS.values())),
+        pages=[os.path.relpath(path) for path in PAGES],
     output:
-        page="results/report/index.html",
-        tables="results/report/tables.csv",
+        "results/report/index.html",
     log:
         "logs/report/report.log",
     benchmark:
@@ -82,12 +85,8 @@ rule report:
         "../envs/ldpfrontier.yaml"
     threads: 1
     params:
-        logs="logs",
         configuration=config,
-        papers=hashes(*PAPER_FILES),
-        templates=hashes(*sorted((BASE / "workflow/reproduction/report/templates").glob("report.*"))),
-        glossary=hashes(*filter(Path.is_file, [BASE / "docs/glossary.md"])),
-        code=when_asked(code, "report.py"),
+        code=code("report"),
     message:
         "Write the report"
     script:

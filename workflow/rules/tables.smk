@@ -17,8 +17,8 @@ for table in PLAN.tables:
         name:
             f"{rule_name}_part" if table.parts else rule_name
         input:
-            tables=by_part(PLAN.input_files, table),
-            counts=by_part(count_files, table),
+            tables=by_part(input_files, table),
+            counts=by_part(PLAN.count_files, table),
         output:
             **({"csv": file.replace(".parquet", ".csv")} if file.startswith("results/tables") else {}),
             **({"certificates": PLAN.documents(table)} if table.certificates else {}),
@@ -37,10 +37,9 @@ for table in PLAN.tables:
             mem_mb=doubling(table.memory),
             runtime=doubling(table.minutes),
         params:
-            call=by_part(description, table),
-            reads=by_part(origins, table),
+            call=by_part(PLAN.job_description, table),
             schema=table.schema_name,
-            code=when_asked(code_of, table, table),
+            code=lambda wildcards, table=table: code_of(table),
         message:
             f"{'Draw' if table.population else 'Compute'} {table.name} of {table.paper}"
             + (", part {wildcards.part}" if table.parts else "")
@@ -66,10 +65,8 @@ for table in PLAN.tables:
                 "../envs/ldpfrontier.yaml"
             threads: 1
             params:
-                configuration=PLAN.configuration_of(table),
-                reads=when_asked(collected, table),
                 schema=table.schema_name,
-                code=when_asked(code, "collect.py", table.schema_name),
+                code=code("collect", table.schema_name, table.function_name),
             message:
                 f"Collect {table.name} of {table.paper}"
             script:

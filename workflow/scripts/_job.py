@@ -11,11 +11,6 @@ os.environ["LDPFRONTIER_INTERPRET"] = "0"
 workflow = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(workflow), str(workflow.parent / "src")]
 
-from reproduction.planning import executed_code  # noqa: E402
+from reproduction.job import load, read_tables, start  # noqa: E402
 
-# What is imported before this is looked at afterwards.
-executed_code.watch()
-
-from reproduction.job import function_of, load, read_tables, require_plan, start, stored_table  # noqa: E402
-
-__all__ = ["function_of", "load", "read_tables", "require_plan", "start", "stored_table"]
+__all__ = ["load", "read_tables", "start"]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pandas as pd
-from _job import load, require_plan, start
+from _job import load, start
 
 from reproduction.ledger import claims
 from reproduction.planning.paper import papers
@@ -16,5 +16,4 @@ tables = claims.ResultTables(Path(snakemake.params.tables) / paper.key, schemas)
 (claim,) = (claim for claim in claims.claims_of(paper) if claim.id == snakemake.wildcards.claim)
 (entry,) = claims.ledger_texts(claims.ledger([(claim, tables)])).to_dict("records")
 rows = [(name, text) for name, text in entry.items() if name != "id"]
-require_plan(snakemake)
 write_texts(pd.DataFrame(rows, columns=["claim", claim.id]), snakemake.output[0])

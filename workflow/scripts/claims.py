@@ -2,14 +2,13 @@
 
 from pathlib import Path
 
-from _job import load, require_plan, start
+from _job import load, start
 
 from ldpfrontier.atomic import write_text
 from reproduction.ledger import claims
 from reproduction.planning.paper import papers
-from reproduction.planning.provenance import result_metadata
 from reproduction.results.certificates import VERIFIED, count_certificates
-from reproduction.results.files import markdown, read_table, write_table, write_texts
+from reproduction.results.files import made_by, markdown, read_table, write_table, write_texts
 
 start(snakemake.log[0], snakemake.config)
 entries, errata = [], []
@@ -18,10 +17,9 @@ for paper in papers(outside=snakemake.config["papers"]).values():
     tables = claims.ResultTables(Path(snakemake.params.tables) / paper.key, schemas)
     entries += [(claim, tables) for claim in claims.claims_of(paper)]
     errata += claims.errata_of(paper)
-table, metadata = claims.ledger(entries), result_metadata(snakemake.params.code, {})
+table, metadata = claims.ledger(entries), made_by(snakemake.params.code)
 counts = count_certificates(read_table(path, VERIFIED) for path in snakemake.input.certificates)
 texts = [markdown(claims.ledger_texts(table)), *([markdown(counts)] if len(counts) else [])]
-require_plan(snakemake)
 write_table(table, snakemake.output.parquet, metadata, claims.LEDGER, csv_path=snakemake.output.csv)
 write_text("\n".join(texts), snakemake.output.markdown)
 write_texts(claims.errata_texts(errata), snakemake.output.errata)

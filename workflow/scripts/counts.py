@@ -3,7 +3,7 @@
 import json
 import logging
 
-from _job import require_plan, start
+from _job import start
 
 from ldpfrontier.atomic import write_text
 from reproduction.data.catalogue import data_set
@@ -12,6 +12,5 @@ start(snakemake.log[0], snakemake.config)
 data = data_set(snakemake.wildcards.data, snakemake.config)
 text, provenance = data.load()(**snakemake.params.settings, bundled=snakemake.input.bundled)
 logging.info("Source: %s", provenance)
-require_plan(snakemake)
 write_text(text, snakemake.output.counts)
 write_text(json.dumps(provenance, indent=2, sort_keys=True) + "\n", snakemake.output.provenance)

@@ -1,15 +1,14 @@
 """Draw a figure by the function that its paper names, in all formats."""
 
-from _job import function_of, read_tables, require_plan, start
+from _job import load, read_tables, start
 
 from reproduction.drawn_data import drawn_data
 from reproduction.figure_style import save
 
 start(snakemake.log[0], snakemake.config)
 params = snakemake.params
-tables = read_tables(params.call, params.reads, snakemake.input)
-figure = function_of(params.call)(*tables, **params.call["arguments"])
-require_plan(snakemake)
+tables = read_tables(params.call, snakemake.input)
+figure = load(params.call["function"])(*tables, **params.call["arguments"])
 for path in snakemake.output:
     save(figure, path, dpi=params.dpi, comment=drawn_data(figure))
     figure.set_layout_engine("none")  # all formats have the layout of the first

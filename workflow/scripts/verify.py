@@ -3,17 +3,15 @@
 import shutil
 
 import pandas as pd
-from _job import require_plan, start
+from _job import start
 
-from reproduction.planning.provenance import result_metadata
 from reproduction.results.certificates import DOCUMENTS, VERIFIED, verified
-from reproduction.results.files import read_table, write_table
+from reproduction.results.files import made_by, read_table, write_table
 
 start(snakemake.log[0], snakemake.config)
 params, output = snakemake.params, snakemake.output
 documents = pd.concat([read_table(path, DOCUMENTS) for path in snakemake.input], ignore_index=True)
 shutil.rmtree(output.folder, ignore_errors=True)
 table = verified(documents, output.folder)
-metadata = result_metadata(params.code, {"certificates": params.configurations})
-require_plan(snakemake)
+metadata = made_by(params.code)
 write_table(table, output.parquet, metadata, VERIFIED, csv_path=output.csv)

@@ -10,7 +10,6 @@ from reproduction.ledger.claims import (
     Claim,
     Finding,
     Tables,
-    batches_in,
     finding,
     require_instances,
     require_rows,
@@ -183,7 +182,7 @@ def large_bound(tables: Tables, claim: Claim) -> Finding:
 
 def _ratios(tables: Tables, claim: Claim, size: str) -> pd.DataFrame:
     """Return value / OPT per mechanism for one alphabet size, if there are enough instances."""
-    table = batches_in(tables, claim.tables[0])
+    table = tables[claim.tables[0]]
     shares = require_rows(ratios(table, claim.arguments["utility"], size=size), f"k = {size}")
     require_instances(shares.index.get_level_values("instance").nunique(), claim.arguments["instances"])
     return shares
@@ -262,7 +261,7 @@ def beats_geometric(tables: Tables, claim: Claim) -> Finding:
     The text says so of both, the captions of each in its own regime ("respectively"). ``arguments``: size.
     """
     size = claim.arguments["size"]
-    table, columns = batches_in(tables, claim.tables[0]), ["epsilon", "instance", "mechanism", "value"]
+    table, columns = tables[claim.tables[0]], ["epsilon", "instance", "mechanism", "value"]
     rows = gather(table, columns, size=size, metric="normalized")
     rows = require_rows(rows[rows["epsilon"] > 0], f"k = {size}")
     wide = rows.pivot_table("value", ["epsilon", "instance"], "mechanism")

@@ -33,7 +33,6 @@ from reproduction.ledger.claims import (
     Finding,
     NotCheckable,
     Tables,
-    batches_in,
     finding,
     finding_of_parts,
     require_instances,
@@ -119,7 +118,7 @@ def few_outputs(tables: Tables, claim: Claim) -> Finding:
     shares, solves = [float((rows["measured"] / rows["limit"]).max())], len(rows)
     for name in others:
         if name in tables:
-            part = gather(batches_in(tables, name), ["size", "outputs"], mechanism="polyopt", metric="nmi")
+            part = gather(tables[name], ["size", "outputs"], mechanism="polyopt", metric="nmi")
             part = part.dropna(subset=["outputs"])
             sizes = part["size"].map(cells).astype("float64")
             shares += list(part["outputs"].astype("float64") / sizes)

@@ -203,9 +203,7 @@ class OwnTable(DataSet):
         """
         a, b = self.attributes
         try:
-            stat = Path(path).stat()
-            # Planning asks more than once; a file that changes meanwhile is another one.
-            found = _count_values(Path(path), a, b, self.count, self.missing, stat.st_mtime_ns, stat.st_size)
+            found = _count_values(Path(path), a, b, self.count, self.missing)
         except OSError as problem:
             raise DataError(f"{path}: {problem.strerror}.") from None
         except ValueError as problem:
@@ -228,9 +226,8 @@ class OwnTable(DataSet):
 _MISSING = {"", "nan", "na", "n/a", "null", "none", "?", "-", "."}
 
 
-@cache
 def _count_values(
-    path: Path, a: str, b: str, count: str | None, missing: str | None, *_: int
+    path: Path, a: str, b: str, count: str | None, missing: str | None
 ) -> dict[tuple[str, str], int]:
     """Count the pairs of values in a CSV file with commas; a ValueError says what is wrong with it."""
     found = Counter[tuple[str, str]]()
@@ -287,10 +284,6 @@ class Contingency:
         writer.writerow(["", *self.columns])
         writer.writerows([label, *row] for label, row in zip(self.rows, self.counts, strict=True))
         return stream.getvalue()
-
-    def digest(self) -> str:
-        """Return the SHA-256 of the text, 64 hexadecimal digits."""
-        return hashlib.sha256(self.text().encode()).hexdigest()
 
 
 @cache

@@ -25,8 +25,7 @@ import pandas as pd
 
 from reproduction.planning.entries import from_entry
 from reproduction.planning.paper import Paper, PaperError
-from reproduction.results.batches import Rows
-from reproduction.results.files import read_batches, read_table
+from reproduction.results.files import read_table
 from reproduction.results.tables import Schema, TableError
 
 Verdict = Literal["reproduced", "reproduced with another reading", "not reproduced", "not checkable"]
@@ -124,10 +123,6 @@ class ResultTables(Mapping[str, pd.DataFrame]):
             self._read[name] = read_table(self._path(name), self._schemas[name])
         return self._read[name]
 
-    def batches(self, name: str) -> Iterator[pd.DataFrame]:
-        """Read a table batch by batch."""
-        return read_batches(self._path(name), self._schemas[name])
-
     def _path(self, name: str) -> Path:
         if name not in self._paths:
             raise NotCheckable(f"The table {name} is missing.")
@@ -144,11 +139,6 @@ class ResultTables(Mapping[str, pd.DataFrame]):
 
 
 Tables = Mapping[str, pd.DataFrame]
-
-
-def batches_in(tables: Tables, name: str) -> Rows:
-    """Return a table that may be too long for the memory, in batches if it is in a file."""
-    return tables.batches(name) if isinstance(tables, ResultTables) else tables[name]
 
 
 Check = Callable[[Tables, Claim], Finding]

@@ -13,7 +13,6 @@ import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-from ldpfrontier.verify import visible
 from reproduction.data.catalogue import catalogue, own_tables
 from reproduction.planning.paper import Paper
 
@@ -97,7 +96,7 @@ def check(configuration: Mapping[str, Any], common: Mapping[str, Any], found: It
     ]
     # What contradicts what can only be asked about keys that are sound each for itself.
     if problems := problems or list(_contradictions(plain, found)):
-        raise ConfigurationError("\n".join(map(visible, dict.fromkeys(problems))))
+        raise ConfigurationError("\n".join(dict.fromkeys(problems)))
 
 
 def read_texts(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,33 +118,6 @@ def _read_inside(value: Any) -> Any:
         return yaml.safe_load(value) if isinstance(value, str) else value
     except yaml.YAMLError:
         return value
-
-
-def use_current_names(sections: Mapping[str, Any]) -> list[str]:
-    """Give keys with a former name the current one, and return a warning for each.
-
-    The values of a pair of attributes were called sensitive and public, and are now sensitive and useful.
-
-    Parameters
-    ----------
-    sections : mapping
-        Sections of the configuration by their keys; changed in place.
-    """
-    warnings = []
-
-    def rename(value: Any, path: tuple[Any, ...]) -> None:
-        if isinstance(value, dict) and {"sensitive", "public"} <= value.keys() and "useful" not in value:
-            value["useful"] = value.pop("public")
-            warnings.append(
-                f"{_dotted_key((*path, 'public'))} is the former name of {_dotted_key((*path, 'useful'))};"
-                " the next version will not know it."
-            )
-        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            if isinstance(inner, dict | list):
-                rename(inner, (*path, key))
-
-    rename(sections, ())
-    return warnings
 
 
 def _sentences(error: ValidationError) -> Iterator[str]:

@@ -10,10 +10,6 @@ from typing import Any
 
 from reproduction.planning.configuration import ConfigurationError
 from reproduction.planning.own_mechanisms import OwnMechanism, own_mechanisms
-from reproduction.planning.provenance import imported_modules
-
-#: Of the files in the folder of a paper, those that a job may import or read.
-_READ = (".json", ".py", ".yaml")
 
 
 def folders_of(files: Sequence[Path | str]) -> list[Path]:
@@ -55,26 +51,6 @@ def locate_files(configuration: Mapping[str, Any], folders: Sequence[Path]) -> N
         if isinstance(named, str) and not Path(named).is_absolute():
             found = next((folder / named for folder in folders if (folder / named).is_file()), None)
             entry["file"] = named if found is None else os.path.relpath(found)
-
-
-def files_of(papers: Mapping[str, Path], configuration: Mapping[str, Any]) -> set[Path]:
-    """Return the files outside the repository that jobs import or read.
-
-    Parameters
-    ----------
-    papers : mapping of str to Path
-        Folders of papers by the names of their packages, such as ``papers.mine``.
-    configuration : mapping
-        Checked; with the files of the user's own mechanisms.
-    """
-    found = {path for folder in papers.values() for path in folder.iterdir() if path.suffix in _READ}
-    for package, folder in papers.items():
-        modules = [f"{package}.{path.stem}" for path in folder.glob("*.py")]
-        found |= {*imported_modules(*modules, outside=papers)[0].values()} if modules else set()
-    for section in configuration.values():
-        for own in own_mechanisms(section).values():
-            found |= {*imported_modules(Path(own.file).resolve())[0].values()}
-    return found
 
 
 def locate_mechanisms(configuration: Mapping[str, Any], folders: Sequence[Path]) -> None:

@@ -29,10 +29,8 @@ from reproduction.job import load
 from reproduction.ledger.claims import LEDGER, NOT_REPRODUCED, VERDICTS, count_verdicts, errata_of
 from reproduction.ledger.quotes import highlights_of
 from reproduction.planning.paper import Call, Paper
-from reproduction.planning.provenance import configuration_hash
-from reproduction.planning.run_times import benchmark_seconds
 from reproduction.results.certificates import count_certificates
-from reproduction.results.files import read_batches, read_metadata, read_table
+from reproduction.results.files import read_metadata, read_table
 from reproduction.results.tables import RESULTS, SKIPPED
 
 _MIME = {".svg": "image/svg+xml", ".png": "image/png"}
@@ -86,11 +84,6 @@ class Table:
     methods: dict[str, int] = field(default_factory=dict)
     metadata: dict[str, Any] = field(default_factory=dict)
 
-    def made_by(self, name: str, digits: int = 64) -> str:
-        """Return what the table says of what made it; of a hash the first digits."""
-        found = self.metadata.get(name, "")
-        return ", ".join(str(value)[:digits] for value in (found if isinstance(found, list) else [found]))
-
 
 def write(
     path: Path | str,
@@ -101,8 +94,7 @@ def write(
     certificates: Iterable[pd.DataFrame],
     configuration: Mapping[str, Any],
     provenance: Iterable[Path | str],
-    logs: Path | str,
-) -> pd.DataFrame:
+) -> None:
     """Write the page, all or nothing.
 
     Parameters
@@ -121,13 +113,6 @@ def write(
         All of it; every key is listed.
     provenance : iterable of path
         Files that say what the counts come from, one per data set, named by their folder.
-    logs : path
-        Directory with the run times, as Snakemake's benchmarks write them.
-
-    Returns
-    -------
-    DataFrame
-        A row per table: what it was made by, as the page says it.
 
     Raises
     ------
@@ -174,22 +159,12 @@ def write(
             glossary=_glossary(_GLOSSARY),
             common={k: v for k, v in assumptions.items() if k.split(".")[0] not in keys},
             seed=configuration.get("seed", "-"),
-            configuration_hash=configuration_hash(assumptions),
             data={Path(p).parent.name: Path(p).read_text(encoding="utf-8").strip() for p in provenance},
             versions=_versions(everything),
-            times=_run_times(Path(logs)),
         )
     )
     with replacing(path) as partial:
         partial.write_text(text, encoding="utf-8")
-    names = ("code_version", "code_hash", "configuration_hash", "content_hash", "packages")
-    rows = [
-        {"table": f"{paper}/{table.name}", "rows": table.rows} | {name: table.made_by(name) for name in names}
-        for paper, found in tables.items()
-        for table in found.values()
-        if table.metadata
-    ]
-    return pd.DataFrame(rows, columns=["table", "rows", *names])
 
 
 def _paper_entry(
@@ -389,23 +364,20 @@ def _certificates(table: Table, path: Path, schema_name: str) -> None:
     """Enter the worst gap and privacy slack (what a channel guarantees less what it must), and methods."""
     schema = load(schema_name)
     table.metadata, table.source = read_metadata(path), path
-    gaps, slacks, methods = [math.nan], [math.nan], Counter[str]()
-    for rows in read_batches(path, schema):
-        table.rows += len(rows)
-        if schema is not RESULTS:
-            continue
-        certified = rows[rows["certified"]]
-        table.certified += len(certified)
-        table.skipped += int((rows["status"] == SKIPPED).sum())
-        methods.update(certified["method"][certified["method"] != ""])
-        # Relative to numbers that are zero but for rounding, a gap says nothing.
-        gaps.append(certified.loc[certified[["value", "bound"]].abs().max(axis=1) > 1e-9, "gap"].max())
-        made = rows[(rows["direction"] != "-") & (rows["status"] != SKIPPED)]
-        limited = made[np.isfinite(made["privacy_limit"])]
-        slacks.append((limited["privacy"] - limited["privacy_limit"]).max())
+    rows = read_table(path, schema)
+    table.rows = len(rows)
+    if schema is not RESULTS:
+        return
+    certified = rows[rows["certified"]]
+    table.certified, table.skipped = len(certified), int((rows["status"] == SKIPPED).sum())
+    methods = Counter(certified["method"][certified["method"] != ""])
     # Equal numbers in the order of the texts, so that the page does not depend on that of the rows.
     table.methods = dict(sorted(methods.items(), key=lambda entry: (-entry[1], entry[0])))
-    gap, slack = pd.Series(gaps).max(), pd.Series(slacks).max()
+    # Relative to numbers that are zero but for rounding, a gap says nothing.
+    gap = certified.loc[certified[["value", "bound"]].abs().max(axis=1) > 1e-9, "gap"].max()
+    made = rows[(rows["direction"] != "-") & (rows["status"] != SKIPPED)]
+    limited = made[np.isfinite(made["privacy_limit"])]
+    slack = (limited["privacy"] - limited["privacy_limit"]).max()
     table.gap = f"{gap:.1e}" if math.isfinite(gap) else ""
     table.slack = f"{slack:+.1e}" if math.isfinite(slack) else ""
 
@@ -441,16 +413,3 @@ def _versions(tables: Sequence[Table]) -> dict[str, str]:
             for name, version in entry.items():
                 found.setdefault(name, set()).add(version)
     return {name: ", ".join(sorted(found[name])) for name in sorted(found)}
-
-
-def _run_times(logs: Path) -> list[dict[str, Any]]:
-    """Return jobs, seconds in all and the longest job, by the directory of the run times."""
-    times: dict[str, list[float]] = {}
-    for path in sorted(logs.glob("**/*.tsv")):
-        parts = path.relative_to(logs).parts
-        group = parts[0] if len(parts) < 3 else f"{parts[0]}: {parts[1]}"
-        times.setdefault(group, []).extend(benchmark_seconds(path))
-    return [
-        {"group": group, "jobs": len(spent), "total": sum(spent), "longest": max(spent, default=0.0)}
-        for group, spent in times.items()
-    ]

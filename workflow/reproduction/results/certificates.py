@@ -10,7 +10,6 @@ import json
 import re
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -20,7 +19,6 @@ import pandas as pd
 
 from ldpfrontier import verify
 from ldpfrontier.atomic import write_text
-from reproduction.planning.executed_code import source_of
 from reproduction.results.tables import Row, Schema, TableError
 
 #: Which optimum a document is about, as in `tables.RESULTS`.
@@ -123,21 +121,17 @@ def run_checker(paths: Sequence[Path]) -> Iterator[tuple[str, str]]:
     TableError
         If a file is no certificate.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        # A copy of what this process has imported: the file itself may be edited meanwhile.
-        checker = Path(folder, "verify.py")
-        checker.write_text(source_of(verify), encoding="utf-8")
-        for first in range(0, len(paths), _FILES_AT_ONCE):
-            some = paths[first : first + _FILES_AT_ONCE]
-            command = [sys.executable, str(checker), *map(str, some)]
-            said = subprocess.run(command, capture_output=True, text=True, check=False)
-            lines = said.stdout.splitlines()
-            if said.returncode not in (0, 1) or len(lines) != len(some):
-                wrong = [line for line in lines if ": malformed: " in line]
-                raise TableError(f"The checker of certificates failed: {(wrong or [said.stderr])[0]}")
-            for path, line in zip(some, lines, strict=True):
-                sentence = line.removeprefix(f"{path}: ")
-                yield (PROVED if sentence.startswith("proved") else FAILED), sentence
+    for first in range(0, len(paths), _FILES_AT_ONCE):
+        some = paths[first : first + _FILES_AT_ONCE]
+        command = [sys.executable, str(verify.__file__), *map(str, some)]
+        said = subprocess.run(command, capture_output=True, text=True, check=False)
+        lines = said.stdout.splitlines()
+        if said.returncode not in (0, 1) or len(lines) != len(some):
+            wrong = [line for line in lines if ": malformed: " in line]
+            raise TableError(f"The checker of certificates failed: {(wrong or [said.stderr])[0]}")
+        for path, line in zip(some, lines, strict=True):
+            sentence = line.removeprefix(f"{path}: ")
+            yield (PROVED if sentence.startswith("proved") else FAILED), sentence
 
 
 def verified(documents: pd.DataFrame, folder: Path | str) -> pd.DataFrame:

@@ -68,22 +68,12 @@ class Schema:
     rules : callable, optional
         Yields, for a table of the right columns, a boolean array of the rows that break a rule, and the
         sentence to say about such a row, with the names of its columns in braces.
-    together : tuple of str, optional
-        The first columns of the key, of texts: rules never compare rows that differ in them. A table is
-        checked, read and written in batches that hold all rows of some of their values; in one, if there are
-        no such columns.
     """
 
     name: str
     columns: Mapping[str, str]
     key: tuple[str, ...]
     rules: Callable[[pd.DataFrame], Iterator[tuple[Any, str]]] = _no_rules
-    together: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        texts = [name for name in self.key if self.columns[name] == "str"]
-        if self.together != self.key[: len(self.together)] or not set(self.together) <= set(texts):
-            raise ValueError(f"Rows of {self.name} are kept together by texts that its key begins with.")
 
     def conform(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the frame in the order and the types of the schema, sorted and checked.
@@ -318,7 +308,6 @@ RESULTS = Schema(
         "metric",
     ),
     rules=_result_rules,
-    together=("paper", "experiment", "size", "instance"),
 )
 
 
@@ -383,7 +372,6 @@ CHECKS = Schema(
     columns=_columns(Check),
     key=("paper", "claim", "size", "instance", "order", "quantity"),
     rules=_check_rules,
-    together=("paper", "claim", "size", "instance"),
 )
 
 

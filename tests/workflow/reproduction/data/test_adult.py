@@ -33,8 +33,6 @@ needs_both = pytest.mark.skipif(
 Rows = list[list[str]]
 ONCE = {"timeout": 30.0, "retries": 0}
 ADULT = data_set("adult")
-#: What runs a child that is to be killed, which the quick one (`warm`) would leave running.
-PYTHON = sys.executable
 
 
 def uci_csv(train: Rows, test: Rows) -> bytes:
@@ -407,7 +405,7 @@ def test_server_that_never_answers() -> None:
 
 
 def test_server_that_trickles(uci: Uci, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "executable", PYTHON)
+    monkeypatch.setattr(sys, "executable", sys.executable)
     uci.trickles = CSV
     start = time.monotonic()
     with pytest.raises(ConnectionError, match="no complete answer within 2 s"):

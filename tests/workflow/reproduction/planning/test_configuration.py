@@ -22,7 +22,6 @@ from reproduction.planning.configuration import (
     grid_contradictions,
     read_texts,
     schema_with,
-    use_current_names,
     values,
 )
 from reproduction.planning.paper import papers
@@ -279,49 +278,6 @@ def test_a_column_may_have_any_other_name(tmp_path, name):
     (tmp_path / "t.csv").write_text(f"{name},u,count\na,x,3\nb,y,4\n", encoding="utf-8")
     town = {"file": str(tmp_path / "t.csv"), "sensitive": name, "useful": "u"}
     check(changed("data", {"town": town}), COMMON, PAPERS)
-
-
-def test_what_files_and_keys_contain_is_made_visible(tmp_path):
-    (tmp_path / "t.csv").write_text("s,\x1b[31mu\u202e,count\na,x,3\n", encoding="utf-8")
-    chosen = changed(
-        "data", {"town": {**TOWN, "file": str(tmp_path / "t.csv")}, "city": {**TOWN, "\x1b\n": 1}}
-    )
-    for one in ({"town": chosen["data"]["town"]}, {"city": chosen["data"]["city"]}):
-        (problem,) = problems(changed("data", one))
-        assert "\\x1b" in problem
-        assert problem.isprintable()
-
-
-def test_the_former_name_of_a_key_is_understood_with_a_warning():
-    former = {"sensitive": "sex", "public": "race"}
-    chosen = changed("lopuhaa2024.pairs", [dict(former), {"sensitive": "race", "useful": "sex"}])
-    chosen["data"] = {"town": {**TOWN, "public": TOWN["useful"]}}
-    del chosen["data"]["town"]["useful"]
-    chosen["lopuhaa2024"]["synthetic"]["blocks"][0] = {
-        ("public" if key == "useful" else key): value
-        for key, value in chosen["lopuhaa2024"]["synthetic"]["blocks"][0].items()
-    }
-    assert problems(copy.deepcopy(chosen))
-    warnings = use_current_names(chosen)
-    assert [sentence.partition(" ")[0] for sentence in warnings] == [
-        "data.town.public",
-        "lopuhaa2024.pairs[0].public",
-        "lopuhaa2024.synthetic.blocks[0].public",
-    ]
-    assert warnings[1] == (
-        "lopuhaa2024.pairs[0].public is the former name of lopuhaa2024.pairs[0].useful; the next version will"
-        " not know it."
-    )
-    check(chosen, COMMON, PAPERS)
-    assert chosen["lopuhaa2024"]["pairs"][0] == {"sensitive": "sex", "useful": "race"}
-    assert use_current_names(chosen) == []
-
-
-def test_both_names_of_a_key_are_refused():
-    chosen = changed("lopuhaa2024.pairs", [{"sensitive": "sex", "public": "race", "useful": "race"}])
-    assert use_current_names(chosen) == []
-    (problem,) = problems(chosen)
-    assert problem.startswith("Unknown key lopuhaa2024.pairs[0].public; ")
 
 
 @pytest.mark.parametrize("dotted", ["seed", "adult.source", "lopuhaa2024", "lopuhaa2024.solver.rounds"])

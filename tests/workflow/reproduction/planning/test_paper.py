@@ -10,7 +10,6 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
-from reproduction.data.catalogue import data_set
 from reproduction.job import load
 from reproduction.planning.configuration import check
 from reproduction.planning.paper import (
@@ -259,31 +258,25 @@ def test_counts_are_found_among_the_arguments():
 
 def test_what_the_configuration_makes_of_a_paper(small):
     paper = small()
-    plan = Plan({paper.key: paper}, CONFIGURATION, ROOT / "resources")
+    plan = Plan({paper.key: paper}, CONFIGURATION)
     sweep, fig1 = paper.tables["sweep"], paper.tables["fig1"]
     chunks = [f"results/chunks/small2000/sweep/{size}/0.parquet" for size in (4, 5)]
-    assert plan.table_files(sweep) == plan.part_files(sweep) == plan.input_files(fig1) == chunks
+    assert plan.table_files(sweep) == plan.part_files(sweep) == chunks
+    assert plan.input_files(fig1) == [chunks]
     assert plan.table_files(fig1) == ["results/tables/small2000/fig1.parquet"]
     assert plan.arguments(sweep, "5/0") == {"utility": "kl", "size": 5, "of": "kl"}
     with pytest.raises(
         PlanError, match=r"Table sweep of small2000 has no part 9; the configuration makes 4/0, 5/0\."
     ):
         plan.arguments(sweep, "9")
-    assert plan.job_description(fig1, plan.arguments(fig1)) == {
+    assert plan.job_description(fig1) == {
         "function": "papers.small2000.experiments:of",
         "arguments": {"size": 3, "seed": 1},
-        "counts": {},
-        "tables": [
-            {
-                "name": "sweep",
-                "schema": "papers.small2000.summaries:WIDE",
-                "configuration": plan.configuration_of(sweep),
-            }
-        ],
+        "counts": [],
+        "tables": [["papers.small2000.summaries:WIDE", 2]],
+        "batches": False,
+        "own": {},
     }
-    assert plan.configurations(fig1) == [plan.configuration_of(fig1)]
-    assert plan.configurations(sweep) == plan.part_configurations(sweep)
-    assert len(set(plan.part_configurations(sweep))) == 2
     assert plan.data_sets(paper) == []
     assert plan.target_files(paper, ["svg", "pdf"]) == [
         "results/tables/small2000/fig1.parquet",
@@ -295,28 +288,6 @@ def test_what_the_configuration_makes_of_a_paper(small):
         "results/tables/small2000/table1.md",
         "results/tables/small2000/table1.tex",
     ]
-
-
-def test_settings_of_a_table_do_not_depend_on_how_it_is_cut(shelve, tmp_path):
-    (tmp_path / "cut2001").mkdir()
-    tables = {"t": {"parts": "parts", "arguments": {"utility": "kl"}}}
-    text = yaml.safe_dump({"title": "T", "authors": "A", "year": 2001, "tables": tables})
-    (tmp_path / "cut2001/paper.yaml").write_text(text)
-    (tmp_path / "cut2001/plan.py").write_text(
-        "def parts(configuration, utility):\n"
-        "    values, size = configuration['values'], configuration['size']\n"
-        "    cut = [values[i : i + size] for i in range(0, len(values), size)]\n"
-        "    return {str(i): {'values': part, 'seed': configuration['seed']} for i, part in enumerate(cut)}\n"
-    )
-    paper = shelve(tmp_path)["cut2001"]
-
-    def settings(**configuration):
-        return Plan({"cut2001": paper}, configuration, ROOT / "resources").configuration_of(paper.tables["t"])
-
-    whole = settings(values=[1, 2, 3], size=3, seed=1)
-    assert whole == settings(values=[1, 2, 3], size=2, seed=1) == settings(values=[3, 2, 1], size=1, seed=1)
-    assert whole != settings(values=[1, 2, 3, 4], size=3, seed=1)
-    assert whole != settings(values=[1, 2, 3], size=3, seed=2)
 
 
 def drawn_and_read(shelve, root):
@@ -354,52 +325,37 @@ def test_a_job_reads_the_parts_of_a_population_that_it_names(shelve, tmp_path):
 
     def plan(**keys):
         chosen = {"total": 15, "step": 5, "seed": 1, **keys}
-        return Plan({"read2002": paper}, chosen, ROOT / "resources")
+        return Plan({"read2002": paper}, chosen)
 
     usual = plan()
     files = [f"results/data/populations/read2002/drawn/{i}.parquet" for i in (0, 1)]
     assert usual.table_files(drawn) == files
-    assert [usual.input_files(read, part) for part in "012"] == [files[:1], files[:1], files[1:]]
-    assert usual.input_files(first) == files[:1]
-    assert usual.input_configurations(read, "2") == [usual.part_configurations(drawn)[1:]]
-    told = usual.job_description(read, usual.arguments(read, "2"))
-    assert told["arguments"] == {"numbers": [10, 11, 12, 13, 14]}
+    assert [usual.input_files(read, part) for part in "012"] == [[files[:1]], [files[:1]], [files[1:]]]
+    assert usual.input_files(first) == [files[:1]]
+    assert usual.job_description(read, "2")["arguments"] == {"numbers": [10, 11, 12, 13, 14]}
     # More instances only add files and jobs; another seed concerns all.
     more = plan(total=25)
-    assert more.part_configurations(read)[:3] == usual.part_configurations(read)
-    assert more.configurations(first) == usual.configurations(first)
-    other = plan(seed=2)
-    assert not {*other.part_configurations(read)} & {*usual.part_configurations(read)}
-    # However cut, the same instances are the same table.
-    assert usual.configuration_of(read) == plan(step=3).configuration_of(read)
-    assert len({p.configuration_of(read) for p in (usual, more, other)}) == 3
+    assert [*more.parts(read)] == ["0", "1", "2", "3", "4"]
+    for table in (drawn, read):
+        for part in usual.parts(table):
+            assert more.job_description(table, part) == usual.job_description(table, part)
+            assert more.input_files(table, part) == usual.input_files(table, part)
+    assert plan(seed=2).job_description(drawn, "0") != usual.job_description(drawn, "0")
 
 
-def test_counts_are_told_by_their_hash(small):
-    plan = Plan({"small2000": small()}, CONFIGURATION, ROOT / "resources")
-    counts = Counts("adult", "sex", "race")
-    told = plan.job_description(plan.tables[-1], {"counts": counts, "points": 6})
-    text = data_set("adult").read(ROOT / "resources/adult_pair_counts.csv")
-    digest = data_set("adult").contingency(text, "sex", "race").digest()
-    assert told["arguments"] == {"points": 6}
-    assert told["counts"] == {"counts": ["adult", "sex", "race", digest]}
-    assert plan.count_files({"counts": counts}) == ["results/data/adult/sex/race.csv"]
+def test_counts_are_told_by_the_names_of_arguments_and_of_files():
+    plan = plan_of()
+    fig2 = plan.papers["lopuhaa2024"].tables["fig2"]
+    part = next(iter(plan.parts(fig2)))
+    told = plan.job_description(fig2, part)
+    assert len(told["counts"]) == 1
+    assert not {*told["counts"]} & {*told["arguments"]}
+    assert plan.count_files(fig2, part) == ["results/data/adult/sex/race.csv"]
 
 
 # The papers themselves ------------------------------------------------------------------------------------
 
 each_paper = pytest.mark.parametrize("paper", PAPERS.values(), ids=lambda paper: paper.key)
-
-
-def merged(base, override):
-    if not (isinstance(base, dict) and isinstance(override, dict)):
-        return override
-    return {**base, **{key: merged(base.get(key), value) for key, value in override.items()}}
-
-
-def configuration(name):
-    default = yaml.safe_load((ROOT / "config/config.yaml").read_text())
-    return merged(default, yaml.safe_load((ROOT / f"config/{name}.yaml").read_text()))
 
 
 @pytest.mark.parametrize("names", [(), ("smoke",), ("beyond",)])
@@ -419,27 +375,27 @@ def calls(paper):
 
 
 @each_paper
-@pytest.mark.parametrize("name", ["config", "smoke", "beyond"])
-def test_every_call_has_arguments_that_are_plain_values(paper, name):
-    chosen = configuration(name)
+@pytest.mark.parametrize("names", [(), ("smoke",), ("beyond",)])
+def test_every_call_has_arguments_that_are_plain_values(paper, names):
+    plan = plan_of(*names)
     common = json.loads((ROOT / "workflow/schemas/common.schema.json").read_text())
-    check(chosen, common, PAPERS.values())
-    before, plan = copy.deepcopy(chosen), Plan(PAPERS, chosen, ROOT / "resources")
-    for call in calls(paper.select_calls(chosen)):
-        parts = plan.parts(call) if isinstance(call, Table) and call.parts else {None: plan.arguments(call)}
+    check(plan.configuration, common, PAPERS.values())
+    before = copy.deepcopy(plan.configuration)
+    for call in calls(plan.papers[paper.key]):
+        parts = plan.parts(call) if isinstance(call, Table) and call.parts else [None]
         assert parts, call.name
-        for part, arguments in parts.items():
-            told = plan.job_description(call, arguments)
-            # What Snakemake compares, and what is hashed, is what JSON holds.
+        for part in parts:
+            told = plan.job_description(call, part)
+            # What Snakemake compares is what JSON holds.
             assert json.loads(json.dumps(told)) == told, (call.name, part)
             assert part is None or re.fullmatch(r"[\w.-]+(/[\w.-]+)*", part), part
             assert isinstance(call, Table) or not told["counts"], f"{call.name}: counts are for tables"
-    assert chosen == before
+    assert plan.configuration == before
 
 
 @each_paper
 def test_every_call_fits_its_function(paper):
-    plan = Plan(PAPERS, configuration("config"), ROOT / "resources")
+    plan = Plan(PAPERS, plan_of().configuration)
     for call in calls(paper):
         parts = (
             plan.parts(call).values() if isinstance(call, Table) and call.parts else [plan.arguments(call)]

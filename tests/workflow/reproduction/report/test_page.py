@@ -81,14 +81,7 @@ def finished(results):
 
 def written(results, **changes):
     """Write the report of a folder of results, and return its path."""
-    made_by(results, **changes)
-    return results / "report/index.html"
-
-
-def made_by(results, **changes):
-    """Write the report of a folder of results, and return what it says of its tables."""
     path = results / "report/index.html"
-    write_text("table\n", path.parent / "tables.csv")  # As the workflow does.
     options = {
         "papers": PAPERS,
         "finished": finished(results),
@@ -96,9 +89,9 @@ def made_by(results, **changes):
         "certificates": [],
         "configuration": {},
         "provenance": [],
-        "logs": results.parent / "logs",
     }
-    return report.write(path, **options | changes)
+    report.write(path, **options | changes)
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -126,14 +119,6 @@ def page(tmp_path_factory):
     write_text(SVG, results / "figures/kairouz2016/fig3.svg")
     write_text("%PDF", results / "figures/kairouz2016/fig3.pdf")
     write_text(json.dumps({"used": "bundled"}), results / "data/adult/provenance.json")
-    logs = results.parent / "logs"
-    for name, seconds in (
-        ("kairouz2016/fig3.tsv", 1.5),
-        ("kairouz2016/kl/6/0.tsv", 4.0),
-        ("data/adult.tsv", 2.0),
-    ):
-        write_text(f"s\th:m:s\n{seconds}\t0:00:01\n", logs / name)
-    write_text("", logs / "kairouz2016/kl/6/1.tsv")
     write_text("file\n", results / "certificates/kairouz2016.csv")
     (results / "certificates/kairouz2016").mkdir()
     return written(
@@ -230,18 +215,6 @@ def test_a_text_keeps_what_is_no_formula():
     assert plain(report.typeset(long)) == long
     with pytest.raises(report.ReportError, match=r"The formula \$x_1_2\$ is no LaTeX"):
         report.typeset("At $x_1_2$.")
-
-
-def test_what_made_a_table_is_on_the_page_and_in_a_file(tmp_path):
-    made = {"code_version": "0.1.0", "code_hash": "c" * 64, "configuration_hash": "d" * 64}
-    rows = RESULTS.table([row("rr", 0.5)])
-    write_table(rows, tmp_path / "results/tables/kairouz2016/fig3.parquet", made)
-    table = made_by(tmp_path / "results")
-    assert table["table"].tolist() == ["kairouz2016/fig3"]
-    assert table.loc[0, list(made)].to_dict() == made
-    assert re.fullmatch("[0-9a-f]{64}", table.loc[0, "content_hash"])
-    text = (tmp_path / "results/report/index.html").read_text(encoding="utf-8")
-    assert f"0.1.0 <small><code>{8 * 'c'}</code> <code>{8 * 'd'}</code>" in text
 
 
 def test_the_first_sentences_count_the_verdicts(tmp_path):
@@ -392,16 +365,6 @@ def test_the_glossary_is_on_the_page(page, tmp_path):
     assert report._glossary(tmp_path / "glossary.md") == []
 
 
-def test_run_times_are_summed_by_table(page):
-    text = page.read_text(encoding="utf-8")
-    numbers = r'(.*?)</td><td class="n">(\d+)</td><td class="n">([\d.]+)</td><td class="n">([\d.]*)</td>'
-    times = re.findall(rf"<tr><td>{numbers}</tr>", text)
-    assert ("kairouz2016: kl", "1", "4.0", "4.0") in times
-    assert ("kairouz2016", "1", "1.5", "1.5") in times
-    assert ("data", "1", "2.0", "2.0") in times
-    assert re.search(r'<tr><td>all</td><td class="n">3</td><td class="n">7\.5</td>', text)
-
-
 def test_what_a_table_says_is_text(tmp_path):
     ledger = decided(tmp_path)
     ledger.loc[0, "measured"] = "<script>alert(1)</script>"
@@ -445,7 +408,7 @@ def test_a_damaged_table_leaves_the_old_page(tmp_path):
     with pytest.raises(TableError, match=r"fig3\.parquet is not a complete Parquet file"):
         written(tmp_path / "results", ledger=decided(tmp_path / "none"))
     assert path.read_bytes() == before
-    assert sorted(file.name for file in path.parent.iterdir()) == ["index.html", "tables.csv"]
+    assert sorted(file.name for file in path.parent.iterdir()) == ["index.html"]
 
 
 # In a browser ---------------------------------------------------------------------------------------------

@@ -1,20 +1,19 @@
-import hashlib
 import math
 import random
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from ldpfrontier.atomic import write_text
 from reproduction.data.catalogue import Contingency
+from reproduction.results.batches import gather
 from reproduction.results.files import (
+    StoredTable,
     csv,
     latex,
+    made_by,
     markdown,
-    merge_metadata,
     read_counts,
     read_metadata,
     read_table,
@@ -22,7 +21,6 @@ from reproduction.results.files import (
     write_texts,
 )
 from reproduction.results.tables import CHECKS, OPTIMAL, RESULTS, SKIPPED, Check, Result, TableError
-from support.results import content_hash
 
 
 def row(value=0.25, **changes):
@@ -51,38 +49,7 @@ def test_round_trip_sorts_and_keeps_types_missing_values_and_infinities(tmp_path
     assert back["epsilon"].tolist() == [0.5, 0.5, 0.5, 2.0]
     assert back["outputs"].isna().all()
     assert math.isinf(back["value"].max())
-    metadata = {"seed": 1, "code_hash": "abc", "content_hash": content_hash(back)}
-    assert read_metadata(path) == metadata
-
-
-def test_a_table_that_was_made_otherwise_or_changed_is_refused_by_name(tmp_path):
-    path = tmp_path / "t.parquet"
-    frame = RESULTS.table([row()])
-    write_table(frame, path, {"code_hash": "abc", "configuration_hash": "def"})
-    read_table(path, expected={"code_hash": "abc", "configuration_hash": "def"})
-    with pytest.raises(TableError, match=r"t\.parquet was made by another version of the code"):
-        read_table(path, expected={"code_hash": "ABC"})
-    with pytest.raises(TableError, match="was made by another configuration"):
-        read_table(path, expected={"code_hash": "abc", "configuration_hash": "DEF"})
-    stored = pq.read_table(path)
-    edited = stored.set_column(stored.schema.get_field_index("note"), "note", pa.array(["edited"]))
-    pq.write_table(edited.replace_schema_metadata(stored.schema.metadata), path)
-    with pytest.raises(TableError, match="was changed after it was written"):
-        read_table(path)
-    # One that this project did not write says nothing of its content.
-    frame.to_parquet(path)
-    with pytest.raises(TableError, match="was written by another program or an earlier version"):
-        read_table(path)
-
-
-def test_counts_that_are_not_those_expected_are_refused(tmp_path):
-    path = tmp_path / "pair.csv"
-    path.write_text(",a,b\nx,1,2\n", encoding="utf-8")
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    assert read_counts(path, digest).loc["x", "b"] == 2
-    path.write_text(",a,b\nx,1,3\n", encoding="utf-8")
-    with pytest.raises(TableError, match="does not have the counts that are asked for"):
-        read_counts(path, digest)
+    assert read_metadata(path) == {"seed": 1, "code_hash": "abc"}
 
 
 def test_tables_of_every_schema_and_of_no_rows(tmp_path):
@@ -102,9 +69,34 @@ def test_equal_tables_give_equal_bytes_in_any_row_order(tmp_path):
     assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
 
 
+def test_a_table_in_several_files_is_read_file_by_file_or_at_once(tmp_path):
+    parts = [
+        RESULTS.table([row(epsilon=level), row(math.nan, **OUT | {"epsilon": level})]) for level in (1.0, 2.0)
+    ]
+    for name, part in zip("ab", parts, strict=True):
+        write_table(part, tmp_path / name, {})
+    stored, whole = (
+        StoredTable([tmp_path / "a", tmp_path / "b"], RESULTS),
+        pd.concat(parts, ignore_index=True),
+    )
+    pd.testing.assert_frame_equal(stored.read(), whole)
+    assert [len(batch) for batch in stored] == [2, 2]
+    for table in (stored, whole):
+        assert gather(table, ["epsilon"], status=OPTIMAL)["epsilon"].tolist() == [1.0, 2.0]
+        write_table(table, tmp_path / "t.parquet", {}, csv_path=tmp_path / "t.csv")
+        pd.testing.assert_frame_equal(read_table(tmp_path / "t.parquet"), RESULTS.conform(whole))
+    assert (tmp_path / "t.csv").read_text() == csv(RESULTS.conform(whole))
+
+
+def test_what_made_a_table():
+    made = made_by("abc")
+    assert made["code_hash"] == "abc"
+    assert made["packages"]["numpy"] == np.__version__
+
+
 def test_a_table_that_breaks_its_schema_is_not_written(tmp_path):
     with pytest.raises(TableError, match="beyond its bound"):
-        write_table(pd.DataFrame([row(0.75)]), tmp_path / "t.parquet", {})
+        write_table(pd.DataFrame([row(0.75)]), tmp_path / "t.parquet", {}, csv_path=tmp_path / "t.csv")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -114,9 +106,6 @@ def test_reading_checks_too(tmp_path):
     with pytest.raises(TableError, match="has value"):
         read_table(path)
     assert read_metadata(path) == {}
-    RESULTS.table([row(), row(epsilon=2.0)])[::-1].to_parquet(path, index=False)
-    with pytest.raises(TableError, match="not sorted by paper, experiment,"):
-        read_table(path)
     with pytest.raises(FileNotFoundError, match=r"none\.parquet"):
         read_table(tmp_path / "none.parquet")
 
@@ -144,14 +133,6 @@ def test_a_damaged_file_is_found(tmp_path):
             # A byte that nobody reads, as in the statistics of a column.
             pd.testing.assert_frame_equal(back, written)
     assert refused > 80
-
-
-def test_metadata_of_parts_keeps_what_differs():
-    merged = merge_metadata([{"code": "a", "v": 1}, {"code": "a", "v": 2}, {"code": "a", "v": 1}])
-    assert merged == {"code": "a", "v": [1, 2]}
-    assert merge_metadata([{"v": {"b": 1, "a": 2}}, {"v": {"a": 2, "b": 1}}]) == {"v": {"a": 2, "b": 1}}
-    assert merge_metadata([{"v": 1}, {}]) == {"v": [1, None]}
-    assert merge_metadata([]) == {}
 
 
 # Counts ---------------------------------------------------------------------------------------------------
