@@ -1,8 +1,9 @@
 """The numbers that pages quote from the tables of a run (docs/quoted.yaml says from which).
 
-`python tools/quoted.py` compares them with the tables in `results/`; `python tools/quoted.py renew` writes
-what the tables say into the pages. Pages are no templates: a forge shows them as they are, and some of the
-runs that they quote take a night.
+`python tools/quoted.py results` compares them with the tables of a default run, and `python tools/quoted.py
+beyond/results beyond` those of pages that quote a run with `config/beyond.yaml`; with `renew` at the end, it
+writes what the tables say into the pages. Pages are no templates: a forge shows them as they are, and some of
+the runs that they quote take a night.
 
 The tables of two machines differ in their last digits. So a number of a page may be off by half a unit of its
 last digit and a little more, and what is mostly rounding or the last step of a solver, such as a gap, is
@@ -29,8 +30,6 @@ from reproduction.job import load  # noqa: E402
 from reproduction.ledger.claims import ResultTables  # noqa: E402
 from reproduction.ledger.quotes import Quote  # noqa: E402
 from reproduction.planning.paper import papers  # noqa: E402
-from reproduction.planning.plan import plan_of  # noqa: E402
-from reproduction.results.files import read_metadata  # noqa: E402
 
 NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)*(?:e-?\d+)?%?")
 
@@ -185,35 +184,34 @@ def tables_of(results: Path) -> dict[str, ResultTables]:
     }
 
 
-def changes(page: Mapping[str, Any]) -> list[str]:
-    """Return the names of the files that change the configuration of the runs that a page quotes."""
-    return [Path(page["configuration"]).stem] if "configuration" in page else []
-
-
-def stale(results: Path, pages: Mapping[str, Any]) -> Iterator[tuple[Quoted, Number, str]]:
+def stale(
+    results: Path, pages: Mapping[str, Any], configuration: str = "config"
+) -> Iterator[tuple[Quoted, Number, str]]:
     """Yield the numbers that differ from the tables of a run, with what is there.
 
-    Tables of another configuration than the page's own, such as a smaller run has, are left out, but for
-    those of the default one: what they have of the rows is compared.
+    Parameters
+    ----------
+    results : Path
+        Tables that are missing are left out.
+    pages : mapping
+        As `read` returns them.
+    configuration : str
+        The name of the file of `config/` of the run. Of pages that quote another one, what a default run has
+        of the rows is compared.
     """
-    tables, default = tables_of(results), plan_of()
+    tables = tables_of(results)
     for page in pages.values():
-        plan = plan_of(*changes(page))
+        own = Path(page.get("configuration", "config")).stem
+        if configuration not in (own, "config"):
+            continue
         for quoted in page["quotes"]:
             for number in quoted.numbers():
-                name = number.quote.table
-                path = results / f"tables/{quoted.paper}/{name}.parquet"
-                run = read_metadata(path).get("configuration_hash") if path.is_file() else None
-                own, usual = (
-                    p.configuration_of(table) if (table := p.papers[quoted.paper].tables.get(name)) else None
-                    for p in (plan, default)
-                )
-                if run is None or run not in (own, usual):
+                if number.quote.table not in tables[quoted.paper]:
                     continue
                 try:
-                    found = number.renewed(tables[quoted.paper][name])
+                    found = number.renewed(tables[quoted.paper][number.quote.table])
                 except ValueError:
-                    if run == own:
+                    if own == configuration:
                         raise
                     continue  # These rows are not in the default configuration.
                 if found != number.text:
@@ -231,11 +229,11 @@ def renew(wrong: Collection[tuple[Quoted, Number, str]]) -> None:
 
 
 if __name__ == "__main__":
-    run = DOCS.parent / "results"
-    wrong = list(stale(run, read()))
+    given = [word for word in sys.argv[1:] if word != "renew"]
+    wrong = list(stale(Path(given[0]), read(), *given[1:]))
     for quoted, number, found in wrong:
         line = quoted.page.read_text(encoding="utf-8")[: number.start].count("\n") + 1
         print(f"{quoted.page.name}:{line}: {number.text}, the tables have {found}")
-    if renewing := sys.argv[1:] == ["renew"]:
+    if renewing := "renew" in sys.argv:
         renew(wrong)
     sys.exit(bool(wrong) and not renewing)

@@ -1,18 +1,13 @@
 """What docs/quoted.yaml says of the pages is there; the command notices others in a run."""
 
 import importlib.util
-import re
 import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
-import yaml
 
 from reproduction.planning.paper import papers
-from reproduction.planning.plan import plan_of
-from reproduction.results.files import write_table
-from reproduction.results.tables import Schema
 
 ROOT = Path(__file__).parents[2]
 
@@ -37,80 +32,6 @@ def test_every_quote_is_on_its_page_and_of_a_table(name):
         assert {number.quote.table for number in quoted.numbers()} <= set(
             known[quoted.paper].published_tables
         )
-
-
-@each_page
-def test_what_another_machine_computes_otherwise_is_quoted_as_a_bound(name):
-    """Rounding errors, and how far from its bound a solver happened to stop."""
-    for quoted in PAGES[name]["quotes"]:
-        for number in quoted.numbers():
-            tiny = float(number.text.replace(",", "").rstrip("%")) < 1e-5 and "e" in number.text
-            assert number.is_bound or not (tiny or re.search(r"\bgap\b", number.quote.column)), number
-
-
-def numbers(said):
-    """Return the numbers in what a YAML file has or a page says, keys and all, written in one way."""
-    if isinstance(said, dict):
-        said = [*said, *said.values()]
-    if isinstance(said, list):
-        return set().union(*map(numbers, said))
-    text = f"{said:.15g}" if isinstance(said, float) else str(said)
-    return {plain(number) for number in QUOTED.NUMBER.findall(text)}
-
-
-def plain(number):
-    return re.sub(r"e-0(?=\d)", "e-", number.replace(",", ""))
-
-
-def given(paper, configuration):
-    """Return what is not computed: the paper's configuration, and what it says as its claims have it."""
-    entry = yaml.safe_load((ROOT / f"workflow/papers/{paper}/paper.yaml").read_text(encoding="utf-8"))
-    words = ("where", "statement", "printed", "tolerance", "origin", "rule", "arguments")
-    told = [claim.get(word) for claim in (*entry["claims"], *entry["errata"]) for word in words]
-    drawn = [part.get("arguments") for kind in ("tables", "figures") for part in entry[kind].values()]
-    return numbers([configuration[paper], told, drawn])
-
-
-def test_every_paper_has_a_page():
-    assert set(papers()) <= set(PAGES)
-
-
-@each_page
-def test_every_number_of_a_section_is_accounted_for(name):
-    page = PAGES[name]
-    text = (ROOT / f"docs/{name}.md").read_text(encoding="utf-8")
-    known = given(page.get("paper", name), plan_of(*QUOTED.changes(page)).configuration) | {"0"}
-    constants = page.get("constants", {})
-    sourced, met = numbers(list(constants.values())), set()
-    computed = {number.start for quoted in page["quotes"] for number in quoted.numbers()}
-    # A text that is quoted names the rows: at D = 0.1 it is so and so.
-    places = [
-        (place.span(), numbers([f"{number.quote.rows} {number.quote.column}" for number in quoted.numbers()]))
-        for quoted in page["quotes"]
-        for place in quoted.places
-    ]
-    headlines = set(page.get("computed", ()))
-    for section in re.finditer(r"(?ms)^## (.*?)\n(.*?)(?=^## |\Z)", text):
-        headline = section[1] in headlines
-        headlines -= {section[1]}
-        if "constants" not in page and not headline:
-            continue
-        for number in QUOTED.NUMBER.finditer(text, *section.span(2)):
-            rows = set().union(*(rows for (a, b), rows in places if a <= number.start() < b))
-            as_written = set() if headline else {plain(number[0]), plain(number[0]).rstrip("%")}
-            met |= as_written & sourced
-            inside = number.start() in computed or plain(number[0]) in known | rows
-            assert inside or as_written & sourced, text[number.start() - 40 : number.end()]
-    assert met == sourced, "Constants that no section has."
-    assert not headlines, "Sections that are not there."
-
-
-def test_a_computed_number_is_not_given():
-    configuration = {"kalantari2018": {"tolerance": 1e-9, "sizes": [1000, "5% of 2,000"]}}
-    assert numbers(configuration["kalantari2018"]) == {"1e-9", "1000", "5%", "2000"}
-    known = given("kalantari2018", configuration)
-    assert {"1e-9", "1000", "11"} <= known  # (11) is in errata, as are 3.55535 and 0.6286, which we computed.
-    assert not {"3.55535", "0.6286"} & known
 
 
 @pytest.fixture
@@ -192,44 +113,28 @@ def test_a_bound_that_does_not_hold_or_is_loose_is_noticed(page, text, value, re
     assert texts(quoted, tables) == [(renewed, renewed)]
 
 
-def test_a_page_that_quotes_another_number_than_the_run_has_is_noticed(page, tmp_path, monkeypatch):
-    plan = plan_of()
-    metadata = {"configuration_hash": plan.configuration_of(plan.papers["kalantari2018"].tables["bounds"])}
-    path = tmp_path / "tables/kalantari2018/bounds.parquet"
-    path.parent.mkdir(parents=True)
-    schema = Schema(name="any", columns={"value": "float64"}, key=("value",))
-    write_table([], path, metadata, schema)
-    tables = {"bounds": pd.DataFrame({"value": [0.125, 2e-9]})}
+@pytest.mark.parametrize(
+    ("configuration", "expected"), [("config", ["12.5%"]), ("beyond", ["12.5%", "3e-9"])]
+)
+def test_what_a_run_has_is_compared_with_the_page(page, tmp_path, monkeypatch, configuration, expected):
+    """Of a page that quotes a larger run, a default run has some rows."""
+    table = pd.DataFrame({"value": [0.375, 2e-9], "size": ["2 x 5", "16 x 7"]})
+    table = table if configuration == "beyond" else table[:1]
+    monkeypatch.setattr(QUOTED, "tables_of", lambda results: {"lopuhaa2024": {"drift": table}})
     quoted = [
-        QUOTED.Quoted(page, "kalantari2018", "bounds", "it is {max value} here,\nand {min value} there")
-    ]
-    monkeypatch.setattr(QUOTED, "tables_of", lambda results: {"kalantari2018": tables})
-    found = [(number.text, said) for _, number, said in QUOTED.stale(tmp_path, {"page": {"quotes": quoted}})]
-    assert found == [("3e-9", "2e-9")]
-    # A smaller run says nothing.
-    write_table([], path, {"configuration_hash": "another"}, schema)
-    assert not list(QUOTED.stale(tmp_path, {"page": {"quotes": quoted}}))
-
-
-def test_a_page_of_a_larger_configuration_is_compared_with_what_the_default_one_has(
-    page, tmp_path, monkeypatch
-):
-    plan = plan_of()
-    metadata = {"configuration_hash": plan.configuration_of(plan.papers["lopuhaa2024"].tables["drift"])}
-    path = tmp_path / "tables/lopuhaa2024/drift.parquet"
-    path.parent.mkdir(parents=True)
-    write_table([], path, metadata, Schema(name="any", columns={"value": "float64"}, key=("value",)))
-    tables = {"drift": pd.DataFrame({"value": [0.375, 2.0], "size": ["2 x 5"] * 2})}
-    monkeypatch.setattr(QUOTED, "tables_of", lambda results: {"lopuhaa2024": tables})
-    quoted = [
-        QUOTED.Quoted(page, "lopuhaa2024", "drift", text)
-        for text in ("it is {min value | size == '2 x 5'} here", "and {min value | size == '16 x 7'} there")
+        QUOTED.Quoted(page, "lopuhaa2024", name, text)
+        for name, text in (
+            ("drift", "it is {min value | size == '2 x 5'} here"),
+            ("drift", "and {min value | size == '16 x 7'} there"),
+            ("missing", "it is {value} here"),
+        )
     ]
     pages = {"page": {"quotes": quoted, "configuration": "config/beyond.yaml"}}
-    wrong = list(QUOTED.stale(tmp_path, pages))
-    assert [(number.text, said) for _, number, said in wrong] == [("12.5%", "37.5%")]
+    wrong = list(QUOTED.stale(tmp_path, pages, configuration))
+    assert [number.text for _, number, _ in wrong] == expected
     QUOTED.renew(wrong)
-    assert not list(QUOTED.stale(tmp_path, pages))
+    assert not list(QUOTED.stale(tmp_path, pages, configuration))
+    assert not list(QUOTED.stale(tmp_path, pages, "smoke"))
 
 
 def test_the_page_names_the_rows(page):

@@ -2,7 +2,6 @@
 
 from _job import load, read_tables, start
 
-from reproduction.drawn_data import drawn_data
 from reproduction.figure_style import save
 
 start(snakemake.log[0], snakemake.config)
@@ -10,5 +9,5 @@ params = snakemake.params
 tables = read_tables(params.call, snakemake.input)
 figure = load(params.call["function"])(*tables, **params.call["arguments"])
 for path in snakemake.output:
-    save(figure, path, dpi=params.dpi, comment=drawn_data(figure))
+    save(figure, path, dpi=params.dpi)
     figure.set_layout_engine("none")  # all formats have the layout of the first

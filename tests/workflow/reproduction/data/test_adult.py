@@ -79,9 +79,8 @@ def made_up(records: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.fixture
-def uci(csv: bytes, python: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Uci]:
-    """Serve the made-up records, to children that need not import anything."""
-    monkeypatch.setattr(sys, "executable", python)
+def uci(csv: bytes, monkeypatch: pytest.MonkeyPatch) -> Iterator[Uci]:
+    """Serve the made-up records."""
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with serve(csv, adult.FIELDS) as server:
         yield server
