@@ -242,8 +242,7 @@ def test_tables_of_ones_own_are_allowed():
         ),
         (
             {"town": {**TOWN, "useful": "illness"}},
-            "data.town: The column 'illness' is named twice; it may be named once, as sensitive or as"
-            " useful.",
+            "data.town: The sensitive and the useful attribute are both 'illness'; allowed are two",
         ),
         (
             {"town": {**TOWN, "mechanisms": ["magic"]}},
