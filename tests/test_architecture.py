@@ -182,11 +182,9 @@ TESTED_THROUGH = {
     "numerics.rounding": "optimal/ldp/test_rounding.py",
     "optimal.estimation.cut_columns": "optimal/estimation/test_solve.py",
     "optimal.exact.budget_split": "optimal/exact/test_separation.py",
-    "optimal.levels_over_ball": "optimal/test_small_levels.py",
     "survey.answer": "survey/test_cli.py",
     "survey.channel_content": "survey/test_channel_file.py",
     "survey.options": "survey/test_cli.py",
-    "small_levels": "optimal/test_small_levels.py",
     "uncertainty.exact_intervals": "uncertainty/test_odds_ratios.py",
 }
 

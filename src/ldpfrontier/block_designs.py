@@ -29,7 +29,7 @@ from ldpfrontier.mechanisms import (
     uniform_error,
 )
 from ldpfrontier.numerics.finite_field import FiniteField, prime_power
-from ldpfrontier.optimum import MAX_EPSILON, checked_epsilon
+from ldpfrontier.optimum import checked_epsilon
 from ldpfrontier.types import Intractable
 
 
@@ -44,7 +44,7 @@ def hadamard_response(k: int, epsilon: float) -> Channel:
     Arguments and errors are those of `randomized_response`, and more than 10,000 outputs are refused, too.
     There are b B outputs, fewer than 4 (k + B).
     """
-    k, epsilon = checked_letters(k, "k"), checked_epsilon(epsilon, MAX_EPSILON)
+    k, epsilon = checked_letters(k, "k"), checked_epsilon(epsilon)
     if k == 1:
         return Channel(np.ones((1, 1)))
     limit = min(math.exp(min(epsilon, 30.0)), 2.0 * k)
@@ -74,7 +74,7 @@ def projective_geometry_response(k: int, epsilon: float) -> Channel:
     Arguments and errors are those of `randomized_response`, and more than 10,000 outputs are refused, too.
     There are (q^m - 1) / (q - 1) outputs.
     """
-    k, epsilon = checked_letters(k, "k"), checked_epsilon(epsilon, MAX_EPSILON)
+    k, epsilon = checked_letters(k, "k"), checked_epsilon(epsilon)
     if k <= 3:
         return randomized_response(k, epsilon)
     most = next(q for q in itertools.count(k - 1) if prime_power(q))
@@ -111,7 +111,7 @@ def block_design_response(k: int, epsilon: float) -> Channel:
     Exactly epsilon-LDP. Arguments and errors are those of `randomized_response`, and designs of more than
     10,000 blocks are refused, too.
     """
-    k, epsilon = checked_letters(k, "k"), checked_epsilon(epsilon, MAX_EPSILON)
+    k, epsilon = checked_letters(k, "k"), checked_epsilon(epsilon)
     if k <= 2:
         return randomized_response(k, epsilon)
     q = next(q for q in itertools.count(k) if prime_power(q))
@@ -139,7 +139,7 @@ def listed_subset_selection(k: int, epsilon: float) -> Channel:
 
     Parameters, result and errors are those of `subset_selection`; there is a size for every k up to 10,000.
     """
-    k, epsilon = checked_letters(k, "k"), checked_epsilon(epsilon, MAX_EPSILON)
+    k, epsilon = checked_letters(k, "k"), checked_epsilon(epsilon)
     if k == 1 or epsilon == 0:
         return subset_selection(k, epsilon)
     sizes = [d for d in range(1, k) if math.comb(k, d) <= MAX_SUBSETS]

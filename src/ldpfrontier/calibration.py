@@ -12,7 +12,7 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.arguments import as_instance, as_number, check_callable
 from ldpfrontier.numerics.deadline import time_is_up
 from ldpfrontier.optimum import (
-    MAX_EPSILON,
+    LEAST_EPSILON,
     UNKNOWN,
     Method,
     checked_epsilon,
@@ -99,17 +99,17 @@ def calibrated(
     ball : RenyiBall
         Uncertainty set F of the distribution of (S, U).
     epsilon : float
-        The largest realized level that is allowed, in nats, 0 to 300.
+        The largest realized level that is allowed, in nats, 0, or 0.001 to 300.
     most : float, optional
-        The largest nominal level to try, in nats, 0 to 300. It is the result if it satisfies the condition,
-        as happens for a family whose realized level is always low. The default is 20, or epsilon if that is
-        larger.
+        The largest nominal level to try, in nats, 0, or 0.001 to 300. It is the result if it satisfies the
+        condition, as happens for a family whose realized level is always low. The default is 20, or epsilon
+        if that is larger.
     tol : float
         Accuracy of the nominal level, relative to the larger of epsilon and the level (to the larger of 1
         and the level if epsilon is 0).
     conditional_epsilon : float, optional
         The largest level of S that is allowed for people who know U (`privacy.conditional_epsilon`), in
-        nats, 0 to 300. By default, as for inf, this level is not limited.
+        nats, 0, or 0.001 to 300. By default, as for inf, this level is not limited.
     max_seconds : float, optional
         Seconds after which no further level is tried; 0 or more. The best of those tried is the result, and 0
         is tried if none satisfied the condition.
@@ -128,28 +128,16 @@ def calibrated(
     """
     as_instance(ball, RenyiBall, "The ball")
     check_callable(family, "The family")
-    epsilon = checked_epsilon(epsilon, MAX_EPSILON)
+    epsilon = checked_epsilon(epsilon)
     top = max(MOST, epsilon)
     if most is not None:
-        top = as_number(
-            most,
-            "most",
-            f"a finite number, 0 or more, and at most {MAX_EPSILON:g}",
-            least=0,
-            most=MAX_EPSILON,
-        )
+        top = checked_epsilon(most, name="most")
     tol = as_number(tol, "tol", "a number strictly between 0 and 1")
     if not 0 < tol < 1:
         raise ValueError(f"tol is {tol}; it must lie strictly between 0 and 1.")
     limit = math.inf
-    if conditional_epsilon is not None:
-        limit = as_number(
-            conditional_epsilon, "conditional_epsilon", "a privacy level, 0 or more", least=0.0, infinite=True
-        )
-        if MAX_EPSILON < limit < math.inf:
-            raise ValueError(
-                f"conditional_epsilon is {limit}; it must be at most {MAX_EPSILON:g} nats, or inf."
-            )
+    if conditional_epsilon is not None and conditional_epsilon != math.inf:
+        limit = checked_epsilon(conditional_epsilon, name="conditional_epsilon")
 
     def at(nominal: float) -> Calibration:
         channel = family(nominal)
@@ -165,7 +153,7 @@ def calibrated(
         return found.realized <= epsilon and found.conditional <= limit
 
     best: Calibration | None = None
-    high, misses = min(max(epsilon, ACCURACY), top), 0
+    high, misses = min(max(epsilon, LEAST_EPSILON), top), 0
     while True:
         found = at(high)
         best, misses = (found, 0) if feasible(found) else (best, misses + 1)
@@ -176,7 +164,7 @@ def calibrated(
         return best
 
     for level in np.linspace(best.nominal if best else 0.0, high, CELLS + 1)[-2:0:-1].tolist():
-        if time_is_up():
+        if time_is_up() or level < LEAST_EPSILON:
             break
         found = at(level)
         if feasible(found):
@@ -192,7 +180,7 @@ def calibrated(
             f" {allowed:g} allowed at every level tried; a family that tells nothing at 0 can be calibrated."
         )
     while high - best.nominal > tol * max(epsilon or 1.0, best.nominal) and not time_is_up():
-        middle = 0.5 * (best.nominal + high)
+        middle = max(0.5 * (best.nominal + high), LEAST_EPSILON)
         if not best.nominal < middle < high:
             break
         found = at(middle)

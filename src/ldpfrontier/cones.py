@@ -23,9 +23,9 @@ from numpy.typing import ArrayLike
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.comparisons import ROUNDING, Comparisons
-from ldpfrontier.numerics.arguments import as_count, as_number, as_numbers, check_choice, excerpt
+from ldpfrontier.numerics.arguments import as_count, as_numbers, check_choice, excerpt
 from ldpfrontier.numerics.rounding import gamma
-from ldpfrontier.optimum import LEAST_OPTIMAL_EPSILON
+from ldpfrontier.optimum import checked_epsilon
 from ldpfrontier.types import FloatArray
 
 #: Most inputs of a cone that is made here: its inequalities are as many as pairs of these.
@@ -370,7 +370,7 @@ def local_cone(inputs: int, epsilon: float) -> PolyhedralCone:
     ----------
     inputs : int
     epsilon : float
-        Level in nats, 0, or 1e-10 to 300.
+        Level in nats, 0, or 0.001 to 300.
 
     Raises
     ------
@@ -391,7 +391,7 @@ def conditional_cone(shape: tuple[int, int], epsilon: float) -> PolyhedralCone:
     shape : (int, int)
         Numbers of sensitive and useful values.
     epsilon : float
-        Level in nats, 0, or 1e-10 to 300.
+        Level in nats, 0, or 0.001 to 300.
 
     Raises
     ------
@@ -446,7 +446,7 @@ def polyopt_cone(lower: ArrayLike, epsilon: float, *, pairs: str = "all") -> Pol
     lower : array_like, shape (a1, a2)
         L_{u|s}, such as `RenyiBall.lower_bounds`.
     epsilon : float
-        Level in nats, 0, or 1e-10 to 300.
+        Level in nats, 0, or 0.001 to 300.
     pairs : {"all", "distinct"}
         Whether s is also compared with itself, as published, or with other values only.
 
@@ -488,12 +488,7 @@ def _ratio(epsilon: float) -> float:
     Raises
     ------
     ValueError
-        If it is out of range, or too small for a number near 1 to have its digits.
+        If it is out of range.
     """
-    level = as_number(epsilon, "epsilon", "a number of nats, 0 to 300", least=0.0, most=300.0)
-    if 0.0 < level < LEAST_OPTIMAL_EPSILON:
-        raise ValueError(
-            f"epsilon is {epsilon}; a cone has the level 0 or one of {LEAST_OPTIMAL_EPSILON:g} nats or more,"
-            " as its inequalities have entries of e^epsilon."
-        )
+    level = checked_epsilon(epsilon)
     return math.nextafter(math.exp(level), 0.0) if level > 0.0 else 1.0

@@ -9,7 +9,7 @@ import numpy as np
 from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import checked_letters
 from ldpfrontier.numerics.arguments import as_number
-from ldpfrontier.optimum import MAX_EPSILON, checked_epsilon
+from ldpfrontier.optimum import checked_epsilon
 
 
 def geometric_mechanism(k: int, epsilon: float) -> Channel:
@@ -21,7 +21,7 @@ def geometric_mechanism(k: int, epsilon: float) -> Channel:
     Arguments, result and errors are those of `randomized_response`.
     """
     k = checked_letters(k, "k")
-    rate = checked_epsilon(epsilon, MAX_EPSILON) / max(k - 1, 1)
+    rate = checked_epsilon(epsilon) / max(k - 1, 1)
     if k == 1:
         return Channel(np.ones((1, 1)))
     x = np.arange(k)
@@ -39,7 +39,7 @@ def quaternary_mechanism(epsilon: float, delta: float) -> Channel:
     Parameters
     ----------
     epsilon : float
-        Nats, 0 to 300.
+        Nats, 0, or 0.001 to 300.
     delta : float
         In [0, 1].
 
@@ -53,7 +53,7 @@ def quaternary_mechanism(epsilon: float, delta: float) -> Channel:
     ValueError
         If a parameter is out of range.
     """
-    lie = math.exp(-checked_epsilon(epsilon, MAX_EPSILON))
+    lie = math.exp(-checked_epsilon(epsilon))
     delta = as_number(delta, "delta", "a probability, from 0 to 1", least=0.0, most=1.0)
     truth = (1.0 - delta) / (1.0 + lie)
     return Channel(np.array([[delta, 0.0, lie * truth, truth], [0.0, delta, truth, lie * truth]]))

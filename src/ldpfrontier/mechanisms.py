@@ -9,7 +9,7 @@ import numpy as np
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.arguments import as_count
-from ldpfrontier.optimum import MAX_EPSILON, checked_epsilon
+from ldpfrontier.optimum import checked_epsilon
 from ldpfrontier.types import Intractable
 from ldpfrontier.utility import FDivergence, MutualInformation
 
@@ -31,7 +31,7 @@ def randomized_response(k: int, epsilon: float) -> Channel:
     k : int
         Size of the alphabet, 1 to 10,000.
     epsilon : float
-        Privacy level in nats, 0 to 300.
+        Privacy level in nats, 0, or 0.001 to 300.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def randomized_response(k: int, epsilon: float) -> Channel:
         If `k` or `epsilon` is out of range.
     """
     k = checked_letters(k, "k")
-    return unlimited_response(k, checked_epsilon(epsilon, MAX_EPSILON))
+    return unlimited_response(k, checked_epsilon(epsilon))
 
 
 def subset_selection(k: int, epsilon: float, size: int | None = None) -> Channel:
@@ -63,7 +63,7 @@ def subset_selection(k: int, epsilon: float, size: int | None = None) -> Channel
     k : int
         Size of the alphabet, 1 or more.
     epsilon : float
-        Privacy level in nats, 0 to 300.
+        Privacy level in nats, 0, or 0.001 to 300.
     size : int, optional
         d, from 1 to k; by default the one with the least error at the uniform distribution.
 
@@ -80,7 +80,7 @@ def subset_selection(k: int, epsilon: float, size: int | None = None) -> Channel
         If `k`, `epsilon` or `size` is out of range.
     """
     k = checked_letters(k, "k")
-    epsilon = checked_epsilon(epsilon, MAX_EPSILON)
+    epsilon = checked_epsilon(epsilon)
     if size is not None:
         size = as_count(size, "size", f"a whole number of letters, 1 to {k}", least=1, most=k)
     d = size or min(_best_sizes(k, epsilon), key=lambda d: _size_error(k, epsilon, d))
@@ -142,7 +142,7 @@ def binary_mechanism(utility: MutualInformation | FDivergence, epsilon: float) -
     ----------
     utility : MutualInformation or FDivergence
     epsilon : float
-        Privacy level in nats, 0 to 300.
+        Privacy level in nats, 0, or 0.001 to 300.
 
     Returns
     -------
@@ -160,7 +160,7 @@ def binary_mechanism(utility: MutualInformation | FDivergence, epsilon: float) -
     if not isinstance(utility, (MutualInformation, FDivergence)):
         name = type(utility).__name__
         raise ValueError(f"The utility is a {name}; it must be a MutualInformation or an FDivergence.")
-    lie = math.exp(-checked_epsilon(epsilon, MAX_EPSILON))
+    lie = math.exp(-checked_epsilon(epsilon))
     inside = utility.p0 >= utility.p1 if isinstance(utility, FDivergence) else utility.balanced
     Q = np.where(inside[:, None] == np.array([True, False]), 1.0, lie)
     return Channel(Q / (1.0 + lie))
@@ -177,7 +177,7 @@ def secret_randomized_response(a1: int, a2: int, epsilon: float) -> Channel:
     a1, a2 : int
         Numbers of sensitive and of other values, at least 1; their product is at most 10,000.
     epsilon : float
-        Privacy level in nats, 0 to 300.
+        Privacy level in nats, 0, or 0.001 to 300.
 
     Returns
     -------
@@ -194,7 +194,7 @@ def secret_randomized_response(a1: int, a2: int, epsilon: float) -> Channel:
     a1, a2 = checked_letters(a1, "a1"), checked_letters(a2, "a2")
     checked_letters(a1 * a2, "a1 * a2")
     # Everything divided by e^epsilon: no overflow.
-    other = math.exp(-checked_epsilon(epsilon, MAX_EPSILON))
+    other = math.exp(-checked_epsilon(epsilon))
     same_group = np.kron(np.eye(a1), np.ones((a2, a2)))
     Q = np.where(same_group > 0, other**2, other)
     np.fill_diagonal(Q, 1.0)

@@ -27,13 +27,10 @@ ROUNDING = 1e-12
 BROKEN, CANCELLED = 1e-9, 1e-13
 
 
-#: Least privacy level in nats, 0 apart, at which a result may be called "optimal": rounding of a channel is
-#: 1e-6 of it. Below, results are "bounded", and their channels tell nothing.
-LEAST_OPTIMAL_EPSILON = 1e-10
-#: Privacy level in nats below which the level of a channel, as stored, is at most the one asked for
-#: (`ldpfrontier.small_levels`). Above, it is that before rounding.
-STORED_EPSILON = 1e-4
-#: Largest privacy level that a mechanism is made for: e^epsilon and its square are floats up to here.
+#: Least privacy level in nats that a mechanism is made for, 0 apart: at lower ones what is told is 1e-6 nats
+#: or less, and the level of a channel as stored is rounded.
+LEAST_EPSILON = 1e-3
+#: Largest one: e^epsilon and its square are floats up to here.
 MAX_EPSILON = 300.0
 
 
@@ -161,13 +158,12 @@ class Optimum:
     value : float
         The utility of `channel`, in `unit`, before its entries are rounded. The utility and the level of the
         channel as stored agree with it and with epsilon to about 1e-15 / epsilon, relatively, or to 1e-9 over
-        an uncertainty set. Below 1e-4 nats that level is never above epsilon.
+        an uncertainty set.
     bound : float
         A bound for all mechanisms of the same class, in `unit`: none has a larger value if `direction` is
         "max", and none has a smaller one if it is "min".
     status : str
-        "optimal" if the gap is within the tolerance, else "bounded"; always "bounded" at a level below 1e-10
-        nats (`LEAST_OPTIMAL_EPSILON`), 0 apart, where the channel tells nothing, as rounding would tell more.
+        "optimal" if the gap is within the tolerance, else "bounded".
     iterations : int
         Rounds of the solver; 0 where none was needed.
     unit : {"nats", "bits", "1"}
@@ -257,19 +253,18 @@ def uninformative(inputs: int, unit: Unit = "nats", method: Method = UNKNOWN) ->
     return Optimum(Channel(np.ones((inputs, 1))), 0.0, 0.0, "optimal", 0, unit, method=method)
 
 
-def checked_epsilon(epsilon: float, most: float = math.inf) -> float:
+def checked_epsilon(epsilon: float, most: float = MAX_EPSILON, name: str = "epsilon") -> float:
     """Return a privacy level, a number of any type, as a float.
 
     Raises
     ------
     ValueError
-        If it is not a finite number, 0 or more, or exceeds the end of the range.
+        If it is neither 0 nor a number of nats from `LEAST_EPSILON` to the end of the range.
     """
-    level = as_number(epsilon, "epsilon", "a finite number, 0 or more", least=0.0)
-    if level > most:
-        raise ValueError(
-            f"epsilon is {epsilon}; it must be a finite number, 0 or more, and at most {most:g}."
-        )
+    allowed = f"0, or a number from {LEAST_EPSILON:g} to {most:g} nats"
+    level = as_number(epsilon, name, allowed, least=0.0, most=most)
+    if 0.0 < level < LEAST_EPSILON * (1.0 - BROKEN):
+        raise ValueError(f"{name} is {epsilon}; it must be {allowed}: below, next to nothing may be told.")
     return level
 
 

@@ -15,7 +15,7 @@ from ldpfrontier.information import excess
 from ldpfrontier.mechanisms import unlimited_response
 from ldpfrontier.numerics.arguments import as_distribution, as_instance
 from ldpfrontier.numerics.jit import kernel
-from ldpfrontier.optimum import MAX_EPSILON, UNKNOWN, Method, checked_epsilon
+from ldpfrontier.optimum import UNKNOWN, Method, checked_epsilon
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
@@ -97,7 +97,7 @@ def budget_split(
     ball : RenyiBall
         Uncertainty set of the distribution of (S, U).
     epsilon : float
-        Privacy level in nats, 0 to 300.
+        Privacy level in nats, 0, or 0.001 to 300.
     distance : {"published", "tight"}
         "published": d = min(2, max_s 2 d_s + max_{s,s'} ||P-hat_{U|s} - P-hat_{U|s'}||_1), the d_s being
         the bounds of Proposition 2. "tight": d = min(2, max over pairs s != s' of rad_s + rad_s' + ||.||_1)
@@ -115,7 +115,7 @@ def budget_split(
         If an argument is out of range.
     """
     as_instance(ball, RenyiBall, "The ball")
-    epsilon = checked_epsilon(epsilon, MAX_EPSILON)
+    epsilon = checked_epsilon(epsilon)
     p = as_distribution(ball.centre if prior is None else prior, "The prior")
     if p.shape != ball.centre.shape:
         raise ValueError(f"The prior has shape {p.shape}; the ball is over {ball.centre.shape}.")

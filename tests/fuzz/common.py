@@ -183,7 +183,7 @@ def retyped(value: float, rng: np.random.Generator) -> Any:
     return kinds[rng.integers(len(kinds))](value)
 
 
-def level(rng: np.random.Generator, least: float = 1e-8, most: float = 30.0) -> float:
+def level(rng: np.random.Generator, least: float = 1e-3, most: float = 30.0) -> float:
     """Draw a privacy level: of any size, most often an ordinary one, sometimes an end of the range."""
     draw = rng.integers(10)
     if draw == 0:

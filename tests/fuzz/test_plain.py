@@ -55,11 +55,11 @@ KINDS = ("kl", "tv", "chi2", "hellinger")
 
 def draw_information(rng: np.random.Generator) -> Arguments:
     k = int(rng.choice([1, 2, 3, 4, 5, 6, 9]))
-    return {"prior": distribution(rng, k), "epsilon": level(rng, 1e-10, 300.0)}
+    return {"prior": distribution(rng, k), "epsilon": level(rng, 1e-3, 300.0)}
 
 
 def draw_many(rng: np.random.Generator) -> Arguments:
-    return {"prior": distribution(rng, int(rng.integers(21, 60))), "epsilon": level(rng, 1e-10, 300.0)}
+    return {"prior": distribution(rng, int(rng.integers(21, 60))), "epsilon": level(rng, 1e-3, 300.0)}
 
 
 def check_information(prior, epsilon) -> None:
@@ -78,7 +78,7 @@ def check_information(prior, epsilon) -> None:
 
 def draw_divergence(rng: np.random.Generator) -> Arguments:
     p0 = distribution(rng, int(rng.choice([1, 2, 3, 4, 6, 10, 25])))
-    epsilon = level(rng, 1e-10, 300.0)
+    epsilon = level(rng, 1e-3, 300.0)
     return {"p0": p0, "p1": like(rng, p0), "kind": str(rng.choice(KINDS)), "epsilon": epsilon}
 
 
@@ -109,7 +109,7 @@ def draw_custom(rng: np.random.Generator) -> Arguments:
         "p0": p0,
         "p1": like(rng, p0),
         "name": str(rng.choice(list(GENERATORS))),
-        "epsilon": level(rng, 1e-10, 30.0),
+        "epsilon": level(rng, 1e-3, 30.0),
     }
 
 
@@ -119,7 +119,7 @@ def check_custom(p0, p1, name, epsilon) -> None:
 
 def draw_table(rng: np.random.Generator) -> Arguments:
     a1, a2 = (int(a) for a in rng.integers(1, 5, 2))
-    return {"estimate": distribution(rng, a1 * a2).reshape(a1, a2), "epsilon": level(rng, 1e-10, 300.0)}
+    return {"estimate": distribution(rng, a1 * a2).reshape(a1, a2), "epsilon": level(rng, 1e-3, 300.0)}
 
 
 def check_nonrobust(estimate, epsilon) -> None:

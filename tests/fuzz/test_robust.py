@@ -158,7 +158,7 @@ def check_worst(ball, channel, tol) -> None:
 def draw_robust(rng: np.random.Generator) -> Arguments:
     return {
         "ball": draw_ball(rng),
-        "epsilon": level(rng, 1e-10, 30.0),
+        "epsilon": level(rng, 1e-3, 30.0),
         "pairs": str(rng.choice(["all", "distinct"])),
         "tolerance": float(rng.choice([1e-7, 1e-3, 0.0])),
     }
@@ -187,7 +187,7 @@ def check_robust(ball, epsilon, pairs, tolerance, envelope="simplex") -> None:
 def draw_beyond(rng: np.random.Generator) -> Arguments:
     return {
         "ball": draw_ball(rng, SHAPES[rng.integers(3, 5)]),
-        "epsilon": level(rng, 1e-10, 30.0) if rng.integers(2) else float(rng.uniform(0.5, 5.0)),
+        "epsilon": level(rng, 1e-3, 30.0) if rng.integers(2) else float(rng.uniform(0.5, 5.0)),
         "pairs": str(rng.choice(["all", "distinct"])),
         "tolerance": 1e-2,
         "envelope": str(rng.choice(["projections", "exact"])),
@@ -198,7 +198,7 @@ def draw_unconditional(rng: np.random.Generator) -> Arguments:
     shape = SHAPES[rng.integers(len(SHAPES))]
     return {
         "prior": distribution(rng, shape[0] * shape[1]).reshape(shape),
-        "epsilon": level(rng, 1e-10, 30.0),
+        "epsilon": level(rng, 1e-3, 30.0),
     }
 
 
@@ -211,9 +211,7 @@ def check_unconditional(prior, epsilon) -> None:
         response = secret_randomized_response(*prior.shape, epsilon)
         if epsilon > 0:
             assert_above(optimum.bound, mutual_information(prior, response), entry_rounding(epsilon))
-            if epsilon >= 1e-4:
-                excess = response_excess(prior, epsilon)
-                assert math.isfinite(excess)
+            assert math.isfinite(response_excess(prior, epsilon))
 
 
 # Two reports, calibration --------------------------------------------------------------------------------
@@ -224,7 +222,7 @@ def draw_split(rng: np.random.Generator) -> Arguments:
     prior = None if rng.integers(2) else like(rng, ball.centre.ravel() + 1e-9).reshape(ball.centre.shape)
     return {
         "ball": ball,
-        "epsilon": level(rng, 1e-10, 300.0),
+        "epsilon": level(rng, 1e-3, 300.0),
         "distance": str(rng.choice(["published", "tight"])),
         "prior": prior,
     }
@@ -243,7 +241,7 @@ def check_split(ball, epsilon, distance, prior) -> None:
 
 
 def draw_improved(rng: np.random.Generator) -> Arguments:
-    return {"ball": draw_ball(rng), "epsilon": level(rng, 1e-10, 300.0), "splits": 3, "sweeps": 1}
+    return {"ball": draw_ball(rng), "epsilon": level(rng, 1e-3, 300.0), "splits": 3, "sweeps": 1}
 
 
 def check_improved(ball, epsilon, splits, sweeps) -> None:
@@ -255,11 +253,11 @@ def check_improved(ball, epsilon, splits, sweeps) -> None:
 def draw_calibrated(rng: np.random.Generator) -> Arguments:
     return {
         "ball": draw_ball(rng),
-        "epsilon": level(rng, 1e-8, 20.0),
-        "most": float(rng.choice([20.0, 300.0, 1e-6, 0.0])),
+        "epsilon": level(rng, 1e-3, 20.0),
+        "most": float(rng.choice([20.0, 300.0, 1e-3, 0.0])),
         "tol": float(rng.choice([1e-6, 1e-2])),
         "secret": bool(rng.integers(2)),
-        "conditional": None if rng.integers(2) else float(level(rng, 1e-8, 20.0)),
+        "conditional": None if rng.integers(2) else float(level(rng, 1e-3, 20.0)),
     }
 
 

@@ -260,21 +260,3 @@ def test_no_time_at_all() -> None:
     found = (case := TALL["LDP"]).call(max_seconds=0)
     check(found, case)
     assert "within 0 s" in str(found.method)
-
-
-@pytest.mark.parametrize("left", [1, 4, 40])
-@pytest.mark.parametrize("epsilon", [1e-12, 1e-8, 1e-5])
-def test_small_levels_are_kept_as_well(epsilon, left, clock) -> None:
-    prior, ball, utility = drawn(2, 3), BALL, l.MutualInformation(drawn(6))
-    calls = {
-        l.ldp_epsilon: lambda: l.optimal_ldp(utility, epsilon, max_seconds=1e6),
-        ball.worst_case_epsilon: lambda: l.optimal_robust(ball, epsilon, envelope="exact", max_seconds=1e6),
-        lambda channel: l.unconditional_epsilon(channel, (2, 3)): lambda: l.optimal_unconditional(
-            prior, epsilon, max_seconds=1e6
-        ),
-    }
-    for level, call in calls.items():
-        clock(left)
-        found = call()
-        assert level(found.channel) <= epsilon
-        assert found.value <= found.bound

@@ -23,7 +23,7 @@ from ldpfrontier.certificates.settings import SETTINGS
 from ldpfrontier.certificates.staircase import staircase_proof
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.arguments import as_instance
-from ldpfrontier.optimum import MAX_EPSILON, Optimum, checked_epsilon
+from ldpfrontier.optimum import Optimum, checked_epsilon
 from ldpfrontier.types import FloatArray, Intractable
 
 #: A document, and a claim of one, as `json` writes them.
@@ -162,4 +162,4 @@ def checked_optimum(optimum: Optimum, inputs: int, epsilon: float) -> float:
             f"The optimum has {optimum.channel.n_inputs} inputs and the bound {optimum.bound:.6g}; it must"
             f" have {inputs} inputs, and a finite bound."
         )
-    return checked_epsilon(epsilon, MAX_EPSILON)
+    return checked_epsilon(epsilon)

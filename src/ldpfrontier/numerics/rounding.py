@@ -57,9 +57,8 @@ stored channel: those of PolyOpt, for all pairs in `optimal.products.pricing_err
 `optimal.polyopt.distinct_pairs`, and so of `optimal_unconditional` on larger tables.
 
 Not derived: bounds L of the simplex are taken as they are computed, as the data of PolyOpt and of joint
-columns over the simplex; levels below 1e-4 nats, which are scaled from there; and bounds after a linear
-program has failed (`optimal.degenerate_inputs`). Mechanisms of `optimal.projections.budget_multiplier` have
-no bound of their own: vertices of bodies from Newton's method are candidates only, wherever they are used.
+columns over the simplex. Mechanisms of `optimal.projections.budget_multiplier` have no bound of their own:
+vertices of bodies from Newton's method are candidates only, wherever they are used.
 """
 
 from __future__ import annotations

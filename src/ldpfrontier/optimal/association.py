@@ -30,7 +30,6 @@ from ldpfrontier.optimal.registry import Call, choose
 from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.optimum import (
-    LEAST_OPTIMAL_EPSILON,
     Optimum,
     certified,
     checked_epsilon,
@@ -38,7 +37,6 @@ from ldpfrontier.optimum import (
     recorded_failure,
     records_fallbacks,
 )
-from ldpfrontier.small_levels import uninformative_below_least
 from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 from ldpfrontier.utility import MutualInformation
@@ -69,7 +67,7 @@ def optimal_association(
     odds : OddsRatios
         Intervals of the odds ratios, with the estimate.
     epsilon : float
-        Privacy level in nats, 0 to 30.
+        Privacy level in nats, 0, or 0.001 to 30.
     tolerance : float
         Relative gap at which to stop, 0 or more; 1e-4 is the finest one.
     max_nodes : int, optional
@@ -120,10 +118,6 @@ def optimal_association(
         value = utility(channel)
         method = choose("no secret" if a1 == 1 else "no difference").method(_MECHANISMS)
         return certified(channel, value, value, tolerance, method=method)
-    if epsilon < LEAST_OPTIMAL_EPSILON:
-        # Nodes would not bring the bound nearer to the value, which is 0.
-        least = optimal_association(odds, LEAST_OPTIMAL_EPSILON, tolerance=tolerance, max_nodes=0)
-        return uninformative_below_least(least)
     regime = choose("odds ratios", Call(a1 * a2))
     if regime.name == "joint":
         nodes = EXACT.association_nodes if max_nodes is None else max_nodes

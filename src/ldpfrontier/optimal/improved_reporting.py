@@ -18,17 +18,15 @@ from functools import cached_property
 import numpy as np
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.information import entropy, mutual_information
+from ldpfrontier.information import mutual_information
 from ldpfrontier.numerics.arguments import as_count, as_number
 from ldpfrontier.numerics.deadline import time_is_up
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
-from ldpfrontier.optimal.levels_over_ball import with_stored_level_over_ball
 from ldpfrontier.optimal.registry import choose
 from ldpfrontier.optimum import (
-    LEAST_OPTIMAL_EPSILON,
+    LEAST_EPSILON,
     MAX_EPSILON,
     Unit,
-    certified,
     checked_epsilon,
     keeps_time_limit,
     records_fallbacks,
@@ -126,8 +124,7 @@ def improved_reporting(
     Returns
     -------
     BudgetSplit
-        Never less informative than that of `budget_split` with the published d; below 1e-10 nats it is that
-        of level 0.
+        Never less informative than that of `budget_split` with the published d.
 
     Raises
     ------
@@ -139,16 +136,9 @@ def improved_reporting(
     splits = as_count(splits, "splits", "a whole number from 2 to 1000", least=2, most=1000)
     sweeps = as_count(sweeps, "sweeps", "a whole number from 0 to 1000", most=1000)
     tolerance = as_number(tolerance, "tolerance", "a relative gap, 0 or more", least=0.0)
-    epsilon = checked_epsilon(epsilon, MAX_EPSILON)
-    if 0.0 < epsilon < LEAST_OPTIMAL_EPSILON:
-        return improved_reporting(ball, 0.0)
+    epsilon = checked_epsilon(epsilon)
     plain = budget_split(ball, epsilon)
-    best = _searched(ball, epsilon, plain, splits, sweeps, tolerance)
-    if epsilon == 0.0:
-        return best
-    found = certified(best.channel, best.information, entropy(ball.centre), tolerance)
-    found = with_stored_level_over_ball(found, ball, epsilon, tolerance)
-    return replace(best, channel=found.channel, information=found.value)
+    return _searched(ball, epsilon, plain, splits, sweeps, tolerance)
 
 
 def _searched(
@@ -163,6 +153,7 @@ def _searched(
         """Return the best channel from X given R."""
         if level > MAX_EPSILON:
             return Channel(np.eye(joint.shape[1]))
+        level = level if level >= LEAST_EPSILON else 0.0
         return optimal_ldp(ConditionalInformation(joint), level, tolerance=tolerance).channel
 
     def split_at(epsilon_2: float, rounds: int) -> BudgetSplit:

@@ -388,9 +388,9 @@ REGIMES = (
     Regime(
         "any robust",
         "known",
-        "where no program was solved",
+        "where the time is up before a program is solved",
         "the best of closed forms and given mechanisms, with the bound of NR",
-        "optimal/degenerate_inputs",
+        "optimal/closed_forms",
         "statement 9 (a)",
     ),
     Regime(

@@ -22,19 +22,13 @@ import numpy as np
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy
 from ldpfrontier.numerics.arguments import as_count, as_instance, as_number, check_choice
-from ldpfrontier.optimal.degenerate_inputs import (
-    best_fallback,
-    perturbed_bounds,
-    scaled_down,
-    solve_or_none,
-)
+from ldpfrontier.optimal.closed_forms import best_closed_form, solved_in_time
 from ldpfrontier.optimal.exact.joint_ascent import ascended_mechanism
 from ldpfrontier.optimal.exact.separation import Oracle
 from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
 from ldpfrontier.optimal.geometry.settings import SETTINGS as GEOMETRY
 from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound, optimal_nonrobust
-from ldpfrontier.optimal.levels_over_ball import with_stored_level_over_ball
 from ldpfrontier.optimal.polyopt.solve import allowed_level, check_class, polyopt_distinct, polyopt_published
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.projections.budget_multiplier import check_level, shared_budget_mechanism
@@ -43,7 +37,6 @@ from ldpfrontier.optimal.projections.solve import mechanism_without_bound, proje
 from ldpfrontier.optimal.registry import LIMITS, Call, choose, is_in_range
 from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimum import (
-    LEAST_OPTIMAL_EPSILON,
     Optimum,
     certified,
     check_start,
@@ -53,7 +46,6 @@ from ldpfrontier.optimum import (
     records_fallbacks,
     uninformative,
 )
-from ldpfrontier.small_levels import uninformative_below_least
 from ldpfrontier.types import FloatArray, Intractable, Pairs
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
@@ -99,7 +91,7 @@ def optimal_robust(
     ball : RenyiBall
         The uncertainty set F around the estimate P-hat, under which the utility I(X;Y) is measured.
     epsilon : float
-        Privacy level in nats, 0 to 30.
+        Privacy level in nats, 0, or 0.001 to 30.
     envelope : {"simplex", "projections", "exact"}
     pairs : {"all", "distinct"}
         The published class, or the larger one.
@@ -134,21 +126,22 @@ def optimal_robust(
     ------
     Intractable
         If the table has more than 1000 cells, or more than 20 useful values occur together with one
-        sensitive value, or 20 of them with more than 20 sensitive values (so many subsets are listed).
+        sensitive value, or 20 of them with more than 20 sensitive values (so many subsets are listed), or the
+        simplices of PolyOpt are smaller than 1e-7, as with 10^12 records.
     ValueError
         If a number is out of range, `envelope` or `pairs` is none of those named, or `start` has another
         number of inputs or is not in the class.
+    ArithmeticError
+        If rounding defeats the linear programs.
 
     Notes
     -----
     Larger classes than the published one are tried on tables of up to 30 sensitive values, and up to 2^20
     subsets of useful values in all; envelopes other than the simplex also at levels from 0.01 to 15, orders
-    from 1/4 to 4 and radii from 1e-20 alone. Elsewhere, and where linear programs fail because cells of the
-    table differ by more than about 1e9, the mechanism is the best that is known to be in the class, and the
-    bound is that of `optimal_nonrobust`. On tables of more than 400 cells the weights of a relaxation are
+    from 1/4 to 4 and radii from 1e-20 alone. Elsewhere the mechanism is PolyOpt, and the bound is that of
+    `optimal_nonrobust`. On tables of more than 400 cells the weights of a relaxation are
     coupled into a mechanism, without column generation, and of more than 30 sensitive values distinct pairs
-    add a bound alone. Below 1e-4 nats mechanism and bound are scaled from that level (`degenerate_inputs`),
-    to a gap of about 1e-3; below 1e-10 nats the result is "bounded".
+    add a bound alone.
     """
     as_instance(ball, RenyiBall, "The ball")
     epsilon = checked_epsilon(epsilon, SETTINGS.max_epsilon)
@@ -164,17 +157,6 @@ def optimal_robust(
         h = entropy(ball.centre)
         method = choose("no secret").method(mechanisms)
         return certified(Channel(np.eye(ball.centre.size)), h, h, tolerance, method=method)
-    if 0.0 < epsilon < LEAST_OPTIMAL_EPSILON:
-        least = optimal_robust(
-            ball,
-            LEAST_OPTIMAL_EPSILON,
-            envelope=envelope,
-            pairs=pairs,
-            tolerance=tolerance,
-            max_rounds=max_rounds,
-            max_nodes=max_nodes,
-        )
-        return uninformative_below_least(least)
     if ball.radius == 0:
         return optimal_nonrobust(ball.centre, epsilon, tolerance=tolerance, max_rounds=max_rounds)
     if epsilon == 0:
@@ -186,7 +168,7 @@ def optimal_robust(
         if start is not None:
             check_level(start, ball, epsilon, envelope)
         if _envelope_is_tried(ball, epsilon):
-            optimum = solve_or_none(
+            optimum = solved_in_time(
                 lambda: _beyond_simplex(
                     ball, epsilon, envelope, distinct, tolerance, max_rounds, max_nodes, start
                 ),
@@ -201,7 +183,6 @@ def optimal_robust(
             )
     found = _within_simplex(ball, epsilon, envelope == "simplex", distinct, tolerance, max_rounds, start)
     found = _bounded_by_nonrobust(found, ball.centre, epsilon, tolerance)
-    found = with_stored_level_over_ball(found, ball, epsilon, tolerance)
     return replace(found, method=replace(found.method, mechanisms=mechanisms))
 
 
@@ -260,30 +241,19 @@ def _within_simplex(
     polyopt_asked : bool
         Whether the class asked for is that of PolyOpt, whose bound then holds; `start` is of that class.
     """
-    centre, lower, larger = ball.centre, ball.lower_bounds, None
-    if (smaller := perturbed_bounds(lower, -1)) is not None:
-        larger, lower = perturbed_bounds(lower, 1), smaller
+    centre = ball.centre
     tall = centre.size > LIMITS.max_master_cells and _count_subsets(ball) <= LIMITS.max_subsets
     tried = tall or _larger_classes_are_tried(ball)
     polyopt = _polyopt(
-        centre, lower, epsilon, distinct and tried, tolerance, max_rounds, start if polyopt_asked else None
+        ball, epsilon, distinct and tried, tolerance, max_rounds, start if polyopt_asked else None
     )
     if distinct and not tried:
         fell_back("all pairs in place of distinct ones, as the table is too large for these")
-    bound = math.inf
-    if polyopt_asked and (tried or not distinct):
-        if larger is not None:
-            fell_back(
-                "a slightly smaller class, bounded by a larger one, as 1 - S_s is known to rounding only"
-            )
-            outer = _polyopt(centre, larger, epsilon, distinct, tolerance, max_rounds, None)
-            bound = math.inf if outer is None else outer.upper_bound
-        elif polyopt is not None:
-            return polyopt
-    channels = [] if start is None else [start]
-    if polyopt is not None:
-        channels.append(polyopt.channel)
-    found = best_fallback(centre, epsilon, channels, distinct=distinct, tolerance=tolerance, bound=bound)
+    if polyopt is not None and polyopt_asked and (tried or not distinct):
+        return polyopt
+    known = [q for q in (start, None if polyopt is None else polyopt.channel) if q is not None]
+    best = max(known, key=MutualInformation(centre), default=None)
+    found = best_closed_form(centre, epsilon, best, tolerance, secret=distinct)
     return replace(found, method=choose("any robust").method() if polyopt is None else polyopt.method)
 
 
@@ -300,39 +270,27 @@ def _bounded_by_nonrobust(optimum: Optimum, centre: FloatArray, epsilon: float, 
 
 
 def _polyopt(
-    centre: FloatArray,
-    lower: FloatArray,
-    epsilon: float,
-    distinct: bool,
-    tolerance: float,
-    max_rounds: int,
-    start: Channel | None,
+    ball: RenyiBall, epsilon: float, distinct: bool, tolerance: float, max_rounds: int, start: Channel | None
 ) -> Optimum | None:
-    """Return PolyOpt at any level, or None where its linear programs fail."""
-    polyopt = polyopt_distinct if distinct else polyopt_published
-
-    def at(level: float, first: Channel | None) -> Optimum | None:
-        return solve_or_none(
-            lambda: polyopt(centre, lower, level, tolerance=tolerance, max_rounds=max_rounds, start=first),
-            lambda channel: check_class(channel, lower, level, distinct=distinct),
-            f"PolyOpt, {'distinct' if distinct else 'all'} pairs",
+    """Return PolyOpt, or None where the time is up."""
+    centre, lower = ball.centre, ball.lower_bounds
+    rest = float((1.0 - lower.sum(axis=1)).min())
+    if rest < SETTINGS.least_rest and lower.shape[1] > 1:
+        raise Intractable(
+            f"A simplex around a projection of F has the width 1 - S = {rest:.3g}; below"
+            f" {SETTINGS.least_rest:g} rounding could cost privacy. A larger radius, or 0, is solved."
         )
-
-    if epsilon >= SETTINGS.scaling_epsilon:
-        optimum = at(epsilon, start)
-        if optimum is None:
-            return None
-        value, bound, rounds = optimum.value, optimum.upper_bound, optimum.iterations
-        found = certified(optimum.channel, value, bound, tolerance, rounds, noise=SETTINGS.bound_noise)
-        return replace(found, prices=optimum.prices, method=optimum.method)
-    fine = at(SETTINGS.scaling_epsilon, None)
-    if fine is None:
+    polyopt = polyopt_distinct if distinct else polyopt_published
+    optimum = solved_in_time(
+        lambda: polyopt(centre, lower, epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start),
+        lambda channel: check_class(channel, lower, epsilon, distinct=distinct),
+        f"PolyOpt, {'distinct' if distinct else 'all'} pairs",
+    )
+    if optimum is None:
         return None
-    fell_back(f"scaled from level {SETTINGS.scaling_epsilon:g}, as epsilon is below it")
-    scaled, bound = scaled_down(fine, centre, lower, epsilon, distinct=distinct)
-    utility = MutualInformation(centre)
-    channel = max((c for c in (scaled, start) if c is not None), key=utility)
-    return certified(channel, utility(channel), bound, tolerance, fine.iterations, method=fine.method)
+    value, bound, rounds = optimum.value, optimum.upper_bound, optimum.iterations
+    found = certified(optimum.channel, value, bound, tolerance, rounds, noise=SETTINGS.bound_noise)
+    return replace(found, prices=optimum.prices, method=optimum.method)
 
 
 def _beyond_simplex(

@@ -10,22 +10,19 @@ from ldpfrontier.numerics.arguments import as_count, as_instance
 from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound
 from ldpfrontier.optimal.projections.frontier import frontier_bound
 from ldpfrontier.optimal.settings import SETTINGS
-from ldpfrontier.optimum import LEAST_OPTIMAL_EPSILON, checked_epsilon
+from ldpfrontier.optimum import checked_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 
 def robust_bound(ball: RenyiBall, epsilon: float, *, max_nodes: int) -> float:
     """Bound I(S, U; Y) of every mechanism that is private over an uncertainty set, under its centre.
 
-    A mechanism that is private at one level is private at every higher one, so that a bound at one level
-    holds at all lower ones: below 1e-10 it is that of 1e-10.
-
     Parameters
     ----------
     ball : RenyiBall
         With radius > 0 and at least two sensitive values, if there are nodes.
     epsilon : float
-        Privacy level over the set in nats, 0 to 30.
+        Privacy level over the set in nats, 0, or 0.001 to 30.
     max_nodes : int
         Most nodes of branch and bound; with 0 the bound is that of NR.
 
@@ -47,5 +44,4 @@ def robust_bound(ball: RenyiBall, epsilon: float, *, max_nodes: int) -> float:
     bound = nonrobust_bound(ball.centre, epsilon)
     if not nodes or epsilon == 0.0:
         return bound
-    epsilon = max(epsilon, LEAST_OPTIMAL_EPSILON)
     return min(bound, frontier_bound(ball, epsilon, nodes))

@@ -12,8 +12,6 @@ class OptimalSettings:
     # Stated limits. Those of the envelopes and of joint columns are in the folders that solve them.
     #: Largest privacy level: with e^(2 eps) = 1e26 the rounding of reduced costs is still below 1e-14.
     max_epsilon: float = 30.0
-    #: Level below which mechanisms and bounds are scaled from it: there, 1e-6 of the utility cancels.
-    scaling_epsilon: float = 1e-4
     #: Cells of a table: each is a row of a linear program.
     max_cells: int = 1_000
     #: Subsets of useful values of any table, over the sensitive ones: vertices of blocks, which are listed.
@@ -25,12 +23,8 @@ class OptimalSettings:
     #: Relative part of epsilon that mechanisms made of blocks leave unused, so that rounding errs on the safe
     #: side.
     epsilon_margin: float = 1e-12
-    #: Share of a level over an uncertainty set that the search for the worst distribution may leave out.
-    level_accuracy: float = 1e-10
     #: 1 - S_s below which it is too badly known to rely on: rounding of 1e-15 in S_s is 1e-8 of it.
     least_rest: float = 1e-7
-    #: By how much a bound L is then perturbed.
-    bound_step: float = 1e-15
     #: Reduced cost, relative to H(X), that counts as positive. What the response loses when it is not optimal
     #: decays as e^-eps, so a threshold is looked for up to 20 nats only, where the loss is still 1e-9.
     positive_reduced_cost: float = 1e-11

@@ -33,26 +33,22 @@ from ldpfrontier.information import entropy, excess, relative_excess
 from ldpfrontier.numerics.arguments import as_count, as_distribution, as_instance, as_number
 from ldpfrontier.numerics.rounding import EXCESS, column_value, gamma, normalization
 from ldpfrontier.numerics.subset_sums import subset_sums
+from ldpfrontier.optimal.closed_forms import best_closed_form, solved_in_time
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.column_generation.smoothed import generate
-from ldpfrontier.optimal.degenerate_inputs import best_fallback, scaled_down, solve_or_none
 from ldpfrontier.optimal.ldp.staircase import Staircase
 from ldpfrontier.optimal.polyopt.solve import check_class, polyopt_distinct, start_columns
 from ldpfrontier.optimal.registry import LIMITS, Call, Regime, choose
 from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimum import (
-    LEAST_OPTIMAL_EPSILON,
     Optimum,
     certified,
     check_start,
     checked_epsilon,
-    fell_back,
     keeps_time_limit,
     records_fallbacks,
     uninformative,
 )
-from ldpfrontier.privacy import unconditional_epsilon
-from ldpfrontier.small_levels import is_surely_at_most, uninformative_below_least, with_stored_level
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.utility import Columns, MutualInformation
 
@@ -78,10 +74,9 @@ def optimal_unconditional(
         The distribution of (S, U) under which I(X;Y) is measured; rows are the sensitive values. The
         privacy does not depend on it.
     epsilon : float
-        Privacy level in nats, 0 to 30.
+        Privacy level in nats, 0, or 0.001 to 30.
     tolerance : float
-        Relative gap at which to stop, 0 or more. Below 1e-4 nats the optimum is scaled from that level
-        (`degenerate_inputs`), to a gap of about 1e-3, and below 1e-10 the result is "bounded".
+        Relative gap at which to stop, 0 or more.
     max_rounds : int
         Most LPs over joint columns to solve; when they are used up the result has status "bounded". On tables
         of more than 20 cells and two sensitive values at most 2e8 by the cube of the cells.
@@ -129,52 +124,23 @@ def optimal_unconditional(
             " supported."
         )
 
-    if epsilon < LEAST_OPTIMAL_EPSILON:
-        least = optimal_unconditional(
-            joint, LEAST_OPTIMAL_EPSILON, tolerance=tolerance, max_rounds=max_rounds
-        )
-        return uninformative_below_least(least)
-    shape = (joint.shape[0], joint.shape[1])
-    found = _at_any_level(joint, epsilon, tolerance, max_rounds, start)
-    return with_stored_level(
-        found,
-        utility,
-        epsilon,
-        tolerance,
-        lambda channel: is_surely_at_most(unconditional_epsilon(channel, shape), epsilon),
-    )
-
-
-def _at_any_level(
-    joint: FloatArray, epsilon: float, tolerance: float, max_rounds: int, start: Channel | None
-) -> Optimum:
-    """Solve for a positive level and two sensitive values or more; small levels are scaled."""
-    utility, lower = MutualInformation(joint), np.zeros(joint.shape)
-    top = SETTINGS.scaling_epsilon
-    level, first = (epsilon, start) if epsilon >= top else (top, None)
-    optimum = solve_or_none(
-        lambda: _solve(joint, level, tolerance, max_rounds, first),
-        lambda channel: check_class(channel, lower, level, distinct=True),
+    lower = np.zeros(joint.shape)
+    method = _regime(joint.shape).method(_MECHANISMS)
+    optimum = solved_in_time(
+        lambda: _solve(joint, epsilon, tolerance, max_rounds, start),
+        lambda channel: check_class(channel, lower, epsilon, distinct=True),
         "Column generation for unconditional privacy",
     )
-    given = [] if start is None else [start]
     if optimum is None:
-        found = best_fallback(joint, epsilon, given, distinct=True, tolerance=tolerance)
+        found = best_closed_form(joint, epsilon, start, tolerance, secret=True)
         return replace(found, method=choose("any robust").method(_MECHANISMS))
-    if level != epsilon:
-        fell_back(f"scaled from level {level:g}, as epsilon is below it")
-    if level == epsilon:
-        channel = optimum.channel
-        if not _columns_are_listed(joint.shape):
-            bound = optimum.upper_bound + SETTINGS.bound_noise
-        else:
-            of_values = gamma(column_value(epsilon) + 2.0 * joint.size) + 2.0 * normalization(joint)
-            bound = optimum.upper_bound * (1.0 + of_values)
+    if not _columns_are_listed(joint.shape):
+        bound = optimum.upper_bound + SETTINGS.bound_noise
     else:
-        scaled, bound = scaled_down(optimum, joint, lower, epsilon, distinct=True)
-        channel = max([scaled, *given], key=utility)
-    method = _regime(joint.shape).method(_MECHANISMS)
-    return certified(channel, utility(channel), bound, tolerance, optimum.iterations, method=method)
+        of_values = gamma(column_value(epsilon) + 2.0 * joint.size) + 2.0 * normalization(joint)
+        bound = optimum.upper_bound * (1.0 + of_values)
+    value = utility(optimum.channel)
+    return certified(optimum.channel, value, bound, tolerance, optimum.iterations, method=method)
 
 
 def _regime(shape: tuple[int, ...]) -> Regime:
@@ -212,7 +178,7 @@ def response_excess(prior: ArrayLike, epsilon: float) -> float:
     prior : array_like, shape (a1, a2)
         With a1 >= 2.
     epsilon : float
-        Nats, positive and at most 30.
+        Nats, 0.001 to 30.
 
     Returns
     -------
@@ -226,7 +192,12 @@ def response_excess(prior: ArrayLike, epsilon: float) -> float:
     ValueError
         As `optimal_unconditional`.
     """
-    family = Unconditional(_table(prior), checked_epsilon(epsilon, SETTINGS.max_epsilon))
+    return _response_excess(_table(prior), checked_epsilon(epsilon, SETTINGS.max_epsilon))
+
+
+def _response_excess(joint: FloatArray, epsilon: float) -> float:
+    """Return the excess of `response_excess`, at any level above 0."""
+    family = Unconditional(joint, epsilon)
     return family.price(family.response_duals, 0)[0]
 
 
@@ -279,7 +250,7 @@ def response_threshold(
     h = entropy(joint)
 
     def optimal(epsilon: float) -> bool:
-        return response_excess(joint, epsilon) <= SETTINGS.positive_reduced_cost * h
+        return _response_excess(joint, epsilon) <= SETTINGS.positive_reduced_cost * h
 
     high = largest
     if not optimal(high):

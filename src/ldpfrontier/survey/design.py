@@ -16,8 +16,8 @@ from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.numerics.arguments import as_count, as_instance, as_number, check_choice
 from ldpfrontier.optimal.estimation.error import estimation_error, rate_target
 from ldpfrontier.optimal.estimation.settings import SETTINGS as ESTIMATION
+from ldpfrontier.optimum import LEAST_EPSILON, Optimum, keeps_time_limit
 from ldpfrontier.optimum import Method as OptimumMethod
-from ldpfrontier.optimum import Optimum, keeps_time_limit
 from ldpfrontier.survey.attackers import (
     Attacker,
     Guess,
@@ -351,8 +351,9 @@ def design_channel(
     if mechanisms is not None:
         mechanisms = as_texts(mechanisms, "mechanisms")
     most = SETTINGS.max_epsilon
-    allowed = f"a number above 0 and at most {most:g}"
-    epsilon = as_number(epsilon, "epsilon", allowed, least=math.ulp(0.0), most=most)
+    epsilon = as_number(
+        epsilon, "epsilon", f"a number from {LEAST_EPSILON:g} to {most:g}", least=LEAST_EPSILON, most=most
+    )
     if beta is None or order is None:
         raise ValueError(f"beta is {beta} and the order is {order}; both must be numbers.")
     against = attacker_of(table, against)

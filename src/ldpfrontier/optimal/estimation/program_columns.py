@@ -22,7 +22,7 @@ from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.optimal.estimation.weights import Prices
 from ldpfrontier.optimal.exact.association_cone import AssociationCone
 from ldpfrontier.optimal.exact.separation import Oracle
-from ldpfrontier.optimum import MAX_EPSILON
+from ldpfrontier.optimum import LEAST_EPSILON, MAX_EPSILON
 from ldpfrontier.types import FloatArray, IntArray
 
 
@@ -176,7 +176,8 @@ def programs_of(cone: Cone, p: FloatArray) -> Programs | None:
         shaped, programs = p.reshape(cone.shape), SETTINGS.association_programs
         return Programs(AssociationProgram(cone, shaped, programs=programs), cone.epsilon, cone.epsilon)
     if isinstance(cone, PolyhedralCone) and cone.least_constant_slack > 0.0:
-        return Programs(PolyhedralProgram(cone, p), min(cone.comparisons.local_level, MAX_EPSILON))
+        level = min(cone.comparisons.local_level, MAX_EPSILON)
+        return Programs(PolyhedralProgram(cone, p), level) if level >= LEAST_EPSILON else None
     return None
 
 

@@ -26,16 +26,12 @@ from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.ldp.settings import SETTINGS
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimum import (
-    LEAST_OPTIMAL_EPSILON,
-    MAX_EPSILON,
     Optimum,
     certified,
     checked_epsilon,
     keeps_time_limit,
     records_fallbacks,
 )
-from ldpfrontier.privacy import rldp_epsilon
-from ldpfrontier.small_levels import uninformative_below_least, with_stored_level
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import MutualInformation
 
@@ -61,7 +57,7 @@ def optimal_nonrobust(
     estimate : array_like, shape (a1, a2)
         Joint distribution of (S, U), rows = sensitive.
     epsilon : float
-        Privacy level in nats, 0 to 300. Below 1e-10 the result is "bounded", and near 1e-15 it tells nothing.
+        Privacy level in nats, 0, or 0.001 to 300.
     tolerance : float
         Relative gap of the staircase optimum on S.
     max_rounds : int
@@ -86,9 +82,7 @@ def optimal_nonrobust(
     if joint.ndim != 2:
         raise ValueError(f"The estimate has shape {joint.shape}; it must be (a1, a2), rows = sensitive.")
     sensitive = joint.sum(axis=1)
-    if 0.0 < checked_epsilon(epsilon, MAX_EPSILON) < LEAST_OPTIMAL_EPSILON:
-        least = optimal_nonrobust(joint, LEAST_OPTIMAL_EPSILON, tolerance=tolerance, max_rounds=max_rounds)
-        return uninformative_below_least(least)
+    epsilon = checked_epsilon(epsilon)
     staircase = optimal_ldp(
         MutualInformation(sensitive), epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start
     )
@@ -106,20 +100,7 @@ def optimal_nonrobust(
         mechanisms="mechanisms private if the estimate is the true distribution",
         engine=f"a useful value revealed given S, beside the LDP optimum on S: {staircase.method.engine}",
     )
-    found = certified(channel, value, bound, float(tolerance), staircase.iterations, error=0.0, method=method)
-    if epsilon == 0.0:
-        return found
-    mass = joint.sum(axis=1, keepdims=True)
-    conditionals = np.divide(joint, mass, out=np.zeros_like(joint), where=mass > 0)
-    # Of two means of a row each, which both sum up what is rounded twice.
-    noise = 2.0 * gamma(2 * joint.shape[1] + 16)
-    return with_stored_level(
-        found,
-        utility,
-        epsilon,
-        tolerance,
-        lambda channel: float(rldp_epsilon(channel, conditionals)) + noise <= epsilon,
-    )
+    return certified(channel, value, bound, float(tolerance), staircase.iterations, error=0.0, method=method)
 
 
 def nonrobust_bound(joint: FloatArray, epsilon: float) -> float:

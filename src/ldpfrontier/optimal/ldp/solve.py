@@ -25,8 +25,6 @@ from ldpfrontier.optimal.ldp.packing import optimal_packing
 from ldpfrontier.optimal.ldp.settings import SETTINGS
 from ldpfrontier.optimal.registry import LIMITS, Call, choose
 from ldpfrontier.optimum import (
-    LEAST_OPTIMAL_EPSILON,
-    MAX_EPSILON,
     Optimum,
     check_start,
     checked_effort,
@@ -35,8 +33,6 @@ from ldpfrontier.optimum import (
     records_fallbacks,
     uninformative,
 )
-from ldpfrontier.privacy import ldp_epsilon
-from ldpfrontier.small_levels import is_surely_at_most, uninformative_below_least, with_stored_level
 from ldpfrontier.types import Intractable
 from ldpfrontier.utility import FDivergence, MutualInformation, Utility
 
@@ -67,10 +63,8 @@ def optimal_ldp(
     utility : Utility
         `MutualInformation` on up to 50,000 inputs, `FDivergence` on up to 4,000.
     epsilon : float
-        Privacy level in nats, 0 to 300; any type of number. Up to 20 inputs, and for f-divergences, value
-        and bound have nine digits from 1e-10 on; below that the result is "bounded". With a
-        generator of one's own the bound is 1e-12 higher, as its digits may cancel: at small epsilon that
-        leaves the result "bounded", too.
+        Privacy level in nats, 0, or 0.001 to 300; any type of number. With a generator of one's own the bound
+        is 1e-12 higher, as its digits may cancel: at small epsilon that leaves the result "bounded".
     tolerance : float
         Relative gap at which to stop, whatever the size of the utility.
     max_rounds : int
@@ -97,13 +91,13 @@ def optimal_ldp(
         If there are more inputs than that, or more than 20 for another utility, for which all columns are
         listed.
     ValueError
-        If epsilon is negative, not finite or above 300, `max_seconds` is negative or no number, or `start`
+        If epsilon is out of range, `max_seconds` is negative or no number, or `start`
         has another number of inputs.
     """
     if not hasattr(utility, "prior"):
         name = type(utility).__name__
         raise ValueError(f"The utility is a {name}; it must be a MutualInformation or an FDivergence.")
-    epsilon = checked_epsilon(epsilon, MAX_EPSILON)
+    epsilon = checked_epsilon(epsilon)
     tolerance, max_rounds = checked_effort(tolerance, max_rounds)
     k = len(utility.prior)
     check_start(start, k)
@@ -115,9 +109,6 @@ def optimal_ldp(
         raise Intractable(f"The utility has {k} inputs; at most {most:,} are supported.")
     if not isinstance(utility, FDivergence | MutualInformation) and k > LIMITS.max_listed_inputs:
         raise Intractable(f"The prior has {k} inputs; at most {LIMITS.max_listed_inputs} are supported.")
-    if epsilon < LEAST_OPTIMAL_EPSILON:
-        least = optimal_ldp(utility, LEAST_OPTIMAL_EPSILON, tolerance=tolerance, max_rounds=max_rounds)
-        return uninformative_below_least(least)
     information = isinstance(utility, MutualInformation)
     kind = "f-divergence" if divergence else "mutual information" if information else "any"
     regime = choose("LDP", Call(k, utility=kind))
@@ -138,12 +129,4 @@ def optimal_ldp(
         )
         rows = np.where(occurs, np.cumsum(occurs) - 1, 0)
         return replace(found, channel=Channel(found.channel.matrix[rows]))
-    found = replace(found, method=regime.method(_MECHANISMS))
-    return with_stored_level(
-        found,
-        utility,
-        epsilon,
-        tolerance,
-        lambda channel: is_surely_at_most(ldp_epsilon(channel), epsilon),
-        keeps_value=True,
-    )
+    return replace(found, method=regime.method(_MECHANISMS))

@@ -22,6 +22,7 @@ from ldpfrontier.optimal.ldp.f_divergence import best_partition, likelihood_rati
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.ldp.staircase import Staircase
 from ldpfrontier.optimal.registry import LIMITS
+from ldpfrontier.optimum import LEAST_EPSILON
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import FDivergence, MutualInformation
 
@@ -40,7 +41,7 @@ _ENTRIES = 1 << 14
 _WIDTH = 1e-6
 
 #: Finer where thresholds are small.
-_GRID = np.concatenate([np.geomspace(1e-4, 0.1, 13)[:-1], np.arange(1, 401) / 10.0])
+_GRID = np.concatenate([np.geomspace(LEAST_EPSILON, 0.1, 9)[:-1], np.arange(1, 401) / 10.0])
 
 
 def binary_threshold(utility: MutualInformation | FDivergence) -> float:
@@ -154,11 +155,14 @@ def _checked(utility: _Utility) -> _Utility:
 
 
 def _first_run(holds: Callable[[float], bool]) -> float:
-    """Return the first level of the grid, refined by bisection, up to which a condition holds, or inf."""
+    """Return the first level of the grid, refined by bisection, up to which a condition holds.
+
+    It is 0 if the condition does not hold at the least level, and inf if it always does.
+    """
     low = 0.0
     for high in map(float, _GRID):
         if not holds(high):
-            while high - low > _WIDTH * min(1.0, high):
+            while low > 0.0 and high - low > _WIDTH * min(1.0, high):
                 middle = (low + high) / 2.0
                 low, high = (middle, high) if holds(middle) else (low, middle)
             return low

@@ -1,4 +1,4 @@
-"""At the ends of the ranges: tiny and huge levels, radii and orders near theirs, tables far from uniform."""
+"""At the ends of the ranges of levels, radii and orders, and tables far from uniform."""
 
 import math
 from dataclasses import replace
@@ -11,17 +11,23 @@ import pytest
 
 from ldpfrontier.calibration import calibrated
 from ldpfrontier.channel import Channel
+from ldpfrontier.cones import conditional_cone, local_cone
 from ldpfrontier.information import mutual_information
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
 from ldpfrontier.optimal import robust
+from ldpfrontier.optimal.association import optimal_association
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.polyopt import solve as polyopt
 from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.two_reports import budget_split, independent_reporting
 from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.divergence import least_mean, renyi_divergences, widening
+from ldpfrontier.uncertainty.odds_ratios import OddsRatios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from ldpfrontier.utility import MutualInformation
 from oracles import high_precision as precise
 from support.grids import few
 
@@ -123,34 +129,8 @@ def test_huge_radii_and_infinite_ones_agree():
 # Optima ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("pairs", ["all", "distinct"])
-def test_certificates_at_tiny_levels(pairs, long):
-    """What a small level allows is proportional to its square, and the bound says so."""
-    at = optimal_robust(BALL, 1e-3, pairs=pairs)
-    for epsilon in (9e-5, 1e-6, 1e-8, 1e-10) if long else (9e-5, 1e-10):
-        found = optimal_robust(BALL, epsilon, pairs=pairs)
-        assert found.value <= found.bound <= found.value * 1.005
-        assert found.status == "bounded"
-        assert found.gap > 1e-7
-        assert found.value / epsilon**2 == pytest.approx(at.value / 1e-6, rel=5e-3)
-        assert BALL.worst_case_epsilon(found.channel) <= epsilon * (1 + 1e-5)
-    # The scaled bound holds for what is solved directly.
-    direct = optimal_robust(BALL, 1e-4, pairs=pairs)
-    scaled = optimal_robust(BALL, 1e-4 * (1 - 1e-6), pairs=pairs)
-    assert scaled.bound >= direct.value * (1 - 1e-5)
-    assert optimal_robust(BALL, 1e-8, pairs=pairs, tolerance=0.01).status == "optimal"
-
-
-def test_unconditional_optimum_at_tiny_levels():
-    for epsilon in (9e-5, 1e-7, 1e-9):
-        found = optimal_unconditional(BALL.centre, epsilon)
-        response = mutual_information(BALL.centre, secret_randomized_response(2, 3, epsilon))
-        assert response * (1 - 1e-6) <= found.value <= found.bound <= found.value * 1.005
-        assert RenyiBall(BALL.centre, math.inf).worst_case_epsilon(found.channel) <= epsilon * (1 + 1e-5)
-
-
 @pytest.mark.parametrize(("envelope", "pairs"), KINDS)
-@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 18.0, 24.0, 30.0])
+@pytest.mark.parametrize("epsilon", [1e-3, 18.0, 24.0, 30.0])
 def test_levels_at_the_ends(envelope, pairs, epsilon):
     found = optimal_robust(BALL, epsilon, envelope=envelope, pairs=pairs)
     assert BALL.worst_case_epsilon(found.channel) <= epsilon * (1 + 1e-5)
@@ -160,10 +140,14 @@ def test_levels_at_the_ends(envelope, pairs, epsilon):
         assert found.gap < 1e-6
 
 
-@pytest.mark.parametrize("count", [10**10, 10**12])
+def test_simplices_that_are_known_to_rounding_only_are_refused():
+    with pytest.raises(Intractable, match=r"1 - S = .*; below 1e-07 rounding could cost privacy"):
+        optimal_robust(RenyiBall.confidence([[10**12, 1], [1, 1]]), 1.0)
+
+
 @pytest.mark.parametrize(("envelope", "pairs"), KINDS[:2])
-def test_a_cell_that_dominates(count, envelope, pairs):
-    ball = RenyiBall.confidence([[count, 1], [1, 1]])
+def test_a_cell_that_dominates(envelope, pairs):
+    ball = RenyiBall.confidence([[10**7, 1], [1, 1]])
     for epsilon in (0.1, 3.0):
         found = optimal_robust(ball, epsilon, envelope=envelope, pairs=pairs)
         assert ball.worst_case_epsilon(found.channel) <= epsilon * (1 + 1e-9)
@@ -253,26 +237,29 @@ def test_beyond_the_subsets_of_distinct_pairs_the_bound_is_honest(monkeypatch):
     assert optimal_robust(sparse, 1.0, pairs="distinct").status == "optimal"
 
 
-def test_calibration_at_tiny_levels():
-    found = calibrated(lambda e: randomized_response(6, e), BALL, 1e-9)
-    assert found.realized <= 1e-9
-    assert BALL.worst_case_epsilon(found.channel) == pytest.approx(1e-9, rel=1e-4)
+@pytest.mark.parametrize("level", [1e-300, 1e-10, 9e-4])
+def test_levels_at_which_next_to_nothing_may_be_told_are_refused(level):
+    utility = MutualInformation(BALL.centre)
+    calls = (
+        lambda: optimal_ldp(utility, level),
+        lambda: optimal_nonrobust(BALL.centre, level),
+        lambda: optimal_robust(BALL, level),
+        lambda: optimal_unconditional(BALL.centre, level),
+        lambda: optimal_association(OddsRatios.over(BALL), level),
+        lambda: randomized_response(6, level),
+        lambda: local_cone(6, level),
+        lambda: conditional_cone((2, 3), level),
+        lambda: calibrated(lambda e: randomized_response(6, e), BALL, level),
+    )
+    for call in calls:
+        with pytest.raises(ValueError, match=r"epsilon is .*; it must be 0, or a number from 0.001 to "):
+            call()
 
 
-@pytest.mark.parametrize("epsilon", few([1e-160, 5e-324], more=[1e-155, 1e-200, 1e-300]))
-def test_bounds_of_levels_whose_square_underflows(epsilon):
-    for pairs in ("all", "distinct"):
-        optimum = optimal_robust(BALL, epsilon, pairs=pairs)
-        assert 0.0 <= optimum.value <= optimum.bound <= 1e-7
-        assert optimum.bound > 0.0
-    assert optimal_unconditional(BALL.centre, epsilon).bound > 0.0
+def test_a_program_that_rounding_defeats_is_an_error_and_no_other_mechanism(monkeypatch):
+    def failing(*args, **kwargs):
+        raise RuntimeError("HiGHS gave up.")
 
-
-@pytest.mark.parametrize("radius", [1e-21, 1e-100, 1e-300])
-@pytest.mark.parametrize(("envelope", "pairs"), KINDS[2:])
-def test_a_radius_next_to_zero_has_nearly_the_optimum_of_none(radius, envelope, pairs):
-    ball = RenyiBall(BALL.centre, radius)
-    optimum = optimal_robust(ball, 1.0, envelope=envelope, pairs=pairs)
-    assert optimum.value == pytest.approx(optimal_nonrobust(ball.centre, 1.0).value, rel=1e-9)
-    assert optimum.status == "optimal"
-    assert ball.projected_epsilon(optimum.channel) <= 1.0 + 1e-9
+    monkeypatch.setattr(polyopt, "generate", failing)
+    with pytest.raises(ArithmeticError, match=r"PolyOpt.* is not solved, .*HiGHS gave up"):
+        optimal_robust(BALL, 1.0)

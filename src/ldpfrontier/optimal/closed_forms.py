@@ -1,0 +1,67 @@
+"""What robust optima return where the time is up before a program is solved: the best closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
+from ldpfrontier.numerics.deadline import TimeIsUp, check_time
+from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound
+from ldpfrontier.optimum import Optimum, certified, fell_back, one_line
+from ldpfrontier.types import FloatArray, Intractable
+from ldpfrontier.utility import MutualInformation
+
+
+def solved_in_time(
+    solve: Callable[[], Optimum], check: Callable[[Channel], None], name: str
+) -> Optimum | None:
+    """Return an optimum whose mechanism passes a check, or None if the time is up.
+
+    Raises
+    ------
+    ArithmeticError
+        If rounding defeats the solver, which is called `name`: the arguments have been checked before.
+    """
+    try:
+        check_time()
+        with np.errstate(all="ignore"):
+            optimum = solve()
+        check(optimum.channel)
+    except Intractable:
+        raise
+    except TimeIsUp as error:
+        fell_back(f"{name} failed: {one_line(error)}")
+        return None
+    except (ArithmeticError, RuntimeError, ValueError) as error:
+        raise ArithmeticError(
+            f"{name} is not solved, as where cells differ by more than about 1e9, or radius or order are near"
+            f" the ends of their ranges: {one_line(error)}."
+        ) from error
+    return optimum
+
+
+def best_closed_form(
+    centre: FloatArray, epsilon: float, start: Channel | None, tolerance: float, *, secret: bool
+) -> Optimum:
+    """Return the best of a start and the closed forms, with the bound of NR.
+
+    Parameters
+    ----------
+    centre : ndarray, shape (a1, a2)
+    epsilon : float
+        In nats, > 0.
+    start : Channel or None
+        A mechanism of the class.
+    tolerance : float
+    secret : bool
+        Whether secret randomized response is in the class.
+    """
+    every = [randomized_response(centre.size, epsilon), *([] if start is None else [start])]
+    if secret:
+        every.append(secret_randomized_response(len(centre), centre.shape[1], epsilon))
+    utility = MutualInformation(centre)
+    best = max(every, key=utility)
+    return certified(best, utility(best), nonrobust_bound(centre, epsilon), tolerance)
