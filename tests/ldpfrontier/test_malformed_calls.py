@@ -1,6 +1,7 @@
-"""Malformed arguments of the public functions: answered, or refused with a sentence of this package."""
+"""Malformed arguments of the public functions: refused with a sentence of this package, or answered."""
 
 import inspect
+import math
 import traceback
 from fractions import Fraction
 from pathlib import Path
@@ -66,6 +67,26 @@ HOSTILE = {
     "pandas.NA": pd.NA,
     "NaT": pd.NaT,
     "a category": pd.Categorical(["a", "b"]),
+}
+
+
+#: Out of the range of every number that has one; and what else is out of the range of an argument.
+NEVER = ["1", math.nan, -math.inf, -1.0, -(10**400), Fraction(-1, 3), True, 1j, [1.0], pd.Series([3.0])]
+WHOLE = ["9", -1, 1.5, math.nan, True, [1]]
+REFUSED = {
+    "epsilon": [*NEVER, math.inf, 300.5, 1e300],
+    "tolerance": ["1", math.nan, -math.inf, -1.0, True, [1.0]],
+    "tol": ["1", math.nan, -math.inf, -1.0, True, [1.0]],
+    "most": [*NEVER, math.inf],
+    "distortion": [*NEVER, math.inf, 0.0, 1e-12, 1.0, 2.0],
+    "leakage": [math.nan, -math.inf, -1.0],
+    "delta": [*NEVER, math.inf, 1.5],
+    "beta": [*NEVER, 0.0, 1.0, 2.0],
+    "order": [*NEVER, math.inf, 0.0, 1000.0],
+    "radius": NEVER,
+    "max_seconds": NEVER,
+    **{size: [*WHOLE, 0] for size in ("k", "a1", "a2")},
+    **dict.fromkeys(("max_rounds", "max_nodes", "size"), WHOLE),
 }
 
 
@@ -149,7 +170,7 @@ def good():
         "binary_threshold": {"utility": l.FDivergence(*PAIR)},
         "binary_domination_threshold": {"pair": l.FDivergence(*PAIR)},
         "randomized_response_threshold": {"utility": utility},
-        "robust_bound": {"ball": small, "epsilon": 1.0, "conditional_epsilon": 0.5, "max_nodes": 1},
+        "robust_bound": {"ball": small, "epsilon": 1.0, "max_nodes": 1},
         "optimal_mechanism": {
             "utility": utility,
             "cone": l.local_cone(3, 1.0),
@@ -285,5 +306,8 @@ def test_malformed_arguments(good, name, tmp_path, monkeypatch):
                     wrong.append(f"{argument} = {what}: {error!r} of {inner}")
             except Exception as error:
                 wrong.append(f"{argument} = {what}: {error!r}")
+        for value in REFUSED.get(argument, ()):
+            with pytest.raises(ValueError, match=r"(?s)[.]$"):
+                function(**{**arguments, argument: value})
     assert not wrong
     assert refused > 0

@@ -109,7 +109,7 @@ def certified_bound(
     """
     deltas, utility = _covers_deltas(family), MutualInformation(family.ball.centre)
     total = SETTINGS.total_ratio_distinct if deltas else SETTINGS.total_ratio_all_pairs
-    schedule = CertificateSchedule(max_nodes, int(total * max_nodes))
+    schedule = CertificateSchedule(max_nodes, int(min(total * max_nodes, 2.0**62)))
     sweep, repeats = DeltaSweep(family, SETTINGS.knots if deltas else 1), SETTINGS.max_passes
     joint: Proximal | None = None
     with suppress(TimeIsUp):  # the bounds so far hold
