@@ -254,11 +254,6 @@ def test_sizes_of_any_type() -> None:
     np.testing.assert_array_equal(randomized_response(3.0, 1).matrix, randomized_response(3, 1.0).matrix)
 
 
-def test_a_generator_that_returns_a_number_is_refused() -> None:
-    with pytest.raises(ValueError, match="f must map an array of numbers"):
-        FDivergence([0.5, 0.5], [0.2, 0.8], f=lambda t: 0.0)
-
-
 # Sizes ---------------------------------------------------------------------------------------------------
 
 

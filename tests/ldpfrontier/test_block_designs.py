@@ -8,7 +8,6 @@ import pytest
 
 from ldpfrontier import (
     Channel,
-    Intractable,
     block_design_response,
     estimation_error,
     hadamard_response,
@@ -101,18 +100,3 @@ def test_the_best_size_of_subsets_that_can_be_listed() -> None:
     same = listed_subset_selection(12, 1.0).matrix
     np.testing.assert_array_equal(same, subset_selection(12, 1.0).matrix)
     np.testing.assert_allclose(subset_selection(5, 1.0, 1).matrix, randomized_response(5, 1.0).matrix)
-
-
-def test_what_cannot_be_listed_is_refused() -> None:
-    for make in LARGE_ALPHABETS.values():
-        with pytest.raises(Intractable, match=r"^k is 10001; a channel is made for at most 10,000 letters"):
-            make(10_001, 1.0)
-    with pytest.raises(Intractable, match=r"Hadamard response of 9999 letters has 16,384 outputs"):
-        hadamard_response(9999, 0.5)
-    with pytest.raises(Intractable, match=r"Projective geometry response of 9000 letters has 16,383 outputs"):
-        projective_geometry_response(9000, 0.1)
-    with pytest.raises(Intractable, match=r"Every design of 9990 letters has more than 10,000 blocks"):
-        block_design_response(9990, 0.1)
-    for size in (0, 6, 2.5):
-        with pytest.raises(ValueError, match=r"^size is .*; it must be a whole number of letters, 1 to 5\.$"):
-            subset_selection(5, 1.0, size)

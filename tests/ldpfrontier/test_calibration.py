@@ -322,16 +322,6 @@ def test_a_family_that_gives_s_away_to_those_who_know_u_is_refused() -> None:
 # Arguments ------------------------------------------------------------------------------------------------
 
 
-def test_the_level_given_u_is_checked() -> None:
-    with pytest.raises(ValueError, match=r"conditional_epsilon is 301\.0; it must be 0, or a number"):
-        calibrated(FAMILIES["GRR"](TABLE), TABLE, 1.0, conditional_epsilon=301.0)
-
-
-def test_a_family_on_other_inputs_is_refused() -> None:
-    with pytest.raises(ValueError, match="The channel has 5 inputs; the ball is over 2 x 3 = 6 pairs"):
-        calibrated(lambda level: randomized_response(5, level), TABLE, 1.0)
-
-
 @pytest.mark.parametrize("epsilon", [0.0, 1.0])
 def test_a_family_that_always_leaks_is_refused(epsilon: float) -> None:
     with pytest.raises(ValueError, match="The family leaks inf nats at the nominal level 0, and more than"):

@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import mutual_information
-from ldpfrontier.numerics.arguments import as_distribution
 from ldpfrontier.privacy import ldp_epsilon
 
 seeds = st.integers(0, 2**32 - 1)
@@ -28,49 +27,12 @@ def test_rounding_below_zero_is_clipped():
     assert Channel([[1.0 + 1e-13, -1e-13]]).matrix.min() == 0.0
 
 
-@pytest.mark.parametrize(
-    ("matrix", "sentence"),
-    [
-        ([0.5, 0.5], r"shape \(2,\); it must be two-dimensional"),
-        (np.zeros((0, 2)), "not empty"),
-        ([[1.0, 0.0], [0.5, np.nan]], "nan in row 1, column 1; entries must be finite"),
-        ([[1.0, 0.0], [1.2, -0.2]], "negative entry -0.2 in row 1, column 1"),
-        ([[1.0, 0.0], [0.5, 0.4]], r"Row 1 of the channel matrix sums to 0\.9; every row must sum to 1"),
-    ],
-)
-def test_invalid_matrix_gets_a_sentence(matrix, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        Channel(matrix)
-
-
 def test_labels():
     channel = Channel(np.eye(2), inputs=("a", "b"), outputs=["x", "y"])
     assert channel.outputs == ("x", "y")
     assert channel.kron(channel).inputs == (("a", "a"), ("a", "b"), ("b", "a"), ("b", "b"))
     with pytest.raises(ValueError, match="2 outputs but 3 labels"):
         Channel(np.eye(2), outputs=(1, 2, 3))
-
-
-@pytest.mark.parametrize(
-    ("p", "sentence"),
-    [
-        ([], "start is empty"),
-        ([0.5, np.inf], "start has an entry that is not a finite number"),
-        ([1.5, -0.5], "start has the negative entry -0.5 at 1"),
-        ([[1.5], [-0.5]], r"start has the negative entry -0.5 at \(1, 0\)"),
-        ([0.5, 0.4], r"start sums to 0\.9; a distribution must sum to 1"),
-    ],
-)
-def test_invalid_distribution_gets_a_sentence(p, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        as_distribution(p, "start")
-
-
-def test_prior_must_fit():
-    with pytest.raises(ValueError, match="The prior has 3 entries, the channel has 2 inputs"):
-        Channel(np.eye(2)).joint(np.full(3, 1 / 3))
-    with pytest.raises(ValueError, match=r"The prior sums to 0\.9"):
-        Channel(np.eye(2)).joint([0.5, 0.4])
 
 
 @given(seeds)

@@ -118,29 +118,3 @@ def test_the_cone_of_polyopt_is_that_of_all_vertices():
         assert inside == (CONES["polyopt"].violation(column[None]) <= 0)
         inside = all(largest[s] <= ratio * least[1 - s] for s in range(2))
         assert inside == (CONES["distinct"].violation(column[None]) <= 0)
-
-
-@pytest.mark.parametrize(
-    ("call", "sentence"),
-    [
-        (lambda: PolyhedralCone([[1.0, -0.5]]), "Row 0 of the inequalities is 0.5 at the constant column"),
-        (lambda: PolyhedralCone([1.0, -1.0]), "shape \\(2,\\); they must be a matrix"),
-        (lambda: PolyhedralCone([[1.0, -math.inf]]), "not a finite number"),
-        (lambda: PolyhedralCone([["a", 1]]), "has the entry"),
-        (lambda: PolyhedralCone([[1.0, -1.0]], (2, 2)), "The table has 2 x 2 cells"),
-        (lambda: local_cone(0, 1.0), "inputs is 0"),
-        (lambda: local_cone(3, -1.0), "epsilon is -1"),
-        (lambda: conditional_cone((2, 0), 1.0), "The shape is 0"),
-        (lambda: polyopt_cone([[0.9, 0.9]], 1.0), "The lower bounds must be"),
-        (lambda: polyopt_cone([[0.1, 0.9]], 1.0, pairs="some"), "pairs is 'some'"),
-        (lambda: local_cone(3, 1.0) & local_cone(4, 1.0), "3 and 4 inputs"),
-        (lambda: robust_cone(BALL, 0.0), "epsilon is 0"),
-        (lambda: robust_cone("ball", 1.0), "The ball is a str"),
-        (lambda: robust_cone(BALL, 1.0, envelope="box"), "envelope is 'box'"),
-    ],
-)
-def test_bad_arguments_get_sentences(call, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        call()
-    with pytest.raises(TypeError):
-        local_cone(3, 1.0) & 3  # type: ignore[operator]

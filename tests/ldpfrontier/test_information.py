@@ -146,15 +146,6 @@ def test_missing_mass():
     assert kl_divergence([0.5, 0.5, 0.0], [0.25, 0.5, 0.25], bits=True) == pytest.approx(0.5)
 
 
-def test_errors():
-    with pytest.raises(ValueError, match="p has 2 entries and q has 3"):
-        total_variation([0.5, 0.5], [0.5, 0.5, 0.0])
-    with pytest.raises(ValueError, match="order of a Renyi divergence is -1"):
-        renyi_divergence([1.0], [1.0], -1)
-    with pytest.raises(ValueError, match="q sums to"):
-        kl_divergence([1.0], [0.5])
-
-
 @pytest.mark.parametrize("rare", [1e-200, 1e-250, 2.5e-307, 1e-323])
 def test_an_output_next_to_impossible_tells_next_to_nothing(rare):
     prior = np.array([0.5, 0.5, rare])

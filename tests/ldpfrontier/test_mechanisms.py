@@ -18,7 +18,6 @@ from ldpfrontier.mechanisms import (
 )
 from ldpfrontier.numerics.subset_sums import balanced_set
 from ldpfrontier.privacy import delta_at, ldp_epsilon
-from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import FDivergence, MutualInformation
 
@@ -56,13 +55,6 @@ def total_error(Q):
     k = len(Q)
     m = Q.mean(axis=0)
     return float(np.trace(np.linalg.inv((Q / m) @ Q.T)) - 1.0 / k)
-
-
-def test_subset_selection_that_cannot_be_listed_is_refused():
-    with pytest.raises(
-        Intractable, match=r"Subset selection of 20 of 40 letters has 137,846,528,820 outputs"
-    ):
-        subset_selection(40, 0.01)
 
 
 @given(st.integers(1, 30), st.floats(0, 60))

@@ -44,14 +44,3 @@ def test_the_same_in_another_process():
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
     assert found.stdout.strip() == dirichlet(5, "figure", 3, 2).tobytes().hex()
-
-
-def test_errors():
-    with pytest.raises(ValueError, match="The seed is -1"):
-        dirichlet(-1, "figure", 3, 0)
-    with pytest.raises(ValueError, match="The instance is -2"):
-        generator(1, "figure", 3, -2)
-    with pytest.raises(ValueError, match="The size is 0"):
-        dirichlet(1, "figure", 0, 0)
-    with pytest.raises(ValueError, match="The concentration is 0"):
-        dirichlet(1, "figure", 3, 0, concentration=0)

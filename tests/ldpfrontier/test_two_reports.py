@@ -131,12 +131,3 @@ def test_independent_reporting_at_a_given_prior():
     large = budget_split(ball, 300.0)
     assert isinstance(large.channel, Channel)
     assert math.isfinite(large.delta_2)
-
-
-def test_errors():
-    ball = RenyiBall.confidence(COUNTS)
-    for function in (independent_reporting, budget_split):
-        with pytest.raises(ValueError, match="distance is 'exact'; allowed are"):
-            function(ball, 1.0, distance="exact")
-        with pytest.raises(ValueError, match=r"The prior has shape \(4,\)"):
-            function(ball, 1.0, prior=np.full(4, 0.25))

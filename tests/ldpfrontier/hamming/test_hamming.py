@@ -260,27 +260,6 @@ def test_classes() -> None:
     assert len(SourceSet([[0.2, 0.5, 0.3], [0.2, 0.4, 0.4], [0.5, 0.3, 0.2]]).folds) == 2
 
 
-@pytest.mark.parametrize(
-    ("P", "sentence"),
-    [
-        ([], "is empty"),
-        ([[0.5, 0.4]], "Distribution 0 of the source set sums to 0.9"),
-        ([[0.5, 0.5], [1.2, -0.2]], "Distribution 1 of the source set has the negative entry"),
-        ([[0.5, 0.5], [0.2, 0.3, 0.5]], "Distribution 1 of the source set has 3 entries"),
-        ([[1.0]], "at least 2"),
-        ([[float("nan"), 1.0]], "not a finite number"),
-    ],
-)
-def test_invalid_sources_get_a_sentence(P: list[list[float]], sentence: str) -> None:
-    with pytest.raises(ValueError, match=sentence):
-        hamming_leakage(P, 0.2)
-
-
-def test_formula_of_class_two_needs_an_order() -> None:
-    with pytest.raises(ValueError, match="no common order"):
-        class_two_leakage([[0.6, 0.4], [0.3, 0.7]], 0.2)
-
-
 # MI leakage -----------------------------------------------------------------------------------------------
 
 

@@ -156,21 +156,6 @@ def test_closed_forms_do_not_load_the_solver() -> None:
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
-def test_errors() -> None:
-    with pytest.raises(ValueError, match="every limit must be a finite number"):
-        euclidean(PAIR, math.inf)
-    with pytest.raises(ValueError, match="a number or one per hypothesis"):
-        euclidean(PAIR, [0.1, 0.1, 0.1])
-    with pytest.raises(ValueError, match="a row per hypothesis"):
-        euclidean([0.5, 0.5], 0.1)
-    with pytest.raises(ValueError, match="Hypothesis 2 sums to"):
-        euclidean([[0.5, 0.5], [0.5, 0.4]], 0.1)
-    with pytest.raises(ValueError, match="Theorem 2 is for two"):
-        euclidean_binary(np.eye(3), 0.1)
-    with pytest.raises(ValueError, match=r"\(44\) is for two"):
-        euclidean_bernoulli(np.eye(3), 0.1)
-
-
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10**6), M=st.integers(2, 6))
 def test_no_feasible_perturbation_is_better(seed: int, M: int) -> None:

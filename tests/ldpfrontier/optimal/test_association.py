@@ -275,18 +275,6 @@ def test_closed_forms() -> None:
     assert independent.value == pytest.approx(entropy(np.array([0.25, 0.75])))
 
 
-def test_refusals() -> None:
-    odds = OddsRatios.known(COUNTS / COUNTS.sum())
-    with pytest.raises(ValueError, match="must be 0, or a number from"):
-        optimal_association(odds, -1.0)
-    with pytest.raises(ValueError, match="max_rounds is 0; it must be a whole number, 1 or more"):
-        optimal_association(odds, 1.0, max_rounds=0)
-    with pytest.raises(ValueError, match="Useful value 1 has no probability"):
-        optimal_association(OddsRatios.known([[0.5, 0.0], [0.5, 0.0]]), 1.0)
-    with pytest.raises(ValueError, match="The odds ratios is a RenyiBall"):
-        optimal_association(RenyiBall(odds.prior, 0.1), 1.0)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(
     ("pair", "epsilon", "known", "intervals"),
     [

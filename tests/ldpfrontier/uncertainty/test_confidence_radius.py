@@ -86,20 +86,3 @@ def test_the_radius_solves_its_equation_and_is_the_least():
 def test_a_factor_multiplies_the_radius():
     once, often = (RenyiBall.confidence([[10, 20], [30, 40]], factor=f).radius for f in (1, 4))
     assert often == pytest.approx(4 * once, rel=1e-15)
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"method": "exact"}, "method is 'exact'; it must be 'asymptotic' or 'finite'"),
-        (
-            {"method": "finite", "order": 3.0},
-            'The order is 3; the method "finite" has a radius for orders up',
-        ),
-        ({"factor": 0}, "factor is 0; it must be a number above 0"),
-        ({"factor": "2"}, "factor is '2'"),
-    ],
-)
-def test_errors(options, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        RenyiBall.confidence([[1, 2], [3, 4]], **options)

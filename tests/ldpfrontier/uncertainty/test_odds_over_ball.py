@@ -10,7 +10,7 @@ from mpmath import fsum, log, mpf
 from scipy.optimize import minimize
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.types import FloatArray, Intractable
+from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.odds_over_ball import least_odds_ratios
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
@@ -115,10 +115,3 @@ def test_the_promise_over_the_intervals_holds_over_the_ball() -> None:
     assert ball.worst_case_epsilon(channel) <= association_epsilon(channel, odds)
     for P in ball.sample(rng, 200):
         assert association_epsilon(channel, OddsRatios.known(P)) <= association_epsilon(channel, odds)
-
-
-def test_refusals() -> None:
-    with pytest.raises(Intractable, match=r"order 0\.5; odds ratios over a ball are found for orders of 1"):
-        OddsRatios.over(RenyiBall(np.full((2, 2), 0.25), 0.1, 0.5))
-    with pytest.raises(ValueError, match="The ball is a float; it must be a RenyiBall"):
-        OddsRatios.over(0.5)  # type: ignore[arg-type]

@@ -16,7 +16,6 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.privacy import conditional_epsilon, rldp_epsilon, unconditional_epsilon
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.odds_ratios import IntervalMethod, OddsRatios, association_epsilon
-from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 COUNTS = np.array([[12, 7, 30], [25, 9, 4], [3, 11, 16]])
 
@@ -347,16 +346,6 @@ def test_impossible_cells_need_no_interval() -> None:
     assert (column.low == 1.0).all()
 
 
-def test_refusals_of_impossible_cells() -> None:
-    with pytest.raises(ValueError, match=r"Cell \(s, u\) = \(0, 1\) is declared impossible, but has"):
-        OddsRatios.confidence([[3, 4], [5, 6]], impossible=[[False, True], [False, False]])
-    with pytest.raises(ValueError, match=r"have the shape \(2,\); it must be \(2, 2\)"):
-        OddsRatios.confidence([[3, 4], [5, 6]], impossible=[False, True])
-    for other in ([[0, 1], [0, 0]], [[True], [False, True]], "none"):
-        with pytest.raises(ValueError, match="no table of truth values"):
-            OddsRatios.known([[0.25, 0.25], [0.25, 0.25]], impossible=other)
-
-
 def all_tables(samples: int, cells: int) -> FloatArray:
     """All tables of counts of some cells, (tables, cells)."""
     bars = np.array(list(itertools.combinations(range(samples + cells - 1), cells - 1)))
@@ -394,32 +383,3 @@ def test_intervals_of_one_value_and_of_many_samples() -> None:
     assert many.low == pytest.approx(wald.low, rel=1e-3)
     with pytest.raises(Intractable, match="at most 1,000,000 are supported"):
         OddsRatios.confidence([[10**7, 10**7], [10**7, 10**7]])
-
-
-def test_refusals() -> None:
-    prior, low = np.full((2, 2), 0.25), np.ones((2, 2, 2, 2))
-    with pytest.raises(ValueError, match=r"The prior has the shape \(4,\)"):
-        OddsRatios(np.full(4, 0.25), low)
-    with pytest.raises(ValueError, match=r"must be \(2, 2, 2, 2\)"):
-        OddsRatios(prior, low[0])
-    with pytest.raises(ValueError, match="an entry that is not a number, 0 or more"):
-        OddsRatios(prior, -low)
-    wrong = low.copy()
-    wrong[0, 1, 0, 1] = 0.5
-    with pytest.raises(ValueError, match=r"0\.5 at \(s, t, u, w\) = \(0, 1, 0, 1\), where s and t"):
-        OddsRatios(prior, wrong)
-    wrong[1, 0, 1, 0] = 0.5
-    OddsRatios(prior, wrong)
-    wrong[0, 1, 1, 0] = wrong[1, 0, 0, 1] = 3.0
-    with pytest.raises(ValueError, match="above the largest one"):
-        OddsRatios(prior, wrong)
-    with pytest.raises(ValueError, match=r"The distribution has the shape \(2,\)"):
-        OddsRatios.known([0.5, 0.5])
-    with pytest.raises(ValueError, match="'exact', 'bonferroni' or 'scheffe'"):
-        OddsRatios.confidence(COUNTS, method="wald")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="counts must be whole numbers"):
-        OddsRatios.confidence([[0.5, 1], [2, 3]])
-    with pytest.raises(ValueError, match="whose product is 3"):
-        association_epsilon(Channel(np.eye(3)), OddsRatios.known(prior))
-    with pytest.raises(ValueError, match="it must be a OddsRatios"):
-        association_epsilon(Channel(np.eye(4)), RenyiBall(prior, 0.1))  # type: ignore[arg-type]

@@ -410,25 +410,6 @@ def test_membership():
     assert float(ball.divergence([[0.0, 0.2], [0.2, 0.6]])) == math.inf
 
 
-@pytest.mark.parametrize(
-    ("call", "sentence"),
-    [
-        (lambda: RenyiBall([0.5, 0.5], 1.0), r"centre of the ball has shape \(2,\)"),
-        (lambda: RenyiBall([[0.5, 0.4]], 1.0), r"centre of the ball sums to 0\.9"),
-        (lambda: RenyiBall.confidence([1, 2]), r"counts have shape \(2,\)"),
-        (lambda: RenyiBall.confidence([[0.2, 0.8]]), "counts contain 0.2; counts must be whole numbers"),
-        (lambda: RenyiBall.confidence([[2, -1]]), "counts contain -1; counts must be whole numbers"),
-        (lambda: RenyiBall.confidence([[0, 0]]), "counts are all 0"),
-        (lambda: RenyiBall.confidence(COUNTS).support(0, np.ones((2, 3))), r"q has shape \(2, 3\)"),
-        (lambda: RenyiBall.confidence(COUNTS).divergence(np.ones(4) / 4), r"P has shape \(4,\)"),
-        (lambda: RenyiBall.confidence(COUNTS).projected_epsilon(Channel(np.eye(3))), "channel has 3 inputs"),
-    ],
-)
-def test_errors(call, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        call()
-
-
 def test_samples_sum_to_one_even_when_a_direction_ends_next_to_the_estimate() -> None:
     # A group with one occupied cell: random targets come within rounding of it.
     ball = RenyiBall(np.array([[0.634, 0.016], [0.0, 0.35]]), 0.0016)

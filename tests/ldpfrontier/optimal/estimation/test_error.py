@@ -89,26 +89,6 @@ def test_inputs_that_do_not_occur_are_estimated_too() -> None:
     assert limit == pytest.approx([1 - (p**2).sum()] * 2, rel=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ((np.eye(2), [0.5, 0.5]), "The channel is a ndarray; it must be a Channel"),
-        ((Channel(np.eye(2)), [0.5, 0.4]), "sums to 0.9"),
-        ((Channel(np.eye(2)), [0.2, 0.3, 0.5]), "The prior has 3 entries, the channel has 2 inputs"),
-        (
-            (Channel(np.eye(2)), [0.5, 0.5], "cells"),
-            "The target is 'cells'; it must be 'sensitive', 'useful'",
-        ),
-        ((Channel(np.eye(2)), [0.5, 0.5], "useful"), "the inputs are not known to be pairs"),
-        ((Channel(np.eye(2)), [0.5, 0.5], np.eye(3)), r"The target has the shape \(3, 3\)"),
-        ((Channel(np.eye(2)), [0.5, 0.5], [[1.0, math.nan]]), "not a number between -1e\\+100 and"),
-    ],
-)
-def test_arguments_that_are_refused(arguments, sentence: str) -> None:
-    with pytest.raises(ValueError, match=sentence):
-        estimation_error(*arguments)
-
-
 @pytest.mark.parametrize("at", [TABLE, [[0.2, 0.1, 0.2], [0.2, 0.2, 0.1]]], ids=["the design", "elsewhere"])
 @pytest.mark.parametrize("target", [None, "sensitive"])
 def test_surveys_have_the_error_that_is_predicted(target, at) -> None:
@@ -144,10 +124,3 @@ def test_the_error_of_rates_is_that_of_repeated_surveys() -> None:
     rates = tables / tables.sum(axis=1, keepdims=True)
     seen = float(((rates - prior / prior.sum(axis=0)) ** 2).sum(axis=(1, 2)).mean()) * people
     assert estimation_error(channel, prior, rate_target(prior)) == pytest.approx(seen, rel=0.05)
-
-
-def test_rates_need_a_table_in_which_every_useful_value_occurs() -> None:
-    with pytest.raises(ValueError, match=r"The prior has the shape \(2,\); rates need a table"):
-        rate_target([0.5, 0.5])
-    with pytest.raises(ValueError, match="Useful value 1 has the probability 0; rates given it"):
-        rate_target([[0.5, 0.0], [0.5, 0.0]])

@@ -309,21 +309,6 @@ def test_a_bound_above_the_value_is_an_error(monkeypatch) -> None:
         optimal_estimation([0.2, 0.3, 0.5], local_cone(3, 1.0))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "options", "sentence"),
-    [
-        (([0.5, 0.5], "ldp"), {}, "The cone is a str; it must be a PolyhedralCone or a Cone"),
-        (([0.5, 0.5], local_cone(3, 1.0)), {}, "The prior has 2 entries and the cone has 3 inputs"),
-        (([0.5, 0.5], local_cone(2, 1.0), "useful"), {}, "the inputs are not known to be pairs"),
-        (([0.5, 0.5], local_cone(2, 1.0)), {"tolerance": -1}, "tolerance is -1"),
-        (([0.5, 0.5], local_cone(2, 1.0)), {"max_rounds": 0.5}, "max_rounds is 0.5"),
-    ],
-)
-def test_arguments_that_are_refused(arguments, options, sentence: str) -> None:
-    with pytest.raises(ValueError, match=sentence):
-        optimal_estimation(*arguments, **options)
-
-
 @pytest.mark.parametrize("workload", [np.eye, np.tri])
 def test_staircase_columns_that_are_not_listed_have_the_optimum_of_those_that_are(
     workload, monkeypatch

@@ -81,10 +81,3 @@ def test_without_an_unbiased_estimate_it_is_infinite() -> None:
     assert worst_estimation_error(channel, ball, "sensitive") > estimation_error(
         channel, ball.centre, "sensitive"
     )
-
-
-def test_what_is_refused() -> None:
-    with pytest.raises(ValueError, match="The centre of the ball is 0 at input 2; every input needs"):
-        worst_estimation_error(randomized_response(4, 1.0), RenyiBall([[0.5, 0.2], [0.0, 0.3]], 0.01, 2.0))
-    with pytest.raises(ValueError, match="target"):
-        worst_estimation_error(randomized_response(6, 1.0), RenyiBall.confidence(TABLE), "both")

@@ -213,29 +213,6 @@ def test_cones_at_their_ends():
     assert never.value == pytest.approx(optimal_ldp(MutualInformation([0.4, 0.6]), 1.0).value, rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("call", "sentence"),
-    [
-        (lambda u, c: optimal_mechanism(3, c), "The utility is a int"),
-        (lambda u, c: optimal_mechanism(u, [[1.0]]), "The cone is a list"),
-        (
-            lambda u, c: optimal_mechanism(u, local_cone(4, 1.0)),
-            "has 3 inputs and the cone has 4",
-        ),
-        (lambda u, c: optimal_mechanism(u, c, tolerance=-1.0), "tolerance is -1"),
-        (lambda u, c: optimal_mechanism(u, c, max_nodes=-1), "max_nodes is -1"),
-        (lambda u, c: ColumnUtility([0.5, 0.5], lambda v: v[:, 0] ** 2), "not homogeneous"),
-        (lambda u, c: ColumnUtility([0.5, 0.5], lambda v: v.min(axis=1)), "not convex"),
-        (lambda u, c: ColumnUtility([0.5, 0.5], lambda v: v), "must map columns"),
-        (lambda u, c: ColumnUtility([0.5, 0.6], lambda v: v[:, 0]), "sums to 1.1"),
-        (lambda u, c: ColumnUtility([0.5, 0.5], lambda v: v[:, 0], unit="metres"), "unit is 'metres'"),
-    ],
-)
-def test_bad_arguments_get_sentences(call, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        call(MutualInformation([0.2, 0.3, 0.5]), local_cone(3, 1.0))
-
-
 def test_cones_that_are_too_large_are_refused():
     with pytest.raises(Intractable, match="at most 16 are supported by branch and bound"):
         optimal_mechanism(MutualInformation(np.full(20, 0.05)), local_cone(20, 1.0))

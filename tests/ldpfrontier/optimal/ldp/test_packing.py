@@ -8,15 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.optimal.improved_reporting import ConditionalInformation
 from ldpfrontier.optimal.ldp import packing
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.ldp.packing import optimal_packing, pack
 from ldpfrontier.optimal.ldp.settings import SETTINGS
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.privacy import ldp_epsilon, rldp_epsilon
-from ldpfrontier.types import Intractable
 from ldpfrontier.utility import MutualInformation
 from support.grids import few
 from support.priors import largest_information, random_prior
@@ -145,10 +142,3 @@ def test_many_sensitive_values():
     optimum = optimal_nonrobust(joint, 1.0, tolerance=1e-6)
     assert optimum.gap <= 1e-6
     assert rldp_epsilon(optimum.channel, joint / joint.sum(axis=1, keepdims=True)) <= 1.0 + 1e-9
-
-
-def test_other_utilities_are_listed():
-    with pytest.raises(Intractable, match="21 inputs; at most 20 are supported"):
-        optimal_ldp(ConditionalInformation(np.full((2, 21), 1 / 42)), 1.0)
-    with pytest.raises(ValueError, match="The start has 3 inputs; it must have 30"):
-        optimal_ldp(MutualInformation(np.full(30, 1 / 30)), 1.0, start=Channel(np.eye(3)))

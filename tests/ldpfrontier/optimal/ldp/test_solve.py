@@ -262,27 +262,3 @@ def test_an_input_that_hardly_ever_occurs(rare, epsilon):
     utility = MutualInformation(np.array([rare, 1.0 - rare]))
     optimum = optimal_ldp(utility, epsilon)
     assert optimum.value == pytest.approx(utility(randomized_response(2, epsilon)), rel=1e-9, abs=1e-14)
-
-
-def test_errors():
-    half = [0.5, 0.5]
-    with pytest.raises(ValueError, match="p0 has 2 entries and p1 has 1"):
-        FDivergence(half, [1.0])
-    with pytest.raises(ValueError, match=r"p1 sums to 0\.9"):
-        FDivergence(half, [0.5, 0.4])
-    with pytest.raises(ValueError, match="kind is 'js'; allowed are kl, tv, chi2, hellinger"):
-        FDivergence(half, half, "js")
-    with pytest.raises(ValueError, match=r"f\(1\) is 1"):
-        FDivergence(half, half, f=lambda t: t)
-    with pytest.raises(ValueError, match="f is not convex near t ="):
-        FDivergence(half, half, f=lambda t: -((t - 1) ** 2))
-    with pytest.raises(ValueError, match="f must map an array"):
-        FDivergence(half, half, f=lambda t: t * np.log(t))
-    with pytest.raises(ValueError, match="The start has 3 inputs; it must have 2"):
-        optimal_ldp(MutualInformation(half), 1.0, start=randomized_response(3, 1.0))
-
-
-@pytest.mark.parametrize("utility", [[0.5, 0.5], np.array([0.5, 0.5]), None, "kl"])
-def test_a_distribution_is_no_utility(utility):
-    with pytest.raises(ValueError, match="must be a MutualInformation or an FDivergence"):
-        optimal_ldp(utility, 1.0)

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
 from ldpfrontier.optimal.geometry.ball_body import polish
@@ -198,15 +197,3 @@ def test_degenerate_tables():
     optimum = optimal_robust(empty_group, 1.0, envelope="projections", pairs="distinct")
     assert empty_group.worst_case_epsilon(optimum.channel) <= 1.0 + 1e-9
     assert optimal_robust(empty_group, 0.0, envelope="exact").value == 0.0
-
-
-def test_bad_arguments():
-    ball = RenyiBall.confidence([[20, 5], [10, 30]])
-    with pytest.raises(
-        ValueError, match="envelope is 'ball'; it must be 'simplex', 'projections' or 'exact'"
-    ):
-        optimal_robust(ball, 1.0, envelope="ball")  # type: ignore[arg-type]
-    with pytest.raises(
-        ValueError, match=r"The start is private at level .* over the projections; epsilon is 1"
-    ):
-        optimal_robust(ball, 1.0, envelope="projections", start=Channel(np.eye(4)))
