@@ -136,7 +136,9 @@ def calibrated(
     if not 0 < tol < 1:
         raise ValueError(f"tol is {tol}; it must lie strictly between 0 and 1.")
     limit = math.inf
-    if conditional_epsilon is not None and conditional_epsilon != math.inf:
+    if conditional_epsilon is not None and not (
+        isinstance(conditional_epsilon, float) and conditional_epsilon == math.inf
+    ):
         limit = checked_epsilon(conditional_epsilon, name="conditional_epsilon")
 
     def at(nominal: float) -> Calibration:

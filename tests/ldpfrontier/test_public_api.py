@@ -89,12 +89,16 @@ l.ldp_certificate(l.optimal_ldp(utility, 1.0), utility, 1.0)
 l.nonrobust_certificate(l.optimal_nonrobust(ball.centre, 1.0), ball.centre, 1.0)
 l.robust_certificate(l.optimal_robust(ball, 1.0), ball, 1.0)
 l.association_certificate(l.optimal_association(odds, 1.0, max_nodes=10), odds, 1.0)
+channels.append(l.composition(channels[:1] * 2))
+l.levels_of_reports(channels[5:6] * 2, (2, 3), odds=odds, ball=ball)
+small = l.OddsRatios.confidence(table[:, :2])
+channels.append(l.optimal_repeated(small, 1.0, reports=2, tolerance=1e-2).channel)
 assert all(isinstance(channel, l.Channel) for channel in channels)
 l.entropy(prior), l.mutual_information(prior, channels[0]), l.ldp_epsilon(channels[0])
 l.rldp_epsilon(channels[5], ball.conditionals), ball.worst_case_epsilon(channels[5])
 l.conditional_epsilon(channels[5], (2, 3)), l.unconditional_epsilon(channels[5], (2, 3))
 assert set(l.__all__) - set(vars(l)) == {
-    "BudgetSplit", "Calibration", "Intractable", "Optimum",
+    "BudgetSplit", "Calibration", "Intractable", "Optimum", "RepeatedReports", "ReportLevels",
 }
 for name in l.__all__:
     getattr(l, name)
