@@ -136,10 +136,11 @@ def calibrated(
     if not 0 < tol < 1:
         raise ValueError(f"tol is {tol}; it must lie strictly between 0 and 1.")
     limit = math.inf
-    if conditional_epsilon is not None and not (
-        isinstance(conditional_epsilon, float) and conditional_epsilon == math.inf
-    ):
-        limit = checked_epsilon(conditional_epsilon, name="conditional_epsilon")
+    if conditional_epsilon is not None:
+        number = "a privacy level, 0 or more"
+        limit = as_number(conditional_epsilon, "conditional_epsilon", number, least=0.0, infinite=True)
+    if limit < math.inf:
+        limit = checked_epsilon(limit, name="conditional_epsilon")
 
     def at(nominal: float) -> Calibration:
         channel = family(nominal)

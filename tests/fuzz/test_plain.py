@@ -142,7 +142,7 @@ def draw_sizes(rng: np.random.Generator) -> Arguments:
     return {
         "a1": int(rng.integers(1, 8)),
         "a2": int(rng.integers(1, 8)),
-        "epsilon": level(rng, 1e-12, 300.0),
+        "epsilon": level(rng, 1e-3, 300.0),
         "delta": float(rng.choice([0.0, 1.0, 1e-300, rng.random()])),
     }
 

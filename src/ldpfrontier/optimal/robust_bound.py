@@ -40,7 +40,7 @@ def robust_bound(ball: RenyiBall, epsilon: float, *, max_nodes: int) -> float:
     """
     as_instance(ball, RenyiBall, "The ball")
     epsilon = checked_epsilon(epsilon, SETTINGS.max_epsilon)
-    nodes = as_count(max_nodes, "max_nodes", "a whole number, 0 or more")
+    nodes = as_count(max_nodes, "max_nodes", "a whole number, 0 to 10^9", most=10**9)
     bound = nonrobust_bound(ball.centre, epsilon)
     if not nodes or epsilon == 0.0:
         return bound

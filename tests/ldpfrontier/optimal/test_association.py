@@ -241,7 +241,7 @@ def test_larger_tables() -> None:
 def test_larger_tables_at_small_levels_and_with_other_odds_ratios() -> None:
     """The estimate may be outside of the intervals, which then say nothing of it."""
     prior = np.random.default_rng(6).dirichlet(np.ones(18)).reshape(3, 6)
-    for odds, epsilon in ((OddsRatios.known(prior), 1e-5), (OddsRatios(prior, np.ones((3, 3, 6, 6))), 1.0)):
+    for odds, epsilon in ((OddsRatios.known(prior), 1e-3), (OddsRatios(prior, np.ones((3, 3, 6, 6))), 1.0)):
         found = optimal_association(odds, epsilon, max_rounds=3)
         assert association_epsilon(found.channel, odds) <= epsilon * (1 + 1e-9)
         assert 0.0 < found.value <= found.bound

