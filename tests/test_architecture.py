@@ -119,6 +119,20 @@ def test_papers_use_engines_by_public_names() -> None:
     assert found
 
 
+def test_what_is_for_own_data_uses_public_names_of_the_library() -> None:
+    """Beside these it imports the modules at the bottom, and the checker, which stands alone."""
+    alone = {"types", "extras", "atomic", "verify"}
+    for module, path in FILES.items():
+        if unit(module) != SURVEY:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            home = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+            if home == "ldpfrontier":
+                assert {alias.name for alias in node.names} <= {*ldpfrontier.__all__} | alone, module
+            elif home.startswith("ldpfrontier."):
+                assert home.startswith(f"{SURVEY}.") or home.removeprefix("ldpfrontier.") in alone, module
+
+
 def test_what_is_for_own_data_can_be_deleted() -> None:
     """Nothing of the library or the reproduction imports it, nor does a program or another test."""
     others = [name for name in FILES if unit(name) != SURVEY]
@@ -183,7 +197,6 @@ TESTED_THROUGH = {
     "optimal.estimation.cut_columns": "optimal/estimation/test_solve.py",
     "optimal.exact.budget_split": "optimal/exact/test_separation.py",
     "survey.answer": "survey/test_cli.py",
-    "survey.channel_content": "survey/test_channel_file.py",
     "survey.options": "survey/test_cli.py",
     "uncertainty.exact_intervals": "uncertainty/test_odds_ratios.py",
 }

@@ -17,11 +17,9 @@ if TYPE_CHECKING:
     )
     from ldpfrontier.calibration import Calibration, calibrated
     from ldpfrontier.certificates.association import association_certificate
+    from ldpfrontier.certificates.levels import level_certificate
     from ldpfrontier.certificates.local import ldp_certificate
-    from ldpfrontier.certificates.robust import (
-        nonrobust_certificate,
-        robust_certificate,
-    )
+    from ldpfrontier.certificates.robust import nonrobust_certificate, robust_certificate
     from ldpfrontier.channel import Channel
     from ldpfrontier.column_utility import ColumnUtility
     from ldpfrontier.cones import (
@@ -44,9 +42,10 @@ if TYPE_CHECKING:
         secret_randomized_response,
         subset_selection,
     )
+    from ldpfrontier.numerics.deadline import TimeIsUp, time_limit
     from ldpfrontier.optimal.association import optimal_association
     from ldpfrontier.optimal.estimation.error import estimation_error, rate_target
-    from ldpfrontier.optimal.estimation.fewer_outputs import with_fewer_outputs
+    from ldpfrontier.optimal.estimation.fewer_outputs import with_fewer_outputs, with_united_outputs
     from ldpfrontier.optimal.estimation.solve import optimal_estimation
     from ldpfrontier.optimal.estimation.worst_error import worst_estimation_error
     from ldpfrontier.optimal.exact.association_cone import association_cone
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from ldpfrontier.optimal.general.double_description import extreme_rays
     from ldpfrontier.optimal.general.solve import optimal_mechanism
     from ldpfrontier.optimal.improved_reporting import improved_reporting
+    from ldpfrontier.optimal.label import optimal_label, optimal_label_estimation
     from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
     from ldpfrontier.optimal.ldp.solve import optimal_ldp
     from ldpfrontier.optimal.ldp.thresholds import (
@@ -92,6 +92,7 @@ __all__ = [
     "RepeatedReports",
     "ReportLevels",
     "SourceSet",
+    "TimeIsUp",
     "association_certificate",
     "association_cone",
     "association_epsilon",
@@ -115,12 +116,15 @@ __all__ = [
     "information_leakage",
     "ldp_certificate",
     "ldp_epsilon",
+    "level_certificate",
     "levels_of_reports",
     "local_cone",
     "mutual_information",
     "nonrobust_certificate",
     "optimal_association",
     "optimal_estimation",
+    "optimal_label",
+    "optimal_label_estimation",
     "optimal_ldp",
     "optimal_leakage",
     "optimal_mechanism",
@@ -140,9 +144,11 @@ __all__ = [
     "robust_cone",
     "secret_randomized_response",
     "subset_selection",
+    "time_limit",
     "unconditional_cone",
     "unconditional_epsilon",
     "with_fewer_outputs",
+    "with_united_outputs",
     "worst_estimation_error",
 ]
 
@@ -163,6 +169,7 @@ _HOMES = {
     "RepeatedReports": "optimal.repeated",
     "ReportLevels": "several_reports",
     "SourceSet": "hamming.sources",
+    "TimeIsUp": "numerics.deadline",
     "association_certificate": "certificates.association",
     "association_cone": "optimal.exact.association_cone",
     "association_epsilon": "uncertainty.odds_ratios",
@@ -186,12 +193,15 @@ _HOMES = {
     "information_leakage": "hamming.mi_leakage",
     "ldp_certificate": "certificates.local",
     "ldp_epsilon": "privacy",
+    "level_certificate": "certificates.levels",
     "levels_of_reports": "several_reports",
     "local_cone": "cones",
     "mutual_information": "information",
     "nonrobust_certificate": "certificates.robust",
     "optimal_association": "optimal.association",
     "optimal_estimation": "optimal.estimation.solve",
+    "optimal_label": "optimal.label",
+    "optimal_label_estimation": "optimal.label",
     "optimal_ldp": "optimal.ldp.solve",
     "optimal_leakage": "hypothesis_testing.leakage",
     "optimal_mechanism": "optimal.general.solve",
@@ -211,9 +221,11 @@ _HOMES = {
     "robust_cone": "optimal.exact.separation",
     "secret_randomized_response": "mechanisms",
     "subset_selection": "mechanisms",
+    "time_limit": "numerics.deadline",
     "unconditional_cone": "cones",
     "unconditional_epsilon": "privacy",
     "with_fewer_outputs": "optimal.estimation.fewer_outputs",
+    "with_united_outputs": "optimal.estimation.fewer_outputs",
     "worst_estimation_error": "optimal.estimation.worst_error",
 }
 

@@ -171,6 +171,22 @@ def good():
         "binary_domination_threshold": {"pair": l.FDivergence(*PAIR)},
         "randomized_response_threshold": {"utility": utility},
         "robust_bound": {"ball": small, "epsilon": 1.0, "max_nodes": 1},
+        "optimal_label": {"prior": ball.centre, "epsilon": 1.0, "tolerance": 1e-6},
+        "optimal_label_estimation": {
+            "prior": ball.centre,
+            "epsilon": 1.0,
+            "target": None,
+            "tolerance": 1e-2,
+            "max_rounds": 9,
+        },
+        "with_united_outputs": {"channel": channel, "prior": PRIOR, "target": None, "lost": 0.1},
+        "level_certificate": {
+            "counts": [[1, 2]],
+            "rows": [[1, 3], [3, 1]],
+            "levels": {"local privacy": 2.0},
+            "ball": None,
+            "odds": None,
+        },
         "optimal_mechanism": {
             "utility": utility,
             "cone": l.local_cone(3, 1.0),
@@ -250,6 +266,8 @@ HOOKS = {"progress", "sampler", "simultaneous"}
 
 #: What its users make of others: results, and an error.
 RESULTS = {"BudgetSplit", "Calibration", "Cone", "Intractable", "Optimum", "RepeatedReports", "ReportLevels"}
+#: An error, and a context, which says so where it is entered.
+RESULTS |= {"TimeIsUp", "time_limit"}
 METHODS = {
     "RenyiBall.confidence",
     "RenyiBall.worst_case_epsilon",

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ldpfrontier.survey import CountTable, PrivateChannel
-from ldpfrontier.survey.estimation import FittedReports, inversion, quantities, table_prior
+from ldpfrontier.survey.estimation import FittedReports, inversion, quantities
 from ldpfrontier.survey.intervals import limit_weights, mean_limits
 from ldpfrontier.survey.rates import rates_of
 
@@ -17,7 +17,7 @@ def signed_weights(matrix, table: CountTable, n, sign, tail=TAIL):
     """Return the weights of the upper limits of all frequencies, or, with sign -1, of their negatives."""
     linear = inversion(matrix, table)
     unbiased = np.where(linear.shown[:, None], sign * linear.weights, math.nan)
-    return limit_weights(matrix, sign * quantities(table)[1], table_prior(table), unbiased, n, tail)
+    return limit_weights(matrix, sign * quantities(table)[1], table.expected.ravel(), unbiased, n, tail)
 
 
 def coverage(matrix, table: CountTable, n, repetitions, *, truth=None, seed=1, tail=TAIL):

@@ -39,8 +39,8 @@ def contents(folder: Path) -> dict[str, object]:
     return {str(path.relative_to(folder)): content(path) for path in folder.rglob("*")}
 
 
-def refused(folder: Path, capsys, arguments: list[str], sentence: str) -> None:
-    """Check that a command fails with a sentence on its last line, and that every file is as it was."""
+def refused(folder: Path, capsys, arguments: list[str], sentence: str) -> str:
+    """Return the last line of a command, after checking that it has a sentence and changed no file."""
     before = contents(folder)
     capsys.readouterr()
     try:
@@ -54,3 +54,4 @@ def refused(folder: Path, capsys, arguments: list[str], sentence: str) -> None:
     assert last.startswith("ldp-frontier")
     assert sentence in last
     assert contents(folder) == before
+    return last

@@ -26,15 +26,32 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.cones import local_cone
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import unlimited_response
+from ldpfrontier.numerics.arguments import as_distribution
 from ldpfrontier.optimal.estimation.error import estimation_error, target_rows
 from ldpfrontier.optimal.estimation.solve import optimal_estimation
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.registry import choose
-from ldpfrontier.optimum import BROKEN, Optimum, certified
+from ldpfrontier.optimum import (
+    BROKEN,
+    MAX_EPSILON,
+    Optimum,
+    certified,
+    checked_effort,
+    checked_epsilon,
+    keeps_time_limit,
+    records_fallbacks,
+)
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import MutualInformation
 
 _MECHANISMS = "mechanisms private given the useful value"
+
+
+def _checked(prior: ArrayLike) -> FloatArray:
+    joint = as_distribution(prior, "The distribution")
+    if joint.ndim != 2:
+        raise ValueError(f"The distribution has shape {joint.shape}; it must be (a1, a2), rows = sensitive.")
+    return joint
 
 
 def with_useful(channels: Sequence[Channel]) -> Channel:
@@ -58,18 +75,31 @@ def with_useful(channels: Sequence[Channel]) -> Channel:
     return Channel(joint.reshape(a1 * a2, -1))
 
 
-def optimal_label(prior: FloatArray, epsilon: float, tolerance: float) -> Optimum:
+@records_fallbacks
+@keeps_time_limit
+def optimal_label(
+    prior: ArrayLike, epsilon: float, *, tolerance: float = 1e-6, max_seconds: float | None = None
+) -> Optimum:
     """Return the mechanism whose reports carry the most information about (S, U), with a bound.
 
     Parameters
     ----------
-    prior : ndarray, shape (a1, a2)
+    prior : array_like, shape (a1, a2)
         Distribution of (S, U).
     epsilon : float
-        Level of S given U in nats, above 0.
+        Level of S given U in nats.
     tolerance : float
         Relative gap at which to stop.
+    max_seconds : float, optional
+        Seconds after which the best mechanism found so far is returned, as "bounded"; 0 or more.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
     """
+    prior, epsilon = _checked(prior), checked_epsilon(epsilon, MAX_EPSILON)
+    tolerance, _ = checked_effort(tolerance, 0)
     mass, found, bound = prior.sum(axis=0), list[Channel](), entropy(prior.sum(axis=0))
     for share, column in zip(mass, prior.T, strict=True):
         if share <= 0.0:  # worth nothing, whatever it reports
@@ -83,20 +113,39 @@ def optimal_label(prior: FloatArray, epsilon: float, tolerance: float) -> Optimu
     return certified(channel, value, bound, tolerance, method=choose("given U").method(_MECHANISMS))
 
 
-def label_estimation(
-    prior: FloatArray, epsilon: float, target: ArrayLike | None, tolerance: float, max_rounds: int
+@records_fallbacks
+@keeps_time_limit
+def optimal_label_estimation(
+    prior: ArrayLike,
+    epsilon: float,
+    target: ArrayLike | None = None,
+    *,
+    tolerance: float = 1e-2,
+    max_rounds: int = 60,
+    max_seconds: float | None = None,
 ) -> Optimum:
     """Return the mechanism from whose reports a target is estimated with the least error, with a bound.
 
     Parameters
     ----------
-    prior : ndarray, shape (a1, a2)
+    prior : array_like, shape (a1, a2)
         Distribution of (S, U), with positive entries.
     epsilon : float
         Level of S given U in nats, above 0.
     target, tolerance, max_rounds
         As of `optimal_estimation`.
+    max_seconds : float, optional
+        Seconds after which the best mechanism found so far is returned, as "bounded"; 0 or more.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
     """
+    prior, epsilon = _checked(prior), checked_epsilon(epsilon, MAX_EPSILON)
+    tolerance, max_rounds = checked_effort(tolerance, max_rounds)
+    if not (prior > 0).all():
+        raise ValueError("The distribution has an entry that is 0; every pair needs a probability above 0.")
     (a1, a2), mass = prior.shape, prior.sum(axis=0)
     rows = target_rows(target, prior.size, (a1, a2))
     known, found, squares = dict[bytes, Optimum](), list[Optimum](), 0.0

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ldpfrontier.survey.auditing import Audit, audit_channel, count_pairs
     from ldpfrontier.survey.channel_file import PrivateChannel, read_channel
-    from ldpfrontier.survey.counts import CountTable, count_records, read_count_table
     from ldpfrontier.survey.design import Design, design_channel
     from ldpfrontier.survey.estimation import Estimate, estimate_distribution
     from ldpfrontier.survey.least_level import least_epsilon
     from ldpfrontier.survey.memo import Memo
-    from ldpfrontier.survey.privatizing import privatize, privatize_file, privatize_persons
+    from ldpfrontier.survey.privatizing import privatize, privatize_file
     from ldpfrontier.survey.rates import Rates, estimate_rates
     from ldpfrontier.survey.reports import count_reports
+    from ldpfrontier.survey.tables import CountTable, count_records, table_of_values, with_values
 
 __all__ = [
     "Audit",
@@ -39,15 +39,15 @@ __all__ = [
     "least_epsilon",
     "privatize",
     "privatize_file",
-    "privatize_persons",
     "read_channel",
-    "read_count_table",
+    "table_of_values",
+    "with_values",
 ]
 
 #: The module of this folder that defines each name, as imported above for type checkers.
 _HOMES = {
     "Audit": "auditing",
-    "CountTable": "counts",
+    "CountTable": "tables",
     "Design": "design",
     "Estimate": "estimation",
     "Memo": "memo",
@@ -55,7 +55,7 @@ _HOMES = {
     "Rates": "rates",
     "audit_channel": "auditing",
     "count_pairs": "auditing",
-    "count_records": "counts",
+    "count_records": "tables",
     "count_reports": "reports",
     "design_channel": "design",
     "estimate_distribution": "estimation",
@@ -63,9 +63,9 @@ _HOMES = {
     "least_epsilon": "least_level",
     "privatize": "privatizing",
     "privatize_file": "privatizing",
-    "privatize_persons": "privatizing",
     "read_channel": "channel_file",
-    "read_count_table": "counts",
+    "table_of_values": "tables",
+    "with_values": "tables",
 }
 
 

@@ -1,44 +1,37 @@
-r"""Advice for designs with too few reports: what would lower the error of estimated frequencies, computed.
+"""Advice for designs with too few reports: what would lower the error of estimated frequencies, computed.
 
 Four things do: more reports, a larger level, a column that is left out, and two values that become one. Each
-is tried on the table with the mechanism that was chosen and with all closed forms that keep the promise, and
-stated with the least error among these. The pair of values is sought with randomized response, secret
-randomized response and Hadamard response. As their errors hardly depend on which values of a column are
-joined, pairs within 1% of the least error are compared by what joining them loses: of these, the
-pair with the least entropy of one value given that it is in the pair, times the frequency of the pair, which
-favours rare values.
+is tried on the table with the closed forms that keep the promise and, where there are few cells, with the
+mechanism that was chosen, and stated with the least error among these. Of all pairs of values, joining which
+lowers the error nearly as much, the one is named that loses the least information.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import xlogy
 
-from ldpfrontier.block_designs import hadamard_response
-from ldpfrontier.channel import Channel
-from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
-from ldpfrontier.numerics.deadline import TimeIsUp, check_time, time_limit
-from ldpfrontier.optimal.estimation.settings import SETTINGS as ESTIMATION
-from ldpfrontier.optimal.registry import LIMITS
-from ldpfrontier.survey.binning import in_order, interval_start
-from ldpfrontier.survey.counts import CountTable
-from ldpfrontier.survey.design import Candidate, Design
-from ldpfrontier.survey.estimation import Inversion, table_prior
+from ldpfrontier import Channel, Intractable, time_limit
+from ldpfrontier.survey.attackers import Population
+from ldpfrontier.survey.design import Candidate, Design, design_channel
+from ldpfrontier.survey.estimation import Inversion
+from ldpfrontier.survey.groups import in_order, interval_start
 from ldpfrontier.survey.layout import columns as table_of
-from ldpfrontier.survey.layout import wrapped
+from ldpfrontier.survey.layout import reports_text, wrapped
 from ldpfrontier.survey.least_level import bisected
-from ldpfrontier.survey.methods import LDP_METHODS, ROBUST_METHODS, Problem
-from ldpfrontier.survey.population import ball_of, odds_of, usual_intervals
-from ldpfrontier.survey.records import Label
+from ldpfrontier.survey.methods import Problem, methods_for, nearly_least
+from ldpfrontier.survey.reading import Label
 from ldpfrontier.survey.settings import SETTINGS
-from ldpfrontier.survey.values import reports_text, shortened
-from ldpfrontier.types import Intractable
+from ldpfrontier.survey.tables import CountTable
+from ldpfrontier.survey.values import shortened
+from ldpfrontier.types import FloatArray
 
 
 @dataclass(frozen=True)
@@ -55,15 +48,12 @@ class Advice:
         The number of these frequencies.
     mechanism : str
         The one that has this error.
-    epsilon : float, optional
-        The level in nats, if it is another one.
     """
 
     what: str
     error: float
     cells: int
     mechanism: str
-    epsilon: float | None = None
 
     @property
     def share(self) -> float:
@@ -92,10 +82,6 @@ class TooFew:
     aim: float
     relative: bool
 
-    def size(self, error: float, cells: int) -> float:
-        """Return the error, or its share of the mean frequency, by which designs are compared."""
-        return error * cells if self.relative else error
-
 
 def too_few(made: Design, best: Candidate, error: float | None) -> TooFew | None:
     """Return the design if its error is above the one asked for, else above half of the mean frequency.
@@ -109,7 +95,7 @@ def too_few(made: Design, best: Candidate, error: float | None) -> TooFew | None
 
 
 def advice(few: TooFew) -> list[Advice]:
-    """Return changes that would bring the error of a design to its aim, or closer.
+    """Return what would bring the error of a design to its aim, or closer.
 
     Returns
     -------
@@ -118,37 +104,23 @@ def advice(few: TooFew) -> list[Advice]:
         one with the least error first, and a pair of values; what does not lower the error is omitted.
     """
     made, best, cells = few.made, few.best, few.made.table.counts.size
-    reports = made.reports_for(best, few.aim)
-    reached = best.error * math.sqrt(made.records / reports)
-    found = {"reports": Advice(f"{reports:,.0f} reports", reached, cells, best.name)}
-    tables: dict[str, CountTable] = {}
-    closed, joined = _closed_forms(made), ""
-    # What takes longest comes last, and is cut short by the time limit.
-    with suppress(TimeIsUp), time_limit(SETTINGS.advice_seconds):
-        tables |= {f"without {name}": other for name, other in _without(made.table)}
-        _add_tables(few, tables, closed, found)
-        if pair := _best_pair(few):
-            name, values, other = pair
-            joined = " and ".join(repr(shortened(value, 20)) for value in values)
-            joined += f" of {name} as one value"
-            tables[joined] = other
-            _add_tables(few, {joined: other}, closed, found)
-        _add_level(few, closed, found)
-        solved = [best.name] if best.name not in closed else []
-        for what, other in tables.items():
-            if other.counts.size <= LIMITS.max_joint_cells:
-                with suppress(TimeIsUp), time_limit(SETTINGS.advice_seconds / 4.0):
-                    _add_tables(few, {what: other}, solved, found)
-        if cells <= LIMITS.max_joint_cells:
-            _add_level(few, solved, found)
 
     def size(one: Advice) -> float:
-        return few.size(one.error, one.cells)
+        return one.error * one.cells if few.relative else one.error
 
-    columns = sorted((one for what, one in found.items() if what in tables and what != joined), key=size)
-    first = [found[what] for what in ("reports", "level") if what in found]
-    last = [found[joined]] if joined in found else []
-    return [one for one in [*first, *columns, *last] if size(one) < few.size(best.error, cells)]
+    reports = made.reports_for(best, few.aim)
+    reached = best.error * math.sqrt(made.records / reports)
+    end = time.monotonic() + SETTINGS.advice_seconds
+    with time_limit(SETTINGS.advice_seconds):
+        found = [Advice(f"{reports:,.0f} reports", reached, cells, best.name), *_level(few)]
+        found += sorted((_tried(few, what, other) for what, other in _without(made.table)), key=size)
+        pairs = itertools.takewhile(lambda _: time.monotonic() < end, _pairs(made.table))
+        joined = [(lost, other, _tried(few, what, other, solve=False)) for lost, what, other in pairs]
+        if joined:
+            near = nearly_least(joined, lambda pair: size(pair[2]), SETTINGS.error_tolerance)
+            _, other, one = min(near, key=lambda pair: pair[0])
+            found.append(_tried(few, one.what, other))
+    return [one for one in found if size(one) < size(Advice("", best.error, cells, ""))]
 
 
 def advice_text(few: TooFew) -> str:
@@ -164,71 +136,49 @@ def advice_text(few: TooFew) -> str:
     return wrapped(words) + "\n" + table_of([["error", "of the mean", "with"], *rows])
 
 
-# Errors ---------------------------------------------------------------------------------------------------
+def _tried(
+    few: TooFew, what: str, table: CountTable, epsilon: float | None = None, *, solve: bool = True
+) -> Advice:
+    """Return the least error of closed forms for a table or, where there are few cells, of the one chosen."""
+    made, level = few.made, few.made.epsilon if epsilon is None else epsilon
+    problem, methods = Problem(table, level, made.against, None), methods_for(table, made.against)
+    found = [(math.inf, "")]
+    for name in (name for name, method in methods.items() if method.closed_form):
+        with suppress(Intractable):
+            channel = methods[name].solve(problem)
+            if isinstance(channel, Channel):
+                found.append((_error(channel.matrix, table, made.records), name))
+    chosen = methods.get(few.best.name)
+    if solve and chosen and not chosen.closed_form and table.counts.size <= SETTINGS.max_joint_cells:
+        around = made.population or Population()
+        (own,) = design_channel(
+            table, level, against=made.against, mechanisms=[few.best.name], records=made.records,
+            proof_seconds=0.0, beta=around.beta, order=around.order,
+        ).candidates  # fmt: skip
+        found.append((own.error if own.private and math.isfinite(own.error) else math.inf, own.name))
+    error, name = min(found)
+    return Advice(what, error, table.counts.size, name)
 
 
-def _error(channel: Channel, table: CountTable, records: int) -> float:
+def _error(matrix: FloatArray, table: CountTable, records: int) -> float:
     """Return the root mean square error of the frequencies of records; inf if some cannot be estimated."""
-    linear = Inversion(channel.matrix, table_prior(table), np.eye(table.counts.size))
-    errors = linear.error(table.distribution.ravel() @ channel.matrix, records)
+    linear = Inversion(matrix, table.expected.ravel(), np.eye(table.counts.size))
+    errors = linear.error(table.distribution.ravel() @ matrix, records)
     return float(np.sqrt(np.mean(errors**2))) if linear.shown.all() else math.inf
 
 
-def _errors(
-    made: Design, table: CountTable, epsilon: float, names: Iterable[str]
-) -> Iterator[tuple[float, str]]:
-    """Yield the errors of mechanisms for a table, one after the other, with their names."""
-    against = made.against if table.useful else "anyone"
-    methods = ROBUST_METHODS[against] if table.useful else LDP_METHODS
-    asked = [name for name in names if name in methods]
-    ball = ball_of(table, made.beta, made.order, made.radius)
-    needs_odds = not {"association", "frequencies"}.isdisjoint(asked)
-    odds = odds_of(table, made.beta, usual_intervals(table.counts)) if needs_odds else None
-    expected = table_prior(table).reshape(table.counts.shape)
-    problem = Problem(table.distribution, expected, ball, odds, epsilon, against)
-    for name in asked:
-        check_time()
-        with suppress(Intractable, ArithmeticError, RuntimeError, ValueError):
-            found = methods[name].solve(problem)
-            channel = found if isinstance(found, Channel) else found.channel
-            yield _error(channel, table, made.records), name
-
-
-def _closed_forms(made: Design) -> list[str]:
-    """Return the mechanisms in closed form that keep the promise."""
-    methods = ROBUST_METHODS[made.against] if made.table.useful else LDP_METHODS
-    return [name for name, method in {**methods, **LDP_METHODS}.items() if method.closed_form]
-
-
-def _add_tables(
-    few: TooFew, tables: Mapping[str, CountTable], names: Sequence[str], found: dict[str, Advice]
-) -> None:
-    """Put what other tables would do among the advice, where it is better than what is known."""
-    made = few.made
-    for what, table in tables.items():
-        for error, name in _errors(made, table, made.epsilon, names):
-            if error < (found[what].error if what in found else math.inf):
-                found[what] = Advice(what, error, table.counts.size, name)
-
-
-def _add_level(few: TooFew, names: Sequence[str], found: dict[str, Advice]) -> None:
-    """Put the least level, to 0.01 nats, at which the error is the aim among the advice, by bisection."""
-    if not names:
-        return
-    made, steps = few.made, 100
-    known = found["level"].epsilon if "level" in found else None
+def _level(few: TooFew) -> Iterator[Advice]:
+    """Yield the least level, to 0.01 nats, at which the error is the aim, if there is one."""
+    made, steps, found = few.made, 100, dict[int, Advice]()
 
     def is_reached(step: int) -> bool:
-        epsilon, cells = step / steps, made.table.counts.size
-        error, name = min(_errors(made, made.table, epsilon, names), default=(math.inf, ""))
-        if error <= few.aim:
-            found["level"] = Advice(f"epsilon {epsilon:g}", error, cells, name, epsilon)
-        return error <= few.aim
+        found[step] = _tried(few, f"epsilon {step / steps:g}", made.table, step / steps)
+        return found[step].error <= few.aim
 
-    # Without a level that is known to be enough, the largest one is tried, too.
-    high = round(SETTINGS.max_epsilon * steps) + 1 if known is None else round(known * steps)
-    for _ in bisected(math.floor(made.epsilon * steps), high, is_reached):
-        pass  # `is_reached` keeps the advice
+    high = round(SETTINGS.max_epsilon * steps)
+    if is_reached(high):
+        ends = [(0, high), *bisected(math.floor(made.epsilon * steps), high, is_reached)]
+        yield found[ends[-1][1]]
 
 
 # Tables ---------------------------------------------------------------------------------------------------
@@ -245,87 +195,53 @@ def _relabelled(
     cut = len(sensitive)
     rows = tuple(sorted({label[:cut] for label in found}, key=in_order))
     columns = tuple(sorted({label[cut:] for label in found}, key=in_order))
-    if len(rows) < 2:
+    if len(rows) < 2 or sum(count > 0 for count in found.values()) < 2:
         return None
-    counts = [[found.get(row + column, 0) for column in columns] for row in rows]
-    return CountTable(sensitive, useful, rows, columns, np.array(counts), table.source)
+    counts = np.array([[found.get(row + column, 0) for column in columns] for row in rows])
+    return replace(table, sensitive=sensitive, useful=useful, rows=rows, columns=columns, counts=counts)
 
 
 def _without(table: CountTable) -> Iterator[tuple[str, CountTable]]:
-    """Yield the tables without one column each, with its name."""
-    cut = len(table.sensitive)
+    """Yield the tables without one column each, with words for it."""
     for place, name in enumerate(table.attributes):
-        if cut == 1 and place == 0:
+        if len(table.sensitive) == 1 and place == 0:
             continue
         sensitive, useful = (
             tuple(other for other in names if other != name) for names in (table.sensitive, table.useful)
         )
-        other = _relabelled(table, sensitive, useful, _leaving(place))
+
+        def left(label: Label, place: int = place) -> Label:
+            return label[:place] + label[place + 1 :]
+
+        other = _relabelled(table, sensitive, useful, left)
         if other is not None:
-            yield name, other
+            yield f"without {name}", other
 
 
-def _leaving(place: int) -> Callable[[Label], Label]:
-    return lambda label: label[:place] + label[place + 1 :]
-
-
-def _joined(table: CountTable, place: int, pair: tuple[str, str]) -> CountTable | None:
-    """Return the table in which two values of a column are one."""
-    one = " or ".join(pair)
-
-    def change(label: Label) -> Label:
-        return (*label[:place], one, *label[place + 1 :]) if label[place] in pair else label
-
-    return _relabelled(table, table.sensitive, table.useful, change)
-
-
-def _pairs(table: CountTable) -> Iterator[tuple[int, tuple[str, str], float]]:
-    """Yield the pairs of values of columns that may be joined, with what is lost by that, in nats.
+def _pairs(table: CountTable) -> Iterator[tuple[float, str, CountTable]]:
+    """Yield the tables in which two values of a column are one, with what is lost by that, in nats.
 
     Groups of numbers are joined with the next group alone; of other columns, the rarest values are tried.
     """
-    for place in range(len(table.attributes)):
+    for place, name in enumerate(table.attributes):
         shares: dict[str, float] = {}
         for label, share in zip(table.labels, table.distribution.ravel().tolist(), strict=True):
             shares[label[place]] = shares.get(label[place], 0.0) + share
         if len(shares) < 3:
             continue  # one value is no column, and to leave a column out is advice of its own
         values = sorted(shares, key=lambda value: in_order([value]))
-        if all(interval_start(value) is not None for value in values):
-            pairs = list(itertools.pairwise(values))
-        else:
+        pairs: Sequence[tuple[str, str]] = list(itertools.pairwise(values))
+        if any(interval_start(value) is None for value in values):
             rarest = sorted(values, key=lambda value: (shares[value], value))[: SETTINGS.advice_values]
             pairs = list(itertools.combinations(rarest, 2))
         for pair in pairs:
-            a, b = (shares[value] for value in pair)
-            yield place, pair, float(xlogy(a + b, a + b) - xlogy(a, a) - xlogy(b, b))
+            one, (a, b) = " or ".join(pair), (shares[value] for value in pair)
 
+            def joined(label: Label, place: int = place, pair: Label = pair, one: str = one) -> Label:
+                return (*label[:place], one if label[place] in pair else label[place], *label[place + 1 :])
 
-def _best_pair(few: TooFew) -> tuple[str, tuple[str, str], CountTable] | None:
-    """Return the pair of values that lowers the error most: a column, two values, and the joined table."""
-    made, found = few.made, []
-    for place, pair, lost in _pairs(made.table):
-        check_time()
-        other = _joined(made.table, place, pair)
-        if other is not None and np.count_nonzero(other.counts) > 1:
-            error = min(
-                _error(channel, other, made.records)
-                for channel in _closed_forms_of_few_outputs(other, made.epsilon)
-            )
-            found.append((few.size(error, other.counts.size), lost, place, pair, other))
-    if not found:
-        return None
-    limit = min(one[0] for one in found) * (1.0 + ESTIMATION.outer_tolerance)
-    near = (one for one in found if one[0] <= limit)
-    _, _, place, pair, other = min(near, key=lambda one: one[1:4])
-    return made.table.attributes[place], pair, other
-
-
-def _closed_forms_of_few_outputs(table: CountTable, epsilon: float) -> Iterator[Channel]:
-    """Yield mechanisms that protect from anyone, in closed form, with few reports."""
-    yield randomized_response(table.counts.size, epsilon)
-    if table.useful:
-        a1, a2 = table.counts.shape
-        yield secret_randomized_response(a1, a2, epsilon)
-    with suppress(Intractable):
-        yield hadamard_response(table.counts.size, epsilon)
+            other = _relabelled(table, table.sensitive, table.useful, joined)
+            if other is not None:
+                words = " and ".join(repr(shortened(value, 20)) for value in pair)
+                lost = float(xlogy(a + b, a + b) - xlogy(a, a) - xlogy(b, b))
+                yield lost, f"{words} of {name} as one value", other

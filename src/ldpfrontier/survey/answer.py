@@ -5,16 +5,19 @@ from __future__ import annotations
 import itertools
 import math
 import textwrap
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ldpfrontier.survey.channel_file import PrivateChannel
-from ldpfrontier.survey.design import Candidate, Design
-from ldpfrontier.survey.layout import WIDTH
-from ldpfrontier.survey.records import said
+from ldpfrontier.survey.layout import WIDTH, reports_text
+from ldpfrontier.survey.reading import said
 from ldpfrontier.survey.settings import SETTINGS
-from ldpfrontier.survey.values import listed_values, reports_text, shortened
+from ldpfrontier.survey.values import listed_values, shortened
 from ldpfrontier.verify import visible
+
+if TYPE_CHECKING:
+    from ldpfrontier.survey.channel_file import PrivateChannel
+    from ldpfrontier.survey.design import Candidate, Design
 
 #: Letters of a name in a line.
 NAME = 24

@@ -1,4 +1,4 @@
-"""Privacy levels of a channel for attackers with different knowledge, and their best guesses.
+"""Privacy levels of a channel for attackers with different knowledge, over what a table leaves open.
 
 An *outsider* knows nothing else about a person; what matters for outsiders is the level of the sensitive S
 over the uncertainty set F (lopuhaa2024, Definition 1). An *insider* knows the useful U of the person; what
@@ -12,6 +12,7 @@ that a report changes the odds of two values of S by at most a factor e^L.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,15 +20,20 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, unconditional_epsilon
-from ldpfrontier.survey.population import USUAL_RADIUS, Radius
-from ldpfrontier.survey.records import Label, said
+from ldpfrontier import (
+    Channel,
+    OddsRatios,
+    RenyiBall,
+    association_epsilon,
+    conditional_epsilon,
+    ldp_epsilon,
+    unconditional_epsilon,
+)
+from ldpfrontier.survey.reading import Label, said
 from ldpfrontier.survey.sampling import sampled_channel, sampled_level
 from ldpfrontier.survey.settings import SETTINGS
+from ldpfrontier.survey.tables import CountTable
 from ldpfrontier.types import FloatArray, IntArray
-from ldpfrontier.uncertainty.odds_ratios import IntervalMethod, OddsRatios, association_epsilon
-from ldpfrontier.uncertainty.renyi_ball import RadiusMethod, RenyiBall
 
 #: For whom a level holds that depends on nothing else.
 ANYONE = "whatever anyone knows or believes about the person"
@@ -40,11 +46,14 @@ ATTACKERS: tuple[Attacker, ...] = get_args(Attacker)
 #: Those for whom a level is that of the channel alone, without a population.
 WITHOUT_TABLE: tuple[Attacker, ...] = ("insider-only", "anyone")
 
+#: Methods of intervals of odds ratios (`OddsRatios.confidence`), and of the radius of F.
+IntervalMethod = Literal["exact", "bonferroni"]
+RadiusMethod = Literal["asymptotic", "finite"]
+
 #: How intervals of odds ratios are called in a promise, by their method.
 _INTERVALS: Mapping[IntervalMethod, str] = {
     "exact": "exact intervals",
     "bonferroni": "normal intervals (Bonferroni)",
-    "scheffe": "normal intervals (Scheffé)",
 }
 
 #: When the set F has its confidence, by the method of its radius.
@@ -52,6 +61,73 @@ _RADII: Mapping[RadiusMethod, str] = {
     "asymptotic": "with many records",
     "finite": "with any number of records",
 }
+
+
+# What a table leaves open about the population ------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Population:
+    """How the set F and the intervals of odds ratios are chosen around a table.
+
+    Attributes
+    ----------
+    beta : float
+        Significance level of both.
+    order : float
+        Renyi order of F.
+    intervals : {"exact", "bonferroni"}
+        Method of the intervals.
+    method : {"asymptotic", "finite"}
+        Whether F has its level with many records, or with any number of them (`RenyiBall.confidence`).
+    factor : float
+        By which the radius of F is multiplied, above 1 for a population that may have changed since it was
+        counted.
+    """
+
+    beta: float = 0.05
+    order: float = 2.0
+    intervals: IntervalMethod = "exact"
+    method: RadiusMethod = "asymptotic"
+    factor: float = 1.0
+
+    def ball(self, table: CountTable) -> RenyiBall:
+        """Return the set F around a table."""
+        return RenyiBall.confidence(
+            table.counts, self.beta, self.order, method=self.method, factor=self.factor
+        )
+
+    def odds(self, table: CountTable) -> OddsRatios:
+        """Return the intervals of the odds ratios of a table."""
+        return _intervals(tuple(map(tuple, table.counts.tolist())), self.beta, self.intervals)
+
+
+@functools.lru_cache(maxsize=4)
+def _intervals(counts: tuple[tuple[int, ...], ...], beta: float, method: IntervalMethod) -> OddsRatios:
+    """Return the intervals of odds ratios: a design and the levels of its channel need the same ones."""
+    return OddsRatios.confidence(counts, beta, method)
+
+
+def population_of(
+    table: CountTable,
+    beta: float = 0.05,
+    order: float = 2.0,
+    method: RadiusMethod = "asymptotic",
+    factor: float = 1.0,
+) -> Population | None:
+    """Return what is chosen around a table, with exact intervals of odds ratios if they are quick.
+
+    None if all of a record is sensitive or no records were counted: no promise is about a population then.
+    """
+    if not table.useful or not table.counted:
+        return None
+    (a1, a2), records = table.counts.shape, table.records
+    work = math.comb(a1, 2) * math.comb(a2, 2) * records
+    quick = records <= SETTINGS.max_exact_records and work <= SETTINGS.max_exact_work
+    return Population(beta, order, "exact" if quick else "bonferroni", method, factor)
+
+
+# Levels ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -84,27 +160,24 @@ class Levels:
         For acquaintances, who may know nothing or all of U, it is a level over the distributions with odds
         ratios in the intervals, which F does not enter.
         """
-        if attacker == "insider-only":
-            return self.insider
-        return float(getattr(self, attacker))
+        return float(getattr(self, "insider" if attacker == "insider-only" else attacker))
 
     def strongest(self, epsilon: float) -> Attacker | None:
         """Return the strongest attacker for whom a level in nats holds; None if it holds for nobody."""
         return next((who for who in reversed(ATTACKERS) if self.against(who) <= epsilon), None)
 
 
-def measured_levels(
-    channel: Channel, shape: tuple[int, int], ball: RenyiBall | None, odds: OddsRatios | None
-) -> Levels:
+def measured_levels(channel: Channel, table: CountTable, population: Population | None) -> Levels:
     """Return the levels of a channel in floating-point numbers, as `whole_levels` does in whole ones."""
     record = ldp_epsilon(channel)
-    if shape[1] == 1:
+    if not table.useful:
         return Levels(*[record] * 5)
-    insider, anyone = conditional_epsilon(channel, shape), unconditional_epsilon(channel, shape)
-    if ball is None or odds is None:
+    insider = conditional_epsilon(channel, table.counts.shape)
+    anyone = unconditional_epsilon(channel, table.counts.shape)
+    if population is None:
         return Levels(anyone, insider, anyone, anyone, record)
-    acquaintance = _of_acquaintances(channel, odds, insider, anyone)
-    return Levels(ball.worst_case_epsilon(channel), insider, acquaintance, anyone, record)
+    acquaintance = _of_acquaintances(channel, population.odds(table), insider, anyone)
+    return Levels(population.ball(table).worst_case_epsilon(channel), insider, acquaintance, anyone, record)
 
 
 def _of_acquaintances(
@@ -116,41 +189,34 @@ def _of_acquaintances(
     return min(max(association_epsilon(channel, odds) + error, insider), anyone)
 
 
-def whole_levels(
-    weights: IntArray, shape: tuple[int, int], ball: RenyiBall | None, odds: OddsRatios | None
-) -> Levels:
+def whole_levels(weights: IntArray, table: CountTable, population: Population | None) -> Levels:
     """Return the levels of a channel of whole numbers, rounded upwards.
 
     Parameters
     ----------
-    weights : ndarray of int, shape (a1 a2, outputs)
-    shape : (int, int)
-        Numbers a1 and a2 of sensitive and useful values.
-    ball : RenyiBall or None
-        The uncertainty set F.
-    odds : OddsRatios or None
-        The intervals of odds ratios. Both are None if all of a record is sensitive, or nothing was counted;
-        the level for anyone is then that for outsiders and acquaintances.
+    weights : ndarray of int, shape (inputs, outputs)
+    table : CountTable
+    population : Population or None
+        What the table leaves open; if None, the level for anyone is that for outsiders and acquaintances.
     """
-    record = sampled_level(weights)
-    if shape[1] == 1:
+    record, (a1, a2) = sampled_level(weights), table.counts.shape
+    if not table.useful:
         return Levels(*[record] * 5)
-    blocks = weights.reshape(*shape, -1)
-    insider = max(sampled_level(blocks[:, u]) for u in range(shape[1]))
+    blocks = weights.reshape(a1, a2, -1)
+    insider = max(sampled_level(blocks[:, u]) for u in range(a2))
     most, least = blocks.max(axis=1), blocks.min(axis=1)
     # Of each value the largest entries, beside the least ones of other values.
-    pairs = [
-        np.stack([most[s], np.delete(least, s, axis=0).min(axis=0)]) for s in range(shape[0]) if shape[0] > 1
-    ]
-    anyone = max(map(sampled_level, pairs), default=0.0)
-    if ball is None or odds is None:
+    anyone = max(
+        sampled_level(np.stack([most[s], np.delete(least, s, axis=0).min(axis=0)])) for s in range(a1)
+    )
+    if population is None:
         return Levels(anyone, insider, anyone, anyone, record)
     # What holds for every distribution holds for those of F.
     outsider, channel = 0.0, sampled_channel(weights)
     if anyone > 0.0:
-        worst = ball.worst_case_epsilon(channel)
+        worst = population.ball(table).worst_case_epsilon(channel)
         outsider = min(anyone, worst + SETTINGS.level_error * min(1.0, worst) + SETTINGS.level_rounding)
-    acquaintance = _of_acquaintances(channel, odds, insider, anyone, SETTINGS.level_error)
+    acquaintance = _of_acquaintances(channel, population.odds(table), insider, anyone, SETTINGS.level_error)
     return Levels(outsider, insider, acquaintance, anyone, record)
 
 
@@ -179,38 +245,29 @@ def best_guesses(channel: Channel, joint: FloatArray) -> tuple[Guess, Guess]:
     return outsider, insider
 
 
-def scope_of(
-    against: Attacker,
-    useful: Label,
-    beta: float | None,
-    order: float | None,
-    intervals: IntervalMethod | None,
-    radius: Radius = USUAL_RADIUS,
-) -> str:
+# Promises in words ----------------------------------------------------------------------------------------
+
+
+def scope_of(against: Attacker, useful: Label, population: Population | None) -> str:
     """Return whom a level holds for, in words."""
     known = said(useful)
     if useful and against == "insider-only":
         return f"for someone who knows the person's {known}, under every distribution"
-    if not useful or beta is None or order is None or intervals is None or against == "anyone":
+    if population is None or against == "anyone":
         return ANYONE
-    confidence = f"confidence {1.0 - beta:g}"
+    confidence = f"confidence {1.0 - population.beta:g}"
     if against == "acquaintance":
         return (
             f"for anyone whose knowledge about the person concerns {known} alone (nothing, the value, or"
             " something between, such as that it is one of two values), under every distribution with odds"
-            f" ratios in their {_INTERVALS[intervals]} ({confidence})"
+            f" ratios in their {_INTERVALS[population.intervals]} ({confidence})"
         )
-    times = "" if radius.factor == 1.0 else f", {radius.factor:g} times the radius"
+    times = "" if population.factor == 1.0 else f", {population.factor:g} times the radius"
+    order = "" if population.order == 2.0 else f", Rényi order {population.order:g}"
     return (
         "for someone who knows nothing else about the person, under every distribution in F"
-        f" ({confidence} {_RADII[radius.method]}{'' if order == 2.0 else f', Rényi order {order:g}'}{times})"
+        f" ({confidence} {_RADII[population.method]}{order}{times})"
     )
-
-
-def _upwards(level: float) -> float:
-    """Return a level with two decimals, or two digits, that is not below it by more than rounding."""
-    digits = max(2, 1 - math.floor(math.log10(level))) if 0.0 < level < math.inf else 2
-    return level if math.isinf(level) else math.ceil(level * 10.0**digits - 1e-6) / 10.0**digits
 
 
 def promise_of(level: float, sensitive: Label, scope: str) -> str:
@@ -230,3 +287,9 @@ def promise_of(level: float, sensitive: Label, scope: str) -> str:
         f"A report changes the odds between any two values of {said(sensitive)} by at most a factor"
         f" of {factor:.4g} (level {_upwards(level):g}), {scope}."
     )
+
+
+def _upwards(level: float) -> float:
+    """Return a level with two decimals, or two digits, that is not below it by more than rounding."""
+    digits = max(2, 1 - math.floor(math.log10(level))) if 0.0 < level < math.inf else 2
+    return level if math.isinf(level) else math.ceil(level * 10.0**digits - 1e-6) / 10.0**digits

@@ -11,16 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, chdtrc
 
-from ldpfrontier.numerics.arguments import are_counts, as_count, as_instance, as_numbers
-from ldpfrontier.privacy import rldp_epsilon
+from ldpfrontier import rldp_epsilon
 from ldpfrontier.survey.attackers import WITHOUT_TABLE, Levels
-from ldpfrontier.survey.binning import translations_for
 from ldpfrontier.survey.channel_file import PrivateChannel
-from ldpfrontier.survey.counts import Codes
-from ldpfrontier.survey.estimation import as_confidence
-from ldpfrontier.survey.proof import proved_levels
-from ldpfrontier.survey.records import as_text, read_chunks
-from ldpfrontier.survey.reports import REPORT, channel_column, check_channel
+from ldpfrontier.survey.estimation import check_confidence
+from ldpfrontier.survey.exports import certified
+from ldpfrontier.survey.groups import translations_for
+from ldpfrontier.survey.reading import labels_of, read_chunks
+from ldpfrontier.survey.reports import REPORT, Codes, channel_column, check_channel
 from ldpfrontier.survey.sampling import Sampler
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.types import FloatArray, IntArray
@@ -83,8 +81,9 @@ def audit_channel(
     samples : int
         The number of records to privatize, with the same number for each sensitive value. They come from a
         distribution in F under which the channel reveals much about it; if the channel protects from
-        acquaintances, half of them from one given that the useful value is one of two, and half from a
-        uniform distribution, and all of them from that if it protects from anyone or from insiders only.
+        acquaintances, from one given that the useful value is one of two. If it protects from insiders or
+        acquaintances, every second record is drawn from a uniform distribution instead, and all of them are
+        if it protects from anyone or from insiders only.
     pairs : array_like of int, shape (inputs, outputs), optional
         How often each input got each output, as `count_pairs` returns it, instead of samples.
     confidence : float
@@ -101,11 +100,12 @@ def audit_channel(
     ValueError
         If the samples are negative or do not fit, or both kinds are given.
     """
-    as_instance(private, PrivateChannel, "The channel")
-    confidence = as_confidence(confidence)
-    allowed = f"0 or more, at most {SETTINGS.max_samples:,}, and 0 if pairs are given"
-    most = SETTINGS.max_samples if pairs is None else 0
-    samples = as_count(samples, "The number of samples", allowed, most=most)
+    confidence = check_confidence(confidence)
+    if not 0 <= samples <= (SETTINGS.max_samples if pairs is None else 0):
+        raise ValueError(
+            f"The number of samples is {samples}; it must be 0 or more, at most {SETTINGS.max_samples:,}, and"
+            " 0 if pairs are given."
+        )
     against, claimed, levels = private.certificate.against, private.certificate.levels, private.levels()
     stated, level = claimed.against(against), levels.against(against)
     problems = []
@@ -138,14 +138,15 @@ def audit_channel(
                 "The samples do not come from the stored matrix: for samples of this matrix, such a"
                 f" deviation has the probability {fit:.1e}."
             )
-    proved = proved_levels(private)
+    proved = "; ".join(certified(private)[1])
     return Audit(stated, level, levels, seen, lower, confidence, fit, tuple(problems), proved)
 
 
 def _checked_pairs(private: PrivateChannel, pairs: ArrayLike) -> IntArray:
     """Return how often each input got each output; refuse what does not fit the channel."""
-    numbers = as_numbers(pairs, "The pairs")
-    if numbers.shape != private.weights.shape or not are_counts(numbers) or not numbers.any():
+    numbers = np.array(pairs, dtype=np.float64)
+    whole = bool((numbers >= 0).all() and (numbers == np.rint(numbers)).all() and numbers.any())
+    if numbers.shape != private.weights.shape or not whole:
         raise ValueError(
             f"The pairs have shape {numbers.shape}; they must be {private.weights.shape}, whole numbers,"
             " 0 or more, and not all 0."
@@ -251,6 +252,7 @@ def count_pairs(
     column: str = REPORT,
     missing: str | None = None,
     missing_codes: Sequence[str] = (),
+    decimal: str = ".",
     progress: Callable[[int], None] | None = None,
 ) -> IntArray:
     """Count the pairs of a record and its report in a file that contains both.
@@ -265,21 +267,17 @@ def count_pairs(
         If the file is not a table, lacks a column, has no records, an unknown value, or a report of another
         channel.
     """
-    as_instance(private, PrivateChannel, "The channel")
-    as_text(column, "column")
     attributes = private.table.attributes
     inputs = Codes(path, attributes, private.table.labels)
     outputs = Codes(path, (column,), [(report,) for report in private.outputs])
     counts = np.zeros(private.weights.shape, dtype=np.int64)
     done = 0
-    made = translations_for(path, attributes, private.table.labels, missing, missing_codes)
-    more, cut = [channel_column(column)], len(attributes)
-    for chunk in read_chunks(
-        path, (*attributes, column), optional=more, translations=made, progress=progress
-    ):
-        x = inputs([record[:cut] for record in chunk], done)
-        y = outputs([record[cut : cut + 1] for record in chunk], done)
-        check_channel(private, path, [record[-1] for record in chunk], done)
+    made = translations_for(path, attributes, private.table.labels, missing, missing_codes, decimal)
+    named = channel_column(column)
+    for chunk in read_chunks(path, (*attributes, column), optional=[named], progress=progress):
+        x = inputs(labels_of(chunk, attributes, made), done)
+        y = outputs([(report,) for report in chunk[column]], done)
+        check_channel(private, path, chunk[named].tolist(), done)
         np.add.at(counts, (x, y), 1)
         done += len(chunk)
     return counts
@@ -326,10 +324,10 @@ def _telling(private: PrivateChannel, rng: np.random.Generator) -> FloatArray:
     They are of a distribution of F or, if the channel protects from acquaintances, of the estimate for one of
     these.
     """
-    ball = private.ball
-    a1, a2 = private.table.counts.shape
-    if ball is None:
+    population, (a1, a2) = private.certificate.population, private.table.counts.shape
+    if population is None:
         return np.full((a1, a2), 1.0 / a2)
+    ball = population.ball(private.table)
     if private.certificate.against == "acquaintance":
         known = _known_of_two(a2, rng)
         joint, otherwise = ball.centre * known, known / known.sum(axis=2, keepdims=True)

@@ -5,33 +5,31 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 
+from ldpfrontier import Channel
 from ldpfrontier.atomic import replacing
-from ldpfrontier.channel import Channel
-from ldpfrontier.numerics.arguments import as_number, check_choice, excerpt
-from ldpfrontier.survey import channel_content as content_of
 from ldpfrontier.survey.attackers import (
     ANYONE,
     ATTACKERS,
     WITHOUT_TABLE,
     Attacker,
+    IntervalMethod,
     Levels,
+    Population,
     promise_of,
     scope_of,
     whole_levels,
 )
-from ldpfrontier.survey.counts import CountTable
-from ldpfrontier.survey.csv_text import csv_text
-from ldpfrontier.survey.population import USUAL_RADIUS, Radius, ball_of, odds_of, usual_intervals
-from ldpfrontier.survey.records import Label, as_path, said
+from ldpfrontier.survey.layout import csv_text
+from ldpfrontier.survey.reading import said
 from ldpfrontier.survey.sampling import (
     BITS,
     check_weights,
@@ -39,14 +37,10 @@ from ldpfrontier.survey.sampling import (
     sampled_channel,
     whole_weights,
 )
+from ldpfrontier.survey.tables import CountTable, check_columns
 from ldpfrontier.types import IntArray
-from ldpfrontier.uncertainty.odds_ratios import IntervalMethod, OddsRatios
-from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
-FORMAT, VERSION = "ldp-frontier channel", 3
-
-#: The version before acquaintances were attackers, which is read as well.
-FORMER_VERSION = 2
+FORMAT, VERSION = "ldp-frontier channel", 4
 
 #: How many random bytes are in the file with the outputs that they give.
 ANSWERS = 64
@@ -63,37 +57,29 @@ class Certificate:
     Attributes
     ----------
     mechanism : str
-        Its name in `ldpfrontier.survey.design`.
+        Its name in `ldpfrontier.survey.methods`.
     against : {"insider-only", "outsider", "acquaintance", "anyone"}
         Whom the level asked for holds for.
     epsilon : float
         Privacy level asked for, nats.
     levels : Levels
         Privacy levels verified, nats; for those that are protected from at most `epsilon`.
-    beta, order : float or None
-        Significance level of F and of the intervals of odds ratios, and Renyi order of F; None if nothing is
-        useful.
-    intervals : {"exact", "bonferroni", "scheffe"} or None
-        Method of these intervals (`OddsRatios.confidence`); None if nothing is useful.
+    population : Population or None
+        What the table leaves open; None if all of a record is sensitive, or nothing was counted.
     nmi, bound : float
         Normalized mutual information at the distribution of the table, and what no such mechanism can pass.
     code_version : str
         Of the package.
-    radius : Radius
-        Of F.
     """
 
     mechanism: str
     against: Attacker
     epsilon: float
     levels: Levels
-    beta: float | None
-    order: float | None
-    intervals: IntervalMethod | None
+    population: Population | None
     nmi: float
     bound: float
     code_version: str = ""
-    radius: Radius = USUAL_RADIUS
 
     @property
     def level(self) -> float:
@@ -151,47 +137,37 @@ class PrivateChannel:
         return Channel(sampled_channel(self.weights).matrix, self.table.labels, self.outputs)
 
     @property
-    def ball(self) -> RenyiBall | None:
-        """The uncertainty set F, or None if the whole record is sensitive."""
-        return ball_of(self.table, self.certificate.beta, self.certificate.order, self.certificate.radius)
-
-    @property
-    def odds(self) -> OddsRatios | None:
-        """The intervals of the odds ratios, or None if the whole record is sensitive."""
-        return odds_of(self.table, self.certificate.beta, self.certificate.intervals)
-
-    @property
     def protects(self) -> Attacker:
         """The strongest attacker for whom the level asked for holds, by the levels of the certificate."""
         return self.certificate.levels.strongest(self.certificate.epsilon) or self.certificate.against
 
     def promise(self) -> str:
         """Return sentences that state the strongest promise that is kept, and what is not promised."""
-        said_of, levels, useful = self.certificate, self.certificate.levels, self.table.useful
-        stated = said_of.beta, said_of.order, said_of.intervals, said_of.radius
-        scope = scope_of(self.protects, useful, *stated)
-        if levels.record <= said_of.epsilon:
-            return promise_of(levels.record, self.table.attributes, ANYONE)
-        promised = promise_of(levels.against(self.protects), self.table.sensitive, scope)
-        if useful and self.protects == "insider-only":
+        stated, levels, table = self.certificate, self.certificate.levels, self.table
+        if levels.record <= stated.epsilon:
+            return promise_of(levels.record, table.attributes, ANYONE)
+        scope = scope_of(self.protects, table.useful, stated.population)
+        promised = promise_of(levels.against(self.protects), table.sensitive, scope)
+        known = said(table.useful)
+        if table.useful and self.protects == "insider-only":
             return (
-                f"{promised} It does not protect {said(useful)}, nor from what {said(useful)} tells about"
-                f" {said(self.table.sensitive)}."
+                f"{promised} It does not protect {known}, nor from what {known} tells about"
+                f" {said(table.sensitive)}."
             )
-        if not useful or self.protects != "outsider":
+        if not table.useful or self.protects != "outsider":
             return promised
-        known = f"knows {said(useful)}", levels.insider
-        if levels.insider <= said_of.epsilon:
-            known = (
-                f"knows something about {said(useful)}, such as that it is one of two values",
+        who, level = f"knows {known}", levels.insider
+        if level <= stated.epsilon:
+            who, level = (
+                f"knows something about {known}, such as that it is one of two values",
                 levels.acquaintance,
             )
-        limit = "no level" if math.isinf(known[1]) else f"level {known[1]:.2f}"
-        return f"{promised} It does not protect from someone who {known[0]}: {limit}."
+        limit = "no level" if math.isinf(level) else f"level {level:.2f}"
+        return f"{promised} It does not protect from someone who {who}: {limit}."
 
     def levels(self) -> Levels:
         """Compute the privacy levels again, in nats."""
-        return whole_levels(self.weights, self.table.counts.shape, self.ball, self.odds)
+        return whole_levels(self.weights, self.table, self.certificate.population)
 
     def verified(self) -> PrivateChannel:
         """Return the channel with its privacy levels, computed again, in the certificate.
@@ -219,6 +195,7 @@ class PrivateChannel:
     def text(self) -> str:
         """Return the text of the file."""
         table = self.table
+        shares = not table.counted and bool((table.counts != 1).any())
         content = {
             "format": FORMAT,
             "version": VERSION,
@@ -232,27 +209,18 @@ class PrivateChannel:
                 "rows": [list(label) for label in table.rows],
                 "columns": [list(label) for label in table.columns],
                 "counts": table.counts.tolist() if table.counted else None,
-                **(
-                    {"shares": table.counts.tolist()}
-                    if not table.counted and (table.counts != 1).any()
-                    else {}
-                ),
+                "shares": table.counts.tolist() if shares else None,
             },
             "outputs": list(self.outputs),
             "bits": BITS,
             # As texts: many a reader of JSON rounds large numbers.
             "weights": [" ".join(map(str, row)) for row in self.weights.tolist()],
         }
-        return (
-            json.dumps({**content, "content_sha256": _digest(content)}, indent=1, ensure_ascii=False) + "\n"
-        )
+        content["content_sha256"] = _digest(content)
+        return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
     def write(
-        self,
-        path: Path | str,
-        more: Mapping[str, str] | None = None,
-        *,
-        spreadsheet: bool = False,
+        self, path: Path | str, more: Mapping[str, str] | None = None, *, spreadsheet: bool = False
     ) -> list[Path]:
         """Write the file, and next to it tables of the matrix, of the thresholds and of known answers.
 
@@ -271,15 +239,13 @@ class PrivateChannel:
         list of Path
             What was written: everything, or nothing if there is an error.
         """
-        path = Path(path)
-        check_name(path)
+        path, _ = Path(path), written_files(path)
         inputs, attributes = self.table.labels, self.table.attributes
-        probabilities = [[repr(float(p)) for p in row] for row in self.channel.matrix]
-        thresholds = [list(map(str, row)) for row in np.cumsum(self.weights, axis=1).tolist()]
+        thresholds = np.cumsum(self.weights, axis=1).tolist()
         answers = [[*inputs[x], data, self.outputs[y]] for x, data, y in known_answers(self.weights, ANSWERS)]
         tables = {
-            ".matrix.csv": (self.outputs, _joined(inputs, probabilities)),
-            ".thresholds.csv": (self.outputs, _joined(inputs, thresholds)),
+            ".matrix.csv": (self.outputs, _beside(inputs, self.channel.matrix.tolist())),
+            ".thresholds.csv": (self.outputs, _beside(inputs, thresholds)),
             ".answers.csv": (("bytes", "report"), answers),
         }
         texts = {".json": self.text()}
@@ -292,6 +258,10 @@ class PrivateChannel:
                 partial = stack.enter_context(replacing(target))
                 partial.write_text(text, encoding="utf-8", newline="\n")
         return files
+
+
+def _beside(labels: tuple[tuple[str, ...], ...], rows: list[list[Any]]) -> list[list[str]]:
+    return [[*label, *map(repr, row)] for label, row in zip(labels, rows, strict=True)]
 
 
 def id_of(digest: str) -> str:
@@ -309,28 +279,16 @@ def written_files(path: Path | str) -> list[Path]:
         If the path does not end in ``.json``.
     """
     path = Path(path)
-    check_name(path)
-    tables = (".matrix.csv", ".thresholds.csv", ".answers.csv", ".weights.csv")
-    more = (*tables, ".mjs", ".certificate.json")
-    return [path, *map(path.with_suffix, more)]
-
-
-def check_name(path: Path) -> None:
-    """Refuse a path for a channel that does not end in ``.json``.
-
-    Raises
-    ------
-    ValueError
-    """
     if path.suffix != ".json":
         raise ValueError(f"{path} ends in {path.suffix!r}; the file of a channel must end in .json.")
+    tables = (".matrix.csv", ".thresholds.csv", ".answers.csv", ".weights.csv")
+    return [path, *map(path.with_suffix, (*tables, ".mjs", ".certificate.json"))]
 
 
 def private_weights(
     channel: Channel,
     table: CountTable,
-    ball: RenyiBall | None,
-    odds: OddsRatios | None,
+    population: Population | None,
     epsilon: float,
     against: Attacker,
 ) -> tuple[IntArray, Levels]:
@@ -345,10 +303,8 @@ def private_weights(
         Private at level epsilon, to rounding.
     table : CountTable
         Its values are the inputs.
-    ball : RenyiBall or None
-        The uncertainty set F.
-    odds : OddsRatios or None
-        The intervals of odds ratios. Both are None if the whole record is sensitive.
+    population : Population or None
+        What the table leaves open.
     epsilon : float
         Nats.
     against : {"insider-only", "outsider", "acquaintance", "anyone"}
@@ -372,14 +328,17 @@ def private_weights(
     for share in (0.0, *(2.0**-power for power in range(50, 19, -3))):
         weights = whole_weights((1.0 - share) * matrix + share * mean)
         # Levels for outsiders and acquaintances take long: a lower bound that takes little comes first.
-        least = whole_levels(weights, table.counts.shape, None, None)
+        least = whole_levels(weights, table, None)
         level = 0.0 if against == "outsider" else least.anyone if against == "anyone" else least.insider
         if level <= epsilon:
-            levels = whole_levels(weights, table.counts.shape, ball, odds)
+            levels = whole_levels(weights, table, population)
             level = levels.against(against)
             if level <= epsilon:
                 return weights, levels
     raise ValueError(f"The level of the channel is {level:.9g}; it must be at most {epsilon:.9g}.")
+
+
+# Reading --------------------------------------------------------------------------------------------------
 
 
 def read_channel(path: Path | str) -> PrivateChannel:
@@ -390,94 +349,82 @@ def read_channel(path: Path | str) -> PrivateChannel:
     ChannelFileError
         If it is not a file of a channel, is of another version, or was changed after it was written.
     """
-    path = as_path(path)
+    text = Path(path).read_bytes()
     try:
-        content = content_of.plain_json(path)
-    except ValueError as error:
-        raise ChannelFileError(str(error)) from None
-    if content.get("format") != FORMAT:
-        raise ChannelFileError(f"{path} is a JSON file, but not a channel of ldp-frontier.")
-    version, named = content.get("version"), content.get("id")
-    if version not in (FORMER_VERSION, VERSION) or isinstance(version, bool):
+        content = json.loads(text.decode("utf-8"), object_pairs_hook=_unique)
+    except (ValueError, RecursionError) as error:
         raise ChannelFileError(
-            f"{path} is a channel file of version {version!r}; this program reads the versions"
-            f" {FORMER_VERSION} and {VERSION}."
+            f"{path} is not a channel file, which is the JSON file that ldp-frontier design writes, such as"
+            f" channel.json: {error}."
+        ) from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ChannelFileError(f"{path} is a JSON file, but not a channel of ldp-frontier.")
+    if content.get("version") != VERSION:
+        raise ChannelFileError(
+            f"{path} is a channel file of version {content.get('version')!r}; this program reads version"
+            f" {VERSION}."
         )
     if content.pop("content_sha256", None) != _digest(content):
         raise ChannelFileError(f"{path} was changed after it was written; design the channel again.")
     try:
-        # Files of former programs have no id.
-        private = _parsed({name: value for name, value in content.items() if name != "id"})
-        if named is not None and named != private.id:
-            raise ValueError(f"its id is {excerpt(named)}; that of its labels and weights is {private.id!r}.")
-    except ValueError as error:
-        raise ChannelFileError(f"{path} is not a valid channel: {error}") from None
-    return private
+        return _parsed(content)
+    # The content is what somebody has hashed, and of any type.
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError) as error:
+        reason = f"{type(error).__name__}: {error}" if not isinstance(error, ValueError) else str(error)
+        raise ChannelFileError(f"{path} is not a valid channel: {reason}") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(found := dict(pairs)) < len(pairs):
+        raise ValueError("it has a key twice")
+    return found
 
 
 def _parsed(content: Mapping[str, Any]) -> PrivateChannel:
-    """Return the channel in a file; raise a ValueError if the content is not a channel."""
-    content_of.members(
-        content, "The file", ("format", "version", "certificate", "design", "outputs", "bits", "weights")
-    )
-    table = content_of.table(content["design"])
-    stated = content["certificate"]
-    if content["version"] == FORMER_VERSION:
-        stated = _renewed(stated, table)
-    private = PrivateChannel(table, content_of.weights(content["weights"]), _certificate(stated))
-    if not table.counted and (
-        private.certificate.beta is not None or private.certificate.against not in WITHOUT_TABLE
-    ):
-        raise ValueError(
-            "counts is None; it must be a list of rows unless the channel protects from anyone or"
-            " insider-only."
-        )
+    """Return the channel in a file; raise an error if the content is not a channel."""
+    design = dict(content["design"])
+    counted, shares = design["counts"] is not None, design.pop("shares")
+    check_columns(design["sensitive"], design["useful"])
+    if not counted:
+        design["counts"] = shares or [[1] * len(design["columns"])] * len(design["rows"])
+    for name in ("source", "sha256", "sensitive", "useful", "rows", "columns"):
+        _check_texts(design[name], name)
+    table = CountTable(**design, counted=counted)
+    stated = dict(content["certificate"])
+    levels = {name: math.inf if level is None else level for name, level in stated["levels"].items()}
+    numbers = [stated["epsilon"], stated["nmi"], stated["bound"], *levels.values()]
+    real = [isinstance(n, (int, float)) and not isinstance(n, bool) and n >= 0 for n in numbers]
+    if not all(real) or not all(map(math.isfinite, numbers[:3])):
+        raise ValueError("a level or a share of information is no number, 0 or more.")
+    _check_texts([stated["mechanism"], stated["code_version"]], "mechanism")
+    if stated["against"] not in ATTACKERS:
+        raise ValueError(f"against is {stated['against']!r}; allowed are {', '.join(ATTACKERS)}.")
+    around = stated["population"]
+    stated |= {"levels": Levels(**levels), "population": None if around is None else Population(**around)}
+    weights = np.array([[int(n) for n in row.split(" ")] for row in content["weights"]], dtype=np.int64)
+    private = PrivateChannel(table, weights, Certificate(**stated))
+    if (around is not None) != (counted and bool(table.useful)):
+        raise ValueError("a population belongs to a table that counts people, with useful columns.")
+    if not counted and private.certificate.against not in WITHOUT_TABLE:
+        raise ValueError("without a table, a channel protects from anyone or insider-only.")
+    if around is not None and around["intervals"] not in get_args(IntervalMethod):
+        raise ValueError(f"intervals is {around['intervals']!r}.")
+    if private.certificate.population is not None:  # refused where they are out of range
+        _ = private.certificate.population.ball(table), private.certificate.population.odds(table)
     if content["bits"] != BITS or content["outputs"] != list(private.outputs):
         raise ValueError("its outputs do not match its weights.")
-    _ = private.ball, private.odds  # refused where they are out of range
+    if content["id"] != private.id:
+        raise ValueError(f"its id is {content['id']!r}; that of its labels and weights is {private.id!r}.")
     return private
 
 
-def _renewed(stated: Any, table: CountTable) -> Any:
-    """Return the certificate of a former version with what that has not: acquaintances, and their intervals.
-
-    A level that holds for anyone holds for acquaintances.
-    """
-    if not isinstance(stated, dict) or not isinstance(levels := stated.get("levels"), dict):
-        return stated
-    for place, name in ((stated, "intervals"), (levels, "acquaintance")):
-        if name in place:
-            raise ValueError(f"its version has no member {name!r}.")
-    intervals = usual_intervals(table.counts) if table.useful and table.counted else None
-    return {**stated, "intervals": intervals, "levels": {**levels, "acquaintance": levels.get("anyone")}}
-
-
-def _certificate(content: Any) -> Certificate:
-    if isinstance(content, dict):
-        # Files that say nothing of the radius of F have the usual one.
-        content = {"radius": asdict(USUAL_RADIUS), **content}
-    values = content_of.members(
-        content, "The certificate", tuple(field.name for field in fields(Certificate))
-    )
-    levels = content_of.members(values["levels"], "levels", tuple(field.name for field in fields(Levels)))
-    for name, level in levels.items():
-        level = math.inf if level is None else level
-        levels[name] = as_number(level, f"The level {name}", "a number, 0 or more", least=0.0, infinite=True)
-    values["levels"] = Levels(**levels)
-    for name in ("epsilon", "nmi", "bound"):
-        values[name] = as_number(values[name], name, "a number, 0 or more", least=0.0)
-    for name in ("mechanism", "against", "code_version"):
-        values[name] = content_of.text(values[name], name)
-    if values["against"] == "insider":  # a promise of version 0.3, to outsiders and to whoever knows U
-        values["against"] = "outsider"
-    if values["against"] not in ATTACKERS:
-        raise ValueError(f"against is {values['against']!r}; allowed are {', '.join(ATTACKERS)}.")
-    if len({values[name] is None for name in ("beta", "order", "intervals")}) > 1:
-        raise ValueError("beta, order and intervals belong together; either all are null or none.")
-    values["radius"] = Radius(**content_of.members(values["radius"], "radius", ("method", "factor")))
-    if values["intervals"] is not None:
-        check_choice(values["intervals"], "intervals", get_args(IntervalMethod))
-    return Certificate(**values)
+def _check_texts(value: Any, name: str) -> None:
+    """Check that what is in nested lists is texts."""
+    if isinstance(value, list):
+        for entry in value:
+            _check_texts(entry, name)
+    elif not isinstance(value, str):
+        raise ValueError(f"{name} has {value!r}, and no text.")
 
 
 def _finite(value: Any) -> Any:
@@ -489,7 +436,3 @@ def _finite(value: Any) -> Any:
 
 def _digest(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def _joined(labels: Sequence[Label], cells: list[list[str]]) -> list[list[str]]:
-    return [[*label, *row] for label, row in zip(labels, cells, strict=True)]

@@ -5,28 +5,29 @@ from __future__ import annotations
 import argparse
 import math
 import os
-import select
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext, redirect_stdout
 from io import StringIO, TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ldpfrontier.extras import MissingExtra
 from ldpfrontier.survey.layout import wrapped
 from ldpfrontier.survey.options import PROGRAM, read_options
+from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.verify import visible
 
 if TYPE_CHECKING:
     from ldpfrontier.survey.channel_file import PrivateChannel
     from ldpfrontier.survey.own_methods import OwnFunction
+    from ldpfrontier.survey.tables import CountTable
 
 #: Exit status of an audit that found something, and of an error.
 FOUND, FAILED, INTERRUPTED = 1, 2, 130
 
-#: Exit status if nobody reads what is printed: that of a program which the signal of a broken pipe ends.
+#: Exit status if nobody reads what is written to a pipe: that of a program which its signal ends.
 UNREAD = 141
 
 #: The error that numbers of reports are given for, unless one is asked for.
@@ -71,9 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()  # an error of the command, and not at the end of the interpreter
         return status
     except OSError as problem:
-        unread = isinstance(problem, BrokenPipeError) and _is_unread()
         _give_up_output()
-        if unread:
+        if isinstance(problem, BrokenPipeError):
             return UNREAD
         where = f"{problem.filename or repr(problem.filename)}: " if problem.filename is not None else ""
         _say(f"{where}{problem.strerror or problem}.")
@@ -83,13 +83,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{PROGRAM}: interrupted; nothing was written.", file=sys.stderr)
         return INTERRUPTED
     return FAILED
-
-
-def _is_unread() -> bool:
-    """Tell whether the reader of the standard output has gone, as `head` does, and not of another pipe."""
-    output = select.poll()
-    output.register(sys.stdout.fileno(), 0)
-    return any(event & select.POLLERR for _, event in output.poll(0))
 
 
 def _give_up_output() -> None:
@@ -113,56 +106,24 @@ def _say(sentence: str) -> None:
 
 def design(options: argparse.Namespace) -> int:
     """Design a channel."""
+    from ldpfrontier import time_limit
     from ldpfrontier.atomic import replacing
-    from ldpfrontier.numerics.deadline import time_limit
     from ldpfrontier.survey.answer import answer_text
-    from ldpfrontier.survey.binning import parsed_bins
     from ldpfrontier.survey.channel_file import written_files
-    from ldpfrontier.survey.counts import count_records, read_count_table
-    from ldpfrontier.survey.design import LONGEST, design_channel
+    from ldpfrontier.survey.design import design_channel
     from ldpfrontier.survey.exports import design_json, files_beside
-    from ldpfrontier.survey.population import Radius
-    from ldpfrontier.survey.settings import SETTINGS
-    from ldpfrontier.survey.value_lists import parsed_values, table_of_values, with_values
+    from ldpfrontier.survey.methods import LONGEST
 
-    if options.epsilon is not None and 0 < options.epsilon < SETTINGS.least_epsilon:
-        raise ValueError(
-            f"The level is {options.epsilon:g} nats; below {SETTINGS.least_epsilon:g}, reports would tell"
-            " next to nothing, and rounding could exceed the level."
-        )
     sources = [source for source in (options.table, options.data) if source is not None]
-    outputs = [*written_files(options.out), *([] if options.picture is None else [options.picture])]
-    _check_outputs(outputs, sources)
+    _check_outputs([*written_files(options.out), *_given(options.picture)], sources)
     if options.picture is not None:
         from ldpfrontier.survey.pictures import channel_picture, check_picture, draw
 
         check_picture(options.picture)
-    reading = {"missing": options.missing, "missing_codes": options.missing_codes, "weight": options.weight}
-    reading["bins"] = bins = parsed_bins(options.bins)
-    values = parsed_values(options.values or ())
-    if not sources:
-        table = table_of_values(values, options.sensitive, options.useful, bins=bins)
-    elif options.data is not None:
-        counting = Progress("{:,} records counted")
-        table = count_records(
-            options.data, options.sensitive, options.useful, progress=counting, remark=_warn, **reading
-        )
-        counting.end()
-    else:
-        count = "count" if options.count is None else options.count
-        table = read_count_table(
-            options.table, options.sensitive, options.useful, count=count, remark=_warn, **reading
-        )
-    if sources and values:
-        if both := [name for name in values if name in bins]:
-            raise ValueError(f"The column {both[0]!r} has values and groups; it may have one of the two.")
-        table = with_values(table, values)
-    for hint in table.hints:
-        _warn(hint)
-    if not options.spreadsheet:
-        _warn_of_formulas(cell for label in (table.attributes, *table.labels) for cell in label)
-    choice = {"against": options.against, "beta": options.beta, "order": options.alpha}
-    choice |= {"records": options.records, "precise": options.precise}
+    table = _table(options, sources)
+    choice = {"against": options.against, "precise": options.precise, "records": options.records}
+    choice |= {"beta": options.beta, "order": options.alpha}
+    choice |= {"radius_method": options.confidence_method, "radius_factor": options.radius_factor}
     # The number that has the error is what is asked for, and any number has the same mechanism.
     unknown = options.records is None and not table.counted and None not in (options.epsilon, options.error)
     if unknown:
@@ -173,7 +134,6 @@ def design(options: argparse.Namespace) -> int:
             "With a mechanism or a cone of your own, --epsilon is needed: the least level is looked for among"
             " other mechanisms."
         )
-    choice["radius"] = Radius(options.confidence_method, options.radius_factor)
     epsilon, most = options.epsilon, options.max_seconds
     proof = SETTINGS.proof_seconds if options.prove is None else options.prove
     if most is None and epsilon is not None and options.purpose == "frequencies" and not options.compare:
@@ -188,16 +148,14 @@ def design(options: argparse.Namespace) -> int:
             aim |= {"remark": _warn, "max_seconds": most and most / 2}
             epsilon = least_epsilon(table, **aim, mechanism=named, progress=search, **choice)
             search.end()
-        limited = "" if most is None else f" (at most {most:g} s)"
-        solving = Progress(f"solving for {{}}{limited}", 0.0)
-        names = None if named is None else [named]
-        choice["purpose"] = None if options.compare else options.purpose
+        solving = Progress("solving for {}" + ("" if most is None else f" (at most {most:g} s)"), 0.0)
         made = design_channel(
             table,
             epsilon,
-            mechanisms=names,
+            mechanisms=None if named is None else [named],
             own=own,
             cones=cones,
+            purpose=None if options.compare else options.purpose,
             progress=solving,
             proof_seconds=proof,
             **choice,
@@ -216,21 +174,20 @@ def design(options: argparse.Namespace) -> int:
     for candidate in made.candidates:
         if options.purpose == "information" and candidate.name in LONGEST and candidate.channel is None:
             _warn(f"{candidate.name}, which {candidate.title}, is not among the choice: {candidate.note}")
-    if options.useful and table.counted and options.alpha > 2.0:
+    if made.population is not None and options.alpha > 2.0:
         _warn(
             f"at order {options.alpha:g}, F may contain the true distribution much less often than with"
             f" confidence {1.0 - options.beta:g}, since the quantile that determines the size of F is"
             " accurate for large tables only."
         )
-    safe = {"spreadsheet": options.spreadsheet}
     if not options.force:
         _check_new(private, options.out)
+    safe = {"spreadsheet": options.spreadsheet}
     with ExitStack() as stack:  # all or none
         if options.picture is not None:
             draw(channel_picture(private), stack.enter_context(replacing(options.picture)), _warn)
         paths = private.write(options.out, files_beside(private, **safe), **safe)
-    if options.picture is not None:
-        paths.append(Path(options.picture))
+    paths += map(Path, _given(options.picture))
     if options.json:
         print(design_json(made, best, private, list(map(str, paths))))
         return 0
@@ -242,13 +199,53 @@ def design(options: argparse.Namespace) -> int:
 
     print("\n" + design_text(made, best, options.error or USUAL_ERROR))
     print(f"\nThe mechanism chosen for {options.purpose} is {best.name}, at epsilon {epsilon:g}.")
-    for words in (private.promise(), choice_text(made, best)):
-        print(wrapped(words) + "\n" if words else "", end="")
+    for words in filter(None, (private.promise(), choice_text(made, best))):
+        print(wrapped(words))
     if few := too_few(made, best, None if options.epsilon is options.utility is None else options.error):
         print("\n" + advice_text(few) + "\n")
     print(wrapped(f"Files written: {', '.join(map(str, paths))}."))
     print("\n" + wrapped(public_text(table, options.out)))
     return 0
+
+
+def _table(options: argparse.Namespace, sources: Sequence[str]) -> CountTable:
+    """Return the table of a design, from a file or from values alone, and print its hints."""
+    from ldpfrontier.survey.groups import parsed_bins
+    from ldpfrontier.survey.layout import without_formulas
+    from ldpfrontier.survey.tables import count_records, parsed_values, table_of_values, with_values
+
+    bins, values = parsed_bins(options.bins), parsed_values(options.values or ())
+    if not sources:
+        table = table_of_values(values, options.sensitive, options.useful, bins=bins)
+    else:
+        if both := [name for name in values if name in bins]:
+            raise ValueError(f"The column {both[0]!r} has values and groups; it may have one of the two.")
+        counting = Progress("{:,} records counted")
+        count = options.count or ("count" if options.table is not None and options.weight is None else None)
+        table = count_records(
+            sources[0], options.sensitive, options.useful, count=count, weight=options.weight, bins=bins,
+            progress=counting, remark=_warn, **_reading(options),
+        )  # fmt: skip
+        counting.end()
+        table = with_values(table, values) if values else table
+    for hint in table.hints:
+        _warn(hint)
+    cells = {cell for label in (table.attributes, *table.labels) for cell in label}
+    if found := sorted(cell for cell in cells if without_formulas(cell) != cell and not options.spreadsheet):
+        _warn(
+            f"a spreadsheet program would take {found[0]!r} in a CSV file for a formula; with --spreadsheet,"
+            " an apostrophe comes before such texts."
+        )
+    return table
+
+
+def _reading(options: argparse.Namespace) -> dict[str, Any]:
+    """Return how records are read: what becomes of missing values, and what decimals follow."""
+    return {name: getattr(options, name) for name in ("missing", "missing_codes", "decimal")}
+
+
+def _given(path: str | None) -> list[str]:
+    return [] if path is None else [path]
 
 
 def _own_functions(
@@ -278,17 +275,6 @@ def _check_new(private: PrivateChannel, path: str) -> None:
         )
 
 
-def _warn_of_formulas(cells: Iterable[str]) -> None:
-    """Warn of a text that a spreadsheet program would take for a formula."""
-    from ldpfrontier.survey.csv_text import without_formulas
-
-    if found := sorted(cell for cell in set(cells) if without_formulas(cell) != cell):
-        _warn(
-            f"a spreadsheet program would take {found[0]!r} in a CSV file for a formula; with --spreadsheet,"
-            " an apostrophe comes before such texts."
-        )
-
-
 def _check_outputs(outputs: Sequence[Path | str], inputs: Sequence[Path | str]) -> None:
     """Refuse outputs as `check_outputs` does, and say which folders will be made for the others."""
     from ldpfrontier.survey.outputs import check_outputs
@@ -301,40 +287,35 @@ def apply(options: argparse.Namespace) -> int:
     """Privatize records."""
     from ldpfrontier.survey.channel_file import read_channel
     from ldpfrontier.survey.memo import Memo
-    from ldpfrontier.survey.privatizing import privatize_file, privatize_persons, several_reports_text
+    from ldpfrontier.survey.privatizing import privatize_file, several_reports_text
     from ldpfrontier.survey.sampling import Source
 
-    outputs = [options.out] if options.memo is None else [options.out, options.memo]
-    _check_outputs(outputs, [options.channel, options.data])
+    _check_outputs([options.out, *_given(options.memo)], [options.channel, options.data])
     private = read_channel(options.channel).verified()
     source: Source | None = None
     if options.insecure:
         import numpy as np
 
-        from ldpfrontier.numerics.arguments import as_count
-
-        seed = as_count(options.seed, "The seed", "a whole number, 0 or more")
+        if options.seed < 0:
+            raise ValueError(f"The seed is {options.seed}; it must be a whole number, 0 or more.")
         _warn("INSECURE: whoever guesses the seed can undo the reports.")
         _warn("INSECURE: they protect nobody; a seed is for tests alone.")
-        source = np.random.default_rng(seed).bytes
+        source = np.random.default_rng(options.seed).bytes
     replaced = Path(options.out).is_file()
     working = Progress("{:,} records privatized")
-    ways = {"keep": tuple(options.keep), "column": options.column, "missing": options.missing}
-    ways["missing_codes"] = tuple(options.missing_codes)
-    ways["spreadsheet"] = options.spreadsheet
-    if options.memo is None:
-        done = privatize_file(private, options.data, options.out, source=source, progress=working, **ways)
-    else:
-        memo = Memo(options.memo, options.id, source)
-        done = privatize_persons(private, options.data, options.out, memo, progress=working, **ways)
+    memo = None if options.memo is None else Memo(options.memo, options.id, source)
+    done = privatize_file(
+        private, options.data, options.out, memo=memo, keep=options.keep, column=options.column,
+        spreadsheet=options.spreadsheet, source=source, progress=working, **_reading(options),
+    )  # fmt: skip
     working.end()
     print(f"{done.records:,} {'record' if done.records == 1 else 'records'} privatized.")
-    if options.memo is not None:
+    if memo is not None:
         print(
             visible(f"For {done.again:,} of them, the person's earlier report was repeated ({options.memo}).")
         )
     print(wrapped(private.promise()))
-    if options.memo is None:
+    if memo is None:
         several, more = several_reports_text(private)
         if replaced:
             _warn(f"{options.out} was replaced; people who had a report in it have given two. {several}")
@@ -370,14 +351,14 @@ def estimate(options: argparse.Namespace) -> int:
     from ldpfrontier.atomic import replacing
     from ldpfrontier.survey.channel_file import read_channel
     from ldpfrontier.survey.estimate_texts import estimate_csv, estimate_text
-    from ldpfrontier.survey.estimation import FittedReports, as_confidence
+    from ldpfrontier.survey.estimation import FittedReports, check_confidence
     from ldpfrontier.survey.rates import rates_of, reference
     from ldpfrontier.survey.reports import count_reports
 
-    outputs = [path for path in (options.out, options.picture) if path is not None]
+    outputs = [*_given(options.out), *_given(options.picture)]
     _check_outputs(outputs, [options.channel, options.data])
     private = read_channel(options.channel).verified()
-    confidence = as_confidence(options.confidence)
+    confidence = check_confidence(options.confidence)
     has_rates = bool(private.table.useful) or options.compare_with is not None
     place = reference(private, options.compare_with) if has_rates else None
     reading = Progress("{:,} reports read")
@@ -425,12 +406,7 @@ def audit(options: argparse.Namespace) -> int:
     if options.data:
         reading = Progress("{:,} records read")
         pairs = count_pairs(
-            private,
-            options.data,
-            column=options.column,
-            missing=options.missing,
-            missing_codes=options.missing_codes,
-            progress=reading,
+            private, options.data, column=options.column, progress=reading, **_reading(options)
         )
         reading.end()
     found = audit_channel(private, samples=options.samples or 0, pairs=pairs, confidence=options.confidence)

@@ -5,58 +5,52 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from importlib import import_module
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.information import entropy, mutual_information
-from ldpfrontier.numerics.arguments import as_count, as_instance, as_number, check_choice
-from ldpfrontier.optimal.estimation.error import estimation_error, rate_target
-from ldpfrontier.optimal.estimation.settings import SETTINGS as ESTIMATION
-from ldpfrontier.optimum import LEAST_EPSILON, Optimum, keeps_time_limit
-from ldpfrontier.optimum import Method as OptimumMethod
+from ldpfrontier import (
+    BudgetSplit,
+    Channel,
+    Intractable,
+    Optimum,
+    entropy,
+    estimation_error,
+    mutual_information,
+    optimal_nonrobust,
+    rate_target,
+    time_limit,
+)
 from ldpfrontier.survey.attackers import (
     Attacker,
     Guess,
     Levels,
+    Population,
+    RadiusMethod,
     best_guesses,
     measured_levels,
+    population_of,
 )
 from ldpfrontier.survey.channel_file import Certificate, PrivateChannel, private_weights
-from ldpfrontier.survey.counts import CountTable
-from ldpfrontier.survey.estimation import inversion, quantities, table_prior
+from ldpfrontier.survey.estimation import inversion, quantities
 from ldpfrontier.survey.methods import (
     BOUNDING,
     FOR_ESTIMATES,
-    LDP_METHODS,
-    ROBUST_METHODS,
+    LONGEST,
+    SLOW,
     Method,
+    Precise,
     Problem,
     Purpose,
     attacker_of,
+    methods_for,
     nearly_least,
 )
 from ldpfrontier.survey.own_methods import OwnFunction, Refused, made_cones, own_methods, refusal
-from ldpfrontier.survey.population import USUAL_RADIUS, Radius, ball_of, odds_of, usual_intervals
-from ldpfrontier.survey.records import as_texts
 from ldpfrontier.survey.sampling import sampled_channel
 from ldpfrontier.survey.settings import SETTINGS
-from ldpfrontier.two_reports import BudgetSplit
-from ldpfrontier.types import FloatArray, Intractable
-from ldpfrontier.uncertainty.odds_ratios import IntervalMethod, OddsRatios
-from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-
-#: What has to be precise: frequencies of whole records, of sensitive or useful values, or rates of S by U.
-Precise = Literal["cells", "S", "U", "rates"]
-
-#: Mechanisms that are solved on large tables only if they are asked for: they may take minutes.
-SLOW = ("polyopt", "exact", "association", "frequencies")
-
-#: Those that take longest, one of an attacker.
-LONGEST = ("exact", "association")
+from ldpfrontier.survey.tables import CountTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,11 +119,8 @@ class Design:
         Nats.
     against : {"insider-only", "outsider", "acquaintance", "anyone"}
         The attacker for whom the level has to hold.
-    beta, order : float or None
-        Significance level of the uncertainty set F and of the intervals of odds ratios, and Renyi order of F;
-        None if all of a record is sensitive.
-    intervals : {"exact", "bonferroni", "scheffe"} or None
-        Method of these intervals; None if all of a record is sensitive.
+    population : Population or None
+        What the table leaves open; None if all of a record is sensitive, or nothing was counted.
     records : int
         The number of reports for which the errors are computed.
     candidates : list of Candidate
@@ -137,31 +128,16 @@ class Design:
         No mechanism of this level has a larger normalized mutual information.
     precise : {"cells", "S", "U", "rates"}
         What has to be precise.
-    radius : Radius
-        Of F.
     """
 
     table: CountTable
     epsilon: float
     against: Attacker
-    beta: float | None
-    order: float | None
-    intervals: IntervalMethod | None
+    population: Population | None
     records: int
     candidates: list[Candidate]
     bound: float
     precise: Precise = "cells"
-    radius: Radius = USUAL_RADIUS
-
-    @cached_property
-    def ball(self) -> RenyiBall | None:
-        """The uncertainty set."""
-        return ball_of(self.table, self.beta, self.order, self.radius)
-
-    @cached_property
-    def odds(self) -> OddsRatios | None:
-        """The intervals of the odds ratios."""
-        return odds_of(self.table, self.beta, self.intervals)
 
     def error_of(self, candidate: Candidate) -> float:
         """Return the root mean square error of what has to be precise; NaN if it cannot be estimated."""
@@ -184,10 +160,8 @@ class Design:
         Raises
         ------
         ValueError
-            If there is none, or the purpose is unknown.
+            If there is none.
         """
-        if purpose not in get_args(Purpose):
-            raise ValueError(f"The purpose is {purpose!r}; allowed are {', '.join(get_args(Purpose))}.")
         usable = [c for c in self.candidates if c.channel is not None and c.private and not c.out_of_choice]
         if purpose == "frequencies":
             usable = [c for c in usable if math.isfinite(self.error_of(c))]
@@ -210,18 +184,12 @@ class Design:
             return round(candidate.levels.record, 6) if candidate.levels else math.inf
 
         # Each of two errors is known to a gap.
-        gap = ESTIMATION.outer_tolerance
+        gap = SETTINGS.error_tolerance
         near = nearly_least(nearly_least(usable, self.error_of, 2.0 * gap), of_sensitive, gap)
         return min(near, key=lambda c: (of_record(c), self.error_of(c)))
 
     def reports_for(self, candidate: Candidate, error: float) -> float:
         """Return how many reports give what has to be precise a root mean square error.
-
-        Parameters
-        ----------
-        candidate : Candidate
-        error : float
-            In (0, 1).
 
         Returns
         -------
@@ -253,7 +221,7 @@ class Design:
         if candidate.channel is None:
             raise ValueError(f"There is no channel for {candidate.name}. {candidate.note}")
         weights, levels = private_weights(
-            candidate.channel, self.table, self.ball, self.odds, self.epsilon, self.against
+            candidate.channel, self.table, self.population, self.epsilon, self.against
         )
         prior = self.table.distribution.ravel()
         certificate = Certificate(
@@ -261,19 +229,15 @@ class Design:
             against=self.against,
             epsilon=self.epsilon,
             levels=levels,
-            beta=self.beta,
-            order=self.order,
-            intervals=self.intervals,
+            population=self.population,
             nmi=mutual_information(prior, sampled_channel(weights)) / entropy(prior),
             bound=self.bound,
             code_version=import_module("ldpfrontier").__version__,
-            radius=self.radius,
         )
         return PrivateChannel(self.table, weights, certificate)
 
 
 # More than eight parameters, all but two with a usual value: they are the options of the command.
-@keeps_time_limit
 def design_channel(
     table: CountTable,
     epsilon: float,
@@ -286,11 +250,12 @@ def design_channel(
     precise: Precise = "cells",
     beta: float = 0.05,
     order: float = 2.0,
+    radius_method: RadiusMethod = "asymptotic",
+    radius_factor: float = 1.0,
     records: int | None = None,
     progress: Callable[[str], None] | None = None,
     max_seconds: float | None = None,
     proof_seconds: float | None = None,
-    radius: Radius = USUAL_RADIUS,
 ) -> Design:
     """Compute mechanisms for a table at one privacy level.
 
@@ -308,13 +273,13 @@ def design_channel(
         A table that is public. The level holds for records that are privatized later, and not for this
         table.
     epsilon : float
-        The level in nats, above 0 and at most 20.
+        The level in nats, from 0.001 to 20.
     against : {"insider-only", "outsider", "acquaintance", "anyone"}, optional
         The attacker for whom the level has to hold. By default acquaintances; anyone if no records were
         counted. It has no effect without useful columns.
     mechanisms : sequence of str, optional
-        Names from `LDP_METHODS`, or from `ROBUST_METHODS` of the attacker. By default all that serve the
-        purpose are computed, except, on tables with more than 120 cells, those that may take minutes there.
+        Names from `methods_for`. By default all that serve the purpose are computed, except, on tables with
+        more than 120 cells, those that may take minutes there.
     own, cones : mapping of str to callable, optional
         Functions of your own, which get F or, if the whole record is sensitive, a `MutualInformation`, and
         epsilon, and return a matrix or a `Cone`. With mechanisms of your own, one of these is the best, and
@@ -327,9 +292,9 @@ def design_channel(
     precise : {"cells", "S", "U", "rates"}
         What the design for frequencies makes precise: the frequencies of whole records, of the sensitive or
         the useful values, or the rates of sensitive values given useful ones (`rate_target`).
-    beta, order : float
-        As in `RenyiBall.confidence`; beta is also that of the intervals of odds ratios, which are exact ones,
-        or normal ones on tables for which that takes long.
+    beta, order, radius_method, radius_factor : float, float, str, float
+        As beta, order, method and factor of `RenyiBall.confidence`; beta is also that of the intervals of
+        odds ratios, which are exact ones, or normal ones on tables for which that takes long.
     records : int, optional
         The number of records that will be privatized. By default it is the number of counted records.
     progress : callable, optional
@@ -339,150 +304,154 @@ def design_channel(
         `Candidate.method` says where that was so.
     proof_seconds : float, optional
         Seconds that the bound of the least error may take after the mechanism was found; 0 or more.
-    radius : Radius
-        Of F, against outsiders.
 
     Raises
     ------
     ValueError
         If an argument is out of range or a mechanism unknown.
     """
-    as_instance(table, CountTable, "The table")
-    if mechanisms is not None:
-        mechanisms = as_texts(mechanisms, "mechanisms")
-    most = SETTINGS.max_epsilon
-    epsilon = as_number(
-        epsilon, "epsilon", f"a number from {LEAST_EPSILON:g} to {most:g}", least=LEAST_EPSILON, most=most
-    )
-    if beta is None or order is None:
-        raise ValueError(f"beta is {beta} and the order is {order}; both must be numbers.")
+    least, most = SETTINGS.least_epsilon, SETTINGS.max_epsilon
+    if not least <= epsilon <= most:
+        raise ValueError(f"epsilon is {epsilon}; it must be a number from {least:g} to {most:g}.")
     against = attacker_of(table, against)
     if records is None and not table.counted:
         raise ValueError(
             "Without a table of counts, the number of records is needed (--records), for the errors."
         )
     records = table.records if records is None else records
-    records = as_count(records, "The number of records", "a whole number, at least 1", least=1)
+    if records < 1:
+        raise ValueError(f"The number of records is {records}; it must be a whole number, at least 1.")
+    if precise not in get_args(Precise) or (precise != "cells" and not table.useful):
+        raise ValueError(
+            f"precise is {precise!r}; it must be one of {', '.join(get_args(Precise))}, and only cells can be"
+            " precise without useful columns."
+        )
+    if entropy(table.distribution) == 0:
+        raise ValueError("All records are equal; at least two different records are needed.")
+    whom = against if table.useful else "anyone"
+    population = population_of(table, beta, order, radius_method, radius_factor)
+    if (radius_method, radius_factor) != ("asymptotic", 1.0) and (whom != "outsider" or population is None):
+        raise ValueError(
+            f"The radius of F is {radius_method}, times {radius_factor:g}, but the promise against {whom} is"
+            " about no F; with useful columns, against outsider, F may have another radius."
+        )
+    if population is not None:  # refused where they are out of range
+        _ = population.ball(table), population.odds(table)
+    problem = Problem(table, epsilon, whom, population, precise, proof_seconds)
+    chosen, asked_for = _chosen(table, against, mechanisms, own, cones, purpose)
+    with time_limit(max_seconds):
+        candidates, bound = _computed(problem, chosen, asked_for, own, cones, records, progress)
+    return Design(table, epsilon, whom, population, records, candidates, bound, precise)
+
+
+def _chosen(
+    table: CountTable,
+    against: Attacker,
+    mechanisms: Sequence[str] | None,
+    own: Mapping[str, OwnFunction] | None,
+    cones: Mapping[str, OwnFunction] | None,
+    purpose: Purpose | None,
+) -> tuple[dict[str, Method], Sequence[str]]:
+    """Return the mechanisms to be computed in the order of tables, and those that were named."""
     added = own_methods(own, cones)
-    methods = {**(ROBUST_METHODS[against] if table.useful else LDP_METHODS), **added}
+    methods = {**methods_for(table, against), **added}
     if unknown := [name for name in mechanisms or () if name not in methods and name not in (cones or {})]:
         whom = f" against {against}" if table.useful else ""
         offered = [name for name, method in methods.items() if method.private]
         raise ValueError(f"The mechanism is {unknown[0]!r}; allowed{whom} are {', '.join(offered)}.")
+    asked_for = mechanisms or ()
     if mechanisms is None and purpose is not None:
-        check_choice(purpose, "purpose", get_args(Purpose))
         mechanisms = [name for name in methods if (name in FOR_ESTIMATES) == (purpose == "frequencies")]
         if added:  # others are for comparison alone: those that take no time
             mechanisms = [name for name in mechanisms if methods[name].closed_form]
         added = {name: method for name, method in added.items() if method.purpose in (None, purpose)}
-        asked_for: Sequence[str] = ()
-    else:
-        asked_for = mechanisms or ()
-    check_choice(precise, "precise", get_args(Precise))
-    if precise != "cells" and not table.useful:
-        raise ValueError(f"precise is {precise!r}; without useful columns, only cells can be precise.")
-    prior = table.distribution
-    h = entropy(prior)
-    if h == 0:
-        raise ValueError("All records are equal; at least two different records are needed.")
-    as_instance(radius, Radius, "The radius")
-    radius.check(against if table.useful and table.counted else "anyone")
-    ball = ball_of(table, beta, order, radius)
-    intervals = usual_intervals(table.counts) if ball is not None else None
-    odds = odds_of(table, beta, intervals)
-    expected = table_prior(table).reshape(prior.shape)
-    target = {"cells": None, "S": "sensitive", "U": "useful"}.get(precise, rate_target(expected))
-    whom = against if table.useful else "anyone"
-    problem = Problem(prior, expected, ball, odds, epsilon, whom, target, proof_seconds)
-    bound = information_bound(prior, epsilon, whom)
+    kept = methods if mechanisms is None else {*mechanisms, *added}
+    return {name: method for name, method in methods.items() if name in kept}, asked_for
+
+
+def _computed(
+    problem: Problem,
+    methods: Mapping[str, Method],
+    asked_for: Sequence[str],
+    own: Mapping[str, OwnFunction] | None,
+    cones: Mapping[str, OwnFunction] | None,
+    records: int,
+    progress: Callable[[str], None] | None,
+) -> tuple[list[Candidate], float]:
+    """Return what mechanisms are found, and a bound of the normalized information of all."""
+    h = entropy(problem.prior)
+    bound = information_bound(problem.table, problem.epsilon, problem.against)
     kept = made_cones(cones or {}, problem)
     found_by_name = dict[str, Candidate]()
     # What takes longest is the last, so that a time limit cuts that short and nothing else.
     for name in sorted(methods, key=lambda name: (name in LONGEST, not methods[name].closed_form)):
         method = methods[name]
-        if mechanisms is not None and name not in (*mechanisms, *added):
-            continue
-        if name not in asked_for and name in SLOW and prior.size > SETTINGS.max_quick_cells:
+        missing = Candidate(name, method.title, method.private, None)
+        most = SETTINGS.max_quick_cells
+        if name not in asked_for and name in SLOW and problem.cells > most:
             note = (
-                f"not computed, since it may take minutes on tables of more than {SETTINGS.max_quick_cells}"
-                f" cells; this table has {prior.size}, and --mechanism {name} computes it"
+                f"not computed, since it may take minutes on tables of more than {most} cells; this table has"
+                f" {problem.cells}, and --mechanism {name} computes it"
             )
-            found_by_name[name] = Candidate(name, method.title, method.private, None, note=note)
+            found_by_name[name] = replace(missing, note=note)
             continue
         if progress:
             progress(name)
         try:
             found = method.solve(problem)
             channel = found if isinstance(found, Channel) else found.channel
-            ran = "" if isinstance(found, Channel) else str(_noteworthy(found))
-            measured = _measured(name, method, channel, table, problem, records)
+            measured = _measured(name, method, channel, problem, records)
             why = refusal(name, channel, own, kept)
-            title = f"{method.title} (for comparison: {why})" if why else method.title
-            found_by_name[name] = replace(measured, title=title, method=ran, out_of_choice=why)
         except Refused:
             raise
         except (Intractable, ArithmeticError, RuntimeError, ValueError) as reason:
             # What cannot be computed is a row; the others go on.
-            found_by_name[name] = Candidate(name, method.title, method.private, None, note=str(reason))
+            found_by_name[name] = replace(missing, note=str(reason))
             continue
-        problem.solved[name] = channel
-        if isinstance(found, Optimum) and name == BOUNDING[problem.against] and table.useful:
+        title = f"{method.title} (for comparison: {why})" if why else method.title
+        found_by_name[name] = replace(measured, title=title, method=_ran(found), out_of_choice=why)
+        if isinstance(found, Optimum) and name == BOUNDING[problem.against] and problem.table.useful:
             bound = min(bound, found.upper_bound)
-    beta_of, order_of = (beta, order) if ball is not None else (None, None)
-    candidates = [found_by_name[name] for name in methods if name in found_by_name]
-    return Design(
-        table,
-        epsilon,
-        problem.against,
-        beta_of,
-        order_of,
-        intervals,
-        records,
-        candidates,
-        bound / h,
-        precise,
-        radius,
-    )
+    return [found_by_name[name] for name in methods], bound / h
 
 
-def information_bound(prior: FloatArray, epsilon: float, against: Attacker) -> float:
-    """Return a bound on the information of every mechanism, in nats: that of NR where it holds.
+def information_bound(table: CountTable, epsilon: float, against: Attacker) -> float:
+    """Return what the information of no mechanism passes, in nats: the bound of NR where that holds.
 
     A mechanism for insiders only need not be private for the estimate.
     """
-    from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-
-    h = entropy(prior)
-    return h if against == "insider-only" else min(optimal_nonrobust(prior, epsilon).upper_bound, h)
-
-
-def _rate_error(channel: Channel, problem: Problem, records: int) -> float:
-    error = estimation_error(channel, problem.expected, rate_target(problem.expected))
-    return math.sqrt(error / problem.prior.size / records) if math.isfinite(error) else math.nan
+    h = entropy(table.distribution)
+    return (
+        h if against == "insider-only" else min(optimal_nonrobust(table.distribution, epsilon).upper_bound, h)
+    )
 
 
-def _noteworthy(found: Optimum | BudgetSplit) -> OptimumMethod:
-    """Return the method of an optimum with the gap of an error; of two reports, the fallbacks alone."""
+def _ran(found: Optimum | BudgetSplit | Channel) -> str:
+    """Return what an optimum was found with, and the gap of an error; of two reports, fallbacks alone."""
+    if isinstance(found, Channel):
+        return ""
     if not isinstance(found, Optimum):
-        return OptimumMethod(fallbacks=found.method.fallbacks)
+        return "; ".join(f"fallback: {text}" for text in found.method.fallbacks)
     if found.direction == "max" or not found.method.engine:
-        return found.method
+        return str(found.method)
     above = math.sqrt(found.value / found.bound) - 1.0 if found.bound > 0.0 else math.inf
     gap = f"no mechanism of the class has an error more than {100.0 * above / (1.0 + above):.2g}% lower"
-    return replace(found.method, regime=f"{found.method.regime}; {gap if above < math.inf else 'no bound'}")
+    regime = f"{found.method.regime}; {gap if above < math.inf else 'no bound'}"
+    return str(replace(found.method, regime=regime))
 
 
-def _measured(
-    name: str, method: Method, channel: Channel, table: CountTable, problem: Problem, records: int
-) -> Candidate:
-    prior = table.distribution.ravel()
+def _measured(name: str, method: Method, channel: Channel, problem: Problem, records: int) -> Candidate:
+    table, prior = problem.table, problem.prior
     linear = inversion(channel.matrix, table)
     errors = linear.error(prior @ channel.matrix, records)
     asked = [quantity.attributes for quantity in quantities(table)[0]]
     groups = [table.attributes, table.sensitive, table.useful][: 3 if table.useful else 1]
     squares = [np.mean([e**2 for e, a in zip(errors, asked, strict=True) if a == group]) for group in groups]
-    levels = measured_levels(channel, table.counts.shape, problem.ball, problem.odds)
+    levels = measured_levels(channel, table, problem.population)
     allowed = problem.epsilon + SETTINGS.level_tolerance
+    of_rates = (
+        estimation_error(channel, table.expected, rate_target(table.expected)) if table.useful else math.inf
+    )
     return Candidate(
         name=name,
         title=method.title,
@@ -493,5 +462,5 @@ def _measured(
         guesses=best_guesses(channel, table.distribution) if table.useful else (),
         rank=linear.rank,
         errors=tuple(math.sqrt(square) for square in squares),
-        rates=_rate_error(channel, problem, records) if table.useful else math.nan,
+        rates=math.sqrt(of_rates / problem.cells / records) if math.isfinite(of_rates) else math.nan,
     )

@@ -7,13 +7,11 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable
 
-from ldpfrontier.survey.csv_text import csv_text, key
 from ldpfrontier.survey.estimation import Estimate, Frequency
-from ldpfrontier.survey.layout import WIDTH, columns, number, wrapped
+from ldpfrontier.survey.layout import WIDTH, columns, csv_text, key, number, reports_text, wrapped
 from ldpfrontier.survey.rates import Rate, Rates
-from ldpfrontier.survey.records import said
+from ldpfrontier.survey.reading import said
 from ldpfrontier.survey.settings import SETTINGS
-from ldpfrontier.survey.values import reports_text
 from ldpfrontier.verify import visible
 
 #: Letters of the longest label that has numbers beside it, however wide they are.

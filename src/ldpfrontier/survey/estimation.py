@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import rel_entr, xlogy
 
-from ldpfrontier.numerics.arguments import are_counts, as_flag, as_instance, as_number, as_numbers
 from ldpfrontier.survey.channel_file import PrivateChannel
-from ldpfrontier.survey.counts import CountTable
 from ldpfrontier.survey.intervals import intervals, limit_weights
-from ldpfrontier.survey.records import Label
+from ldpfrontier.survey.reading import Label
 from ldpfrontier.survey.settings import SETTINGS
+from ldpfrontier.survey.tables import CountTable
 from ldpfrontier.types import FloatArray
 
 
@@ -96,14 +95,9 @@ class Inversion:
         return np.where(self.shown, np.sqrt(variance), math.nan)
 
 
-def table_prior(table: CountTable) -> FloatArray:
-    """Return a positive distribution near that of a table, with half a record more everywhere."""
-    return np.asarray((table.counts.ravel() + 0.5) / (table.records + 0.5 * table.counts.size))
-
-
 def inversion(matrix: FloatArray, table: CountTable) -> Inversion:
     """Return the estimates of all quantities of a table, best near its distribution."""
-    return Inversion(matrix, table_prior(table), quantities(table)[1])
+    return Inversion(matrix, table.expected.ravel(), quantities(table)[1])
 
 
 def maximum_likelihood(
@@ -256,18 +250,17 @@ class Estimate:
         return [row for row in self.frequencies if row.quantity.attributes == attributes]
 
 
-def as_confidence(value: object) -> float:
-    """Return a confidence level as a float.
+def check_confidence(confidence: float) -> float:
+    """Return a confidence level.
 
     Raises
     ------
     ValueError
         If it is no number strictly between 0 and 1.
     """
-    confidence = as_number(value, "The confidence", "a number strictly between 0 and 1", infinite=True)
     if not 0 < confidence < 1:
         raise ValueError(f"The confidence is {confidence}; it must lie strictly between 0 and 1.")
-    return confidence
+    return float(confidence)
 
 
 class FittedReports:
@@ -305,10 +298,10 @@ class FittedReports:
     """
 
     def __init__(self, private: PrivateChannel, counts: ArrayLike) -> None:
-        as_instance(private, PrivateChannel, "The channel")
-        found = as_numbers(counts, "The counts of reports")
+        found = np.array(counts, dtype=np.float64)
         matrix = private.channel.matrix
-        if found.shape != (matrix.shape[1],) or not are_counts(found) or found.sum() == 0:
+        whole = bool((found >= 0).all() and (found == np.rint(found)).all())
+        if found.shape != (matrix.shape[1],) or not whole or found.sum() == 0:
             raise ValueError(
                 f"The counts of reports have shape {found.shape} and sum to {found.sum():g}; there must be"
                 f" {matrix.shape[1]} whole numbers, 0 or more, and at least one report."
@@ -361,7 +354,7 @@ class FittedReports:
         """
         if tail not in self._weights:
             unbiased = np.where(self.linear.shown[:, None], self.linear.weights, math.nan)[:, self._possible]
-            prior = table_prior(self.table)
+            prior = self.table.expected.ravel()
             down, up = (
                 limit_weights(self._matrix, sign * self.vectors, prior, sign * unbiased, self.records, tail)
                 for sign in (-1.0, 1.0)
@@ -370,10 +363,10 @@ class FittedReports:
         return self._weights[tail]
 
     def distribution(self, confidence: float, *, simultaneous: bool) -> Estimate:
-        """Return the result of `estimate_distribution`."""
+        """Return what `estimate_distribution` does."""
         unbiased = self.linear.estimate(self.frequencies)
         likely = np.where(self.linear.shown, self.vectors @ self.p, math.nan)
-        tail = 0.5 * (1.0 - as_confidence(confidence)) / (len(self.asked) if simultaneous else 1)
+        tail = 0.5 * (1.0 - check_confidence(confidence)) / (len(self.asked) if simultaneous else 1)
         low, high = intervals(self.weights(tail), self.counts, self.fitted, tail)
         rows = [
             Frequency(q, *map(float, row))
@@ -416,9 +409,8 @@ def estimate_distribution(
     ValueError
         If the counts do not fit the channel, or there are none.
     """
-    as_instance(private, PrivateChannel, "The channel")
-    confidence = as_confidence(confidence)
+    confidence = check_confidence(confidence)
     fit = FittedReports(private, counts)
-    if as_flag(check_fit, "check_fit"):
+    if check_fit:
         fit.check_fit()
     return fit.distribution(confidence, simultaneous=simultaneous)

@@ -5,20 +5,23 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ldpfrontier.channel import Channel
+from ldpfrontier import Channel, level_certificate, verify
 from ldpfrontier.survey.channel_file import PrivateChannel
-from ldpfrontier.survey.counts import CountTable
-from ldpfrontier.survey.csv_text import csv_text, key
-from ldpfrontier.survey.design import Candidate, Design
 from ldpfrontier.survey.estimation import inversion, quantities
-from ldpfrontier.survey.proof import channel_certificate
+from ldpfrontier.survey.layout import csv_text, key
+from ldpfrontier.survey.settings import SETTINGS
+from ldpfrontier.survey.tables import CountTable
 from ldpfrontier.survey.texts import choice_text
+
+if TYPE_CHECKING:
+    from ldpfrontier.survey.design import Candidate, Design
 
 #: What stands in the place of the hash and the id of the file in the text of the sampler.
 _DIGEST, _ID = "the SHA-256 of channel.json", "the id of channel.json"
@@ -33,9 +36,39 @@ def files_beside(private: PrivateChannel, *, spreadsheet: bool = False) -> dict[
     spreadsheet : bool
         As in `PrivateChannel.write`.
     """
-    certificate = channel_certificate(private)
-    weights = weights_csv(private, spreadsheet=spreadsheet)
-    return {".weights.csv": weights, ".mjs": sampler(private), ".certificate.json": certificate}
+    document, _ = certified(private)
+    return {
+        ".weights.csv": weights_csv(private, spreadsheet=spreadsheet),
+        ".mjs": sampler(private),
+        ".certificate.json": json.dumps(document, indent=1) + "\n",
+    }
+
+
+def certified(private: PrivateChannel) -> tuple[dict[str, Any], list[str]]:
+    """Return a certificate document for a channel, and what the checker says of the promised level.
+
+    It has the utility and the levels that are proved for the whole numbers that are sampled. The latter is
+    empty, and a note in the document says so, where the promised level is computed and not proved: where F is
+    of an order of at most 1, or the channel has more entries than a few seconds allow.
+    """
+    table, levels, against = private.table, private.certificate.levels, private.certificate.against
+    around, rows = private.certificate.population, private.weights.tolist()
+    promised = {
+        "insider-only": {"privacy given U": levels.insider},
+        "outsider": {"privacy over F": levels.outsider},
+        "acquaintance": {"privacy for all who know something about U": levels.acquaintance},
+        "anyone": {"unconditional privacy": levels.anyone},
+    }[against]
+    if not table.useful:
+        promised = {"local privacy": levels.record}
+    ball, odds = (None, None) if around is None else (around.ball(table), around.odds(table))
+    if private.weights.size <= SETTINGS.max_proved_entries:
+        with suppress(ValueError, verify.Unproved):
+            document = level_certificate(table.counts, rows, promised, ball=ball, odds=odds)
+            return document, verify.check(document)[1:]
+    implied = {"privacy given U": levels.insider} if against in ("insider-only", "acquaintance") else {}
+    note = "The level that is promised was computed, and is not proved here."
+    return level_certificate(table.counts, rows, implied) | {"note": note}, []
 
 
 def sampler(private: PrivateChannel) -> str:

@@ -1,4 +1,4 @@
-"""Texts for a terminal: paragraphs, numbers and tables, in which every character can be seen.
+"""Texts for terminals and files: paragraphs, numbers, tables and CSV.
 
 Names and values may come from anybody. A line end in them must not begin a line of its own, and an escape
 sequence or a change of direction must not alter what is printed. This module imports no other library.
@@ -6,13 +6,23 @@ sequence or a change of direction must not alter what is printed. This module im
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import math
+import re
 import textwrap
+from collections.abc import Iterable, Sequence
 
 from ldpfrontier.verify import visible
 
 #: Letters of a line: a page shows what is printed, and has room for as many.
 WIDTH = 80
+
+#: What a formula begins with, ASCII or full width: at the start of a cell, or after what a program with
+#: another separator takes for the start of one, such as Excel's semicolon in many countries.
+_FORMULA = re.compile("((?:^|[;\t\r\n]) *)(?=[=+\\-@\uff1d\uff0b\uff0d\uff20].)")
+_NUMBER = re.compile(r"[+-]?[0-9]*[.,]?[0-9]+(?:[eE][+-]?[0-9]+)?")
 
 
 def wrapped(text: str, indent: str = "") -> str:
@@ -27,6 +37,11 @@ def number(value: float, digits: int) -> str:
     return "-" if math.isnan(value) else "none" if math.isinf(value) else f"{value:.{digits}f}"
 
 
+def reports_text(number: int) -> str:
+    """Return a number of reports in words."""
+    return "1 report" if number == 1 else f"{number:,} reports"
+
+
 def columns(lines: list[list[str]]) -> str:
     """Return lines of cells as a table of texts."""
     lines = [list(map(visible, line)) for line in lines]
@@ -35,3 +50,34 @@ def columns(lines: list[list[str]]) -> str:
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False)).rstrip()
         for line in lines
     )
+
+
+def key(label: Sequence[str]) -> str:
+    """Return a label as a list in JSON, without spaces between its parts: no two labels share it."""
+    return json.dumps(label, ensure_ascii=False, separators=(",", ":"))
+
+
+def without_formulas(cell: str) -> str:
+    """Return a cell with an apostrophe before what a spreadsheet program would take for a formula.
+
+    Numbers and single signs are none, such as -5 and +.
+    """
+    return cell if _NUMBER.fullmatch(cell.strip()) else _FORMULA.sub(r"\1'", cell)
+
+
+def csv_text(head: Sequence[str], rows: Iterable[Sequence[str]], *, spreadsheet: bool = False) -> str:
+    """Return the text of a CSV file.
+
+    Parameters
+    ----------
+    head : sequence of str
+        Names of the columns.
+    rows : iterable of sequence of str
+    spreadsheet : bool
+        Whether cells are written as `without_formulas` returns them.
+    """
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    for row in (head, *rows):
+        writer.writerow(map(without_formulas, row) if spreadsheet else row)
+    return stream.getvalue()

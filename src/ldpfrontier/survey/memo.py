@@ -17,7 +17,6 @@ ever removes it: if it fails, holds the lock, and finds that nobody has saved an
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -26,25 +25,16 @@ from pathlib import Path
 import numpy as np
 
 from ldpfrontier.atomic import OWNER
-from ldpfrontier.numerics.arguments import check_callable
 from ldpfrontier.survey.channel_file import PrivateChannel, id_of
 from ldpfrontier.survey.outputs import check_outputs
-from ldpfrontier.survey.records import as_path, as_text
-from ldpfrontier.survey.reports import normal_id
 from ldpfrontier.survey.sampling import Sampler, Source
 from ldpfrontier.types import IntArray
 
 #: Marks a database as a memo, with the version of its tables.
 APPLICATION, VERSION = 0x6C647066, 2
 
-#: The version in which ids were stored as they were read.
-RAW_IDS = 1
-
 #: How long to wait for programs that read the memo before the new reports are saved, in seconds.
 PATIENCE = 5.0
-
-#: A whole number as a library writes it that takes it for a measurement: 17.0.
-_WHOLE_FLOAT = re.compile(r"([0-9]+)\.0*")
 
 
 class Draw:
@@ -81,18 +71,10 @@ class Memo:
         The column of the records that identifies people.
     source : callable, optional
         A source of random bytes, as in `privatize_file`.
-
-    Raises
-    ------
-    ValueError
-        If the path or the column is not a text.
     """
 
     def __init__(self, path: Path | str, column: str, source: Source | None = None) -> None:
-        self.path, self.column = as_path(path), as_text(column, "The column of the ids")
-        if source is not None:
-            check_callable(source, "The source of random bytes")
-        self._source = source
+        self.path, self.column, self._source = Path(path), column, source
 
     @contextmanager
     def drawing(self, private: PrivateChannel) -> Iterator[Draw]:
@@ -176,10 +158,9 @@ class Memo:
         mark, version = (
             base.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
         )
-        if mark != APPLICATION or version not in (RAW_IDS, VERSION):
+        if (mark, version) != (APPLICATION, VERSION):
             raise ValueError(
-                f"{self.path} is a database, but not a memo of version {RAW_IDS} or {VERSION} of"
-                " ldp-frontier."
+                f"{self.path} is a database, but not a memo of version {VERSION} of ldp-frontier."
             )
         kept, column = base.execute("SELECT sha256, id_column FROM channel").fetchone()
         if kept != private.sha256:
@@ -194,8 +175,6 @@ class Memo:
                 f"{self.path} identifies people by the column {column!r}, but {self.column!r} was given; the"
                 " two must be the same."
             )
-        if version == RAW_IDS:
-            _normalize(base)
 
 
 class _Repeating(Draw):
@@ -261,24 +240,3 @@ def _withdraw(base: sqlite3.Connection, file: Path, identity: _Identity | None) 
         base.execute("BEGIN IMMEDIATE")
         if _is_empty(base) and _identity(file) == identity:
             file.unlink()
-
-
-def _normalize(base: sqlite3.Connection) -> None:
-    """Give the ids of a memo that has them as they were read their normal form.
-
-    Ids that were two people and become one keep the report of the id that had the normal form, or else of the
-    first one in the order of the database.
-    """
-
-    def normalized(name: str) -> str:
-        plain = normal_id(name)
-        whole = _WHOLE_FLOAT.fullmatch(plain)
-        return whole[1] if whole else plain
-
-    base.create_function("normalized", 1, normalized, deterministic=True)
-    base.execute(
-        "INSERT OR IGNORE INTO reports SELECT normalized(id), report FROM reports WHERE normalized(id) <> id"
-        " ORDER BY id"
-    )
-    base.execute("DELETE FROM reports WHERE normalized(id) <> id")
-    base.execute(f"PRAGMA user_version = {VERSION}")

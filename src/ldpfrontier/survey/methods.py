@@ -1,46 +1,59 @@
-"""The mechanisms that are offered for a table, by the attackers that they have to protect from.
-
-Solvers are imported by the functions that call them: all of them would add a fifth to the start of a command.
-"""
+"""The mechanisms that are offered for a table, by the attackers that they have to protect from."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.cones import Cone, conditional_cone, local_cone, unconditional_cone
-from ldpfrontier.mechanisms import (
+from ldpfrontier import (
+    BudgetSplit,
+    Channel,
+    Cone,
+    Intractable,
+    MutualInformation,
+    Optimum,
+    association_cone,
     binary_mechanism,
+    block_design_response,
+    conditional_cone,
+    estimation_error,
+    hadamard_response,
+    independent_reporting,
+    local_cone,
+    optimal_association,
+    optimal_estimation,
+    optimal_label,
+    optimal_label_estimation,
+    optimal_ldp,
+    optimal_nonrobust,
+    optimal_robust,
+    optimal_unconditional,
+    projective_geometry_response,
     randomized_response,
+    rate_target,
+    robust_cone,
     secret_randomized_response,
     subset_selection,
+    unconditional_cone,
+    with_united_outputs,
 )
-from ldpfrontier.optimal.estimation.error import estimation_error
-from ldpfrontier.optimal.estimation.fewer_outputs import with_united_outputs
-from ldpfrontier.optimal.estimation.settings import SETTINGS as ESTIMATION
-from ldpfrontier.optimal.estimation.solve import closed_forms, optimal_estimation
-from ldpfrontier.optimal.exact.association_cone import AssociationCone
-from ldpfrontier.optimal.exact.separation import robust_cone
-from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
-from ldpfrontier.optimal.label import label_estimation, optimal_label, with_useful
-from ldpfrontier.optimal.registry import LIMITS
-from ldpfrontier.optimum import Optimum
-from ldpfrontier.survey.attackers import ATTACKERS, WITHOUT_TABLE, Attacker
-from ldpfrontier.survey.counts import CountTable
+from ldpfrontier.survey.attackers import ATTACKERS, WITHOUT_TABLE, Attacker, Population
 from ldpfrontier.survey.settings import SETTINGS
-from ldpfrontier.two_reports import BudgetSplit, independent_reporting
+from ldpfrontier.survey.tables import CountTable
 from ldpfrontier.types import FloatArray
-from ldpfrontier.uncertainty.odds_ratios import OddsRatios
-from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from ldpfrontier.utility import MutualInformation
 
 T = TypeVar("T")
 
 Purpose = Literal["frequencies", "information"]
+
+#: What has to be precise: frequencies of whole records, of sensitive or useful values, or rates of S by U.
+Precise = Literal["cells", "S", "U", "rates"]
 
 _TOLERANCE, _ROUNDS = SETTINGS.solver_tolerance, SETTINGS.solver_rounds
 
@@ -49,122 +62,111 @@ _TOLERANCE, _ROUNDS = SETTINGS.solver_tolerance, SETTINGS.solver_rounds
 class Problem:
     """The problem that mechanisms solve.
 
-    The distribution of the table has shape (a1, a2). The uncertainty set and the odds ratios are None if the
-    whole record is sensitive, or no records were counted. The expected distribution is a positive table near
-    the prior; the target is what has to be precise at it, and the seconds for a bound are those of
-    `optimal_estimation`.
+    Attributes
+    ----------
+    table : CountTable
+    epsilon : float
+        Nats.
+    against : {"insider-only", "outsider", "acquaintance", "anyone"}
+    population : Population or None
+        What the table leaves open; None if the whole record is sensitive, or no records were counted.
+    precise : {"cells", "S", "U", "rates"}
+    proof_seconds : float, optional
+        As of `optimal_estimation`.
     """
 
-    joint: FloatArray
-    expected: FloatArray
-    ball: RenyiBall | None
-    odds: OddsRatios | None
+    table: CountTable
     epsilon: float
     against: Attacker
-    target: ArrayLike | None = None
+    population: Population | None
+    precise: Precise = "cells"
     proof_seconds: float | None = None
-    solved: dict[str, Channel] = field(default_factory=dict)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of sensitive and of useful values."""
+        return len(self.table.rows), len(self.table.columns)
+
+    @property
+    def cells(self) -> int:
+        """The number of values of a record."""
+        return self.table.counts.size
 
     @property
     def prior(self) -> FloatArray:
-        """The distribution of the table, shape (a1 a2,)."""
-        return self.joint.ravel()
+        """The distribution of the table, shape (cells,)."""
+        return self.table.distribution.ravel()
 
     @property
-    def robust(self) -> RenyiBall:
-        """The uncertainty set, of mechanisms that need one."""
-        assert self.ball is not None
-        return self.ball
+    def around(self) -> Population:
+        """What the table leaves open, of mechanisms that need it."""
+        assert self.population is not None
+        return self.population
 
-    def ldp(self) -> Optimum:
-        """Solve for the best mechanism that protects the whole record under every distribution."""
-        from ldpfrontier.optimal.ldp.solve import optimal_ldp
-
-        return optimal_ldp(MutualInformation(self.prior), self.epsilon)
-
-    def polyopt(self) -> Optimum:
-        """Solve for PolyOpt."""
-        from ldpfrontier.optimal.robust import optimal_robust
-
-        return optimal_robust(self.robust, self.epsilon, tolerance=_TOLERANCE, max_rounds=_ROUNDS)
-
-    def exact(self) -> Optimum:
-        """Solve for the best mechanism over F; it is not worse than PolyOpt, from which it starts."""
-        from ldpfrontier.optimal.robust import optimal_robust
-
-        return optimal_robust(
-            self.robust, self.epsilon, envelope="exact", tolerance=_TOLERANCE, max_rounds=_ROUNDS,
-            start=self.solved.get("polyopt"),
-        )  # fmt: skip
-
-    def association(self) -> Optimum:
-        """Solve for the best mechanism that protects from acquaintances."""
-        from ldpfrontier.optimal.association import optimal_association
-
-        assert self.odds is not None
-        # They serve the bound alone: with 200,000 the mechanism is the same, in two to five times the time.
-        nodes = EXACT.joint_nodes
-        return optimal_association(self.odds, self.epsilon, tolerance=_TOLERANCE, max_nodes=nodes)
-
-    def label(self) -> Optimum:
-        """Solve for the best mechanism that protects from insiders only."""
-        return optimal_label(self.joint, self.epsilon, _TOLERANCE)
+    @property
+    def target(self) -> ArrayLike | None:
+        """What has to be precise, as of `optimal_estimation`."""
+        if self.precise == "rates":
+            return rate_target(self.table.expected)
+        return {"cells": None, "S": "sensitive", "U": "useful"}[self.precise]
 
     def cone(self) -> Cone:
         """Return the columns that keep the promise, or one that implies it where those are not searched."""
-        shape, level = self.expected.shape, self.epsilon
-        if shape[1] == 1:
-            return local_cone(self.prior.size, level)
+        level = self.epsilon
+        if not self.table.useful:
+            return local_cone(self.cells, level)
         if self.against == "insider-only":
-            return conditional_cone((shape[0], shape[1]), level)
-        if self.against == "anyone" or self.ball is None or self.odds is None:
-            return unconditional_cone((shape[0], shape[1]), level)
+            return conditional_cone(self.shape, level)
+        if self.against == "anyone" or self.population is None:
+            return unconditional_cone(self.shape, level)
         if self.against == "acquaintance":
-            return AssociationCone(self.odds, level)
-        over = robust_cone(self.ball, level)
-        if self.prior.size <= LIMITS.max_joint_cells:
+            return association_cone(self.population.odds(self.table), level)
+        over = robust_cone(self.population.ball(self.table), level)
+        if self.cells <= SETTINGS.max_joint_cells:
             return over
-        return over & conditional_cone((shape[0], shape[1]), level)
+        return over & conditional_cone(self.shape, level)
 
     def frequencies(self) -> Optimum:
         """Solve for the mechanism of the least error, with few outputs."""
-        if self._tells_useful:
-            gap = ESTIMATION.outer_tolerance
-            found = label_estimation(self.expected, self.epsilon, self.target, gap, self._rounds())
+        if self.tells_useful:
+            found = optimal_label_estimation(
+                self.table.expected,
+                self.epsilon,
+                self.target,
+                tolerance=SETTINGS.error_tolerance,
+                max_rounds=self._rounds(),
+            )
             return self._with_few_outputs(found)
         return self.frequencies_of(self.cone())
 
     def frequencies_of(self, cone: Cone) -> Optimum:
         """Solve for the mechanism of the least error whose columns are in a cone, with few outputs."""
-        times = self.proof_seconds or 1.0
+        seconds = min(max(self.proof_seconds or 1.0, 1.0), SETTINGS.most_proof_seconds)
         found = optimal_estimation(
-            self.expected,
+            self.table.expected,
             cone,
             self.target,
-            tolerance=ESTIMATION.outer_tolerance,
+            tolerance=SETTINGS.error_tolerance,
             max_rounds=self._rounds(),
-            max_nodes=int(SETTINGS.estimate_nodes * min(max(times, 1.0), SETTINGS.most_proof_seconds)),
+            max_nodes=int(SETTINGS.estimate_nodes * seconds),
             proof_seconds=self.proof_seconds,
         )
         return self._with_few_outputs(found)
 
     def _with_few_outputs(self, found: Optimum) -> Optimum:
-        return replace(
-            found,
-            channel=with_united_outputs(found.channel, self.expected, self.target, SETTINGS.united_error),
-        )
+        few = with_united_outputs(found.channel, self.table.expected, self.target, SETTINGS.united_error)
+        return replace(found, channel=few)
 
     def _rounds(self) -> int:
         """Return how many rounds a search for the least error has: fewer where each takes longer."""
-        cells = self.prior.size
-        if self.expected.shape[1] == 1 or cells <= LIMITS.max_joint_cells:
-            return _ROUNDS
-        return max(SETTINGS.estimate_work // cells, SETTINGS.least_estimate_rounds)
+        if not self.table.useful or self.cells <= SETTINGS.max_joint_cells:
+            return SETTINGS.solver_rounds
+        return max(SETTINGS.estimate_work // self.cells, SETTINGS.least_estimate_rounds)
 
     @property
-    def _tells_useful(self) -> bool:
+    def tells_useful(self) -> bool:
         """Whether a mechanism may tell the useful value as it is."""
-        return self.against == "insider-only" and self.expected.shape[1] > 1
+        return self.against == "insider-only" and bool(self.table.useful)
 
     def closed(self) -> Channel:
         """Return the closed form of local differential privacy that has nearly the least error.
@@ -172,26 +174,39 @@ class Problem:
         Of those within 1% it is the one with the fewest outputs: block designs have up to thousands. For
         insiders only it is one of the sensitive value, with the useful value as it is.
         """
-        inputs, a2 = self.expected.shape if self._tells_useful else (self.prior.size, 1)
-        forms = [randomized_response(inputs, self.epsilon)]
-        forms += closed_forms(inputs, self.epsilon).values()
-        forms = [with_useful([form] * a2) for form in forms]
+        inputs, told = (self.shape[0], self.shape[1]) if self.tells_useful else (self.cells, 1)
+        forms = []
+        for form in _CLOSED_FORMS:
+            with suppress(Intractable):
+                matrix = np.kron(form(inputs, self.epsilon).matrix, np.eye(told))
+                forms.append(Channel(np.asarray(matrix, dtype=np.float64)))
+        target = self.target
         near = nearly_least(
-            forms,
-            lambda form: estimation_error(form, self.expected, self.target),
-            ESTIMATION.outer_tolerance,
+            forms, lambda form: estimation_error(form, self.table.expected, target), SETTINGS.error_tolerance
         )
         return min(near, key=lambda form: form.n_outputs)
 
-    def unconditional(self) -> Optimum:
-        """Solve for the best mechanism that is private under every distribution."""
-        from ldpfrontier.optimal.unconditional import optimal_unconditional
 
-        return optimal_unconditional(self.joint, self.epsilon, tolerance=_TOLERANCE, max_rounds=_ROUNDS)
+def _subset(inputs: int, epsilon: float) -> Channel:
+    """Return subset selection, with smaller subsets where those of the least error are too many."""
+    with suppress(Intractable):
+        return subset_selection(inputs, epsilon)
+    sizes = [size for size in range(1, inputs // 2 + 1) if math.comb(inputs, size) <= SETTINGS.max_subsets]
+    return subset_selection(inputs, epsilon, max(sizes))
+
+
+#: Mechanisms of local differential privacy that are formulas.
+_CLOSED_FORMS: tuple[Callable[[int, float], Channel], ...] = (
+    randomized_response,
+    _subset,
+    hadamard_response,
+    projective_geometry_response,
+    block_design_response,
+)
 
 
 def nearly_least(found: Sequence[T], error: Callable[[T], float], margin: float) -> list[T]:
-    """Return the candidates whose error exceeds the least one by no more than a share of it."""
+    """Return those whose error exceeds the least one by no more than a share of it."""
     errors = [error(one) for one in found]
     most = min(errors) * (1.0 + margin)
     return [one for one, own in zip(found, errors, strict=True) if own <= most]
@@ -221,21 +236,8 @@ class Method:
     purpose: Purpose | None = None
 
 
-def _secret(problem: Problem) -> Channel:
-    a1, a2 = problem.joint.shape
-    return secret_randomized_response(a1, a2, problem.epsilon)
-
-
-def _nonrobust(problem: Problem) -> Optimum:
-    from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-
-    return optimal_nonrobust(problem.joint, problem.epsilon)
-
-
-def _improved(problem: Problem) -> BudgetSplit:
-    from ldpfrontier.optimal.improved_reporting import improved_reporting
-
-    return improved_reporting(problem.robust, problem.epsilon)
+def _informative(whom: str, solve: Callable[[Problem], Optimum]) -> Method:
+    return Method(f"carries the most information among those that protect {whom}", solve)
 
 
 #: Those that are computed for estimates of frequencies.
@@ -251,63 +253,84 @@ _ESTIMATES: Mapping[str, Method] = {
 #: The mechanisms that are offered if the whole record is sensitive.
 LDP_METHODS: Mapping[str, Method] = {
     **_ESTIMATES,
-    "ldp": Method("carries the most information among those that protect the whole record", Problem.ldp),
+    "ldp": _informative("the whole record", lambda p: optimal_ldp(MutualInformation(p.prior), p.epsilon)),
     "binary": Method(
         "binary mechanism: reports one bit", lambda p: binary_mechanism(MutualInformation(p.prior), p.epsilon)
     ),
-    "subset": Method(
-        "subset selection", lambda p: subset_selection(p.prior.size, p.epsilon), closed_form=True
-    ),
-    "grr": Method(
-        "randomized response", lambda p: randomized_response(p.prior.size, p.epsilon), closed_form=True
-    ),
+    "subset": Method("subset selection", lambda p: subset_selection(p.cells, p.epsilon), closed_form=True),
+    "grr": Method("randomized response", lambda p: randomized_response(p.cells, p.epsilon), closed_form=True),
 }
 
-_UNCONDITIONAL = Method(
-    "carries the most information among those that protect from anyone", Problem.unconditional
-)
-
-#: The mechanisms that are offered for every attacker if there are useful columns.
+#: Those that are offered for every attacker if there are useful columns.
 _ROBUST: Mapping[str, Method] = {
     **_ESTIMATES,
-    "srr": Method("secret randomized response", _secret, closed_form=True),
+    "srr": Method(
+        "secret randomized response",
+        lambda p: secret_randomized_response(*p.shape, p.epsilon),
+        closed_form=True,
+    ),
     "subset": LDP_METHODS["subset"],
     "grr": LDP_METHODS["grr"],
     "ldp": LDP_METHODS["ldp"],
-    "nr": Method(
-        "shown for comparison: does not protect if the table is not exact",
-        _nonrobust,
-        private=False,
-    ),
 }
 
-#: The mechanisms that are offered if there are useful columns, by attacker; an optimum follows its start.
+_NONROBUST = Method(
+    "shown for comparison: does not protect if the table is not exact",
+    lambda p: optimal_nonrobust(p.table.distribution, p.epsilon),
+    private=False,
+)
+
+_UNCONDITIONAL = _informative(
+    "from anyone",
+    lambda p: optimal_unconditional(
+        p.table.distribution, p.epsilon, tolerance=_TOLERANCE, max_rounds=_ROUNDS
+    ),
+)
+
+#: The mechanisms that are offered if there are useful columns, by attacker.
 ROBUST_METHODS: Mapping[Attacker, Mapping[str, Method]] = {
     "outsider": {
-        "polyopt": Method("PolyOpt", Problem.polyopt),
-        "exact": Method(
-            "carries the most information among those that protect from outsiders", Problem.exact
+        "polyopt": Method(
+            "PolyOpt",
+            lambda p: optimal_robust(
+                p.around.ball(p.table), p.epsilon, tolerance=_TOLERANCE, max_rounds=_ROUNDS
+            ),
+        ),
+        "exact": _informative(
+            "from outsiders",
+            lambda p: optimal_robust(
+                p.around.ball(p.table), p.epsilon, envelope="exact", tolerance=_TOLERANCE, max_rounds=_ROUNDS
+            ),
         ),
         "ir": Method(
             "reports the sensitive and the useful value separately",
-            lambda p: independent_reporting(p.robust, p.epsilon),
+            lambda p: independent_reporting(p.around.ball(p.table), p.epsilon),
         ),
-        "ir_optimal": Method("separate reports, improved", _improved),
         **_ROBUST,
+        "nr": _NONROBUST,
     },
     "acquaintance": {
         "unconditional": _UNCONDITIONAL,
-        "association": Method(
-            "carries the most information among those that protect from acquaintances", Problem.association
+        "association": _informative(
+            "from acquaintances",
+            # More nodes serve the bound alone: with ten times as many the mechanism is the same.
+            lambda p: optimal_association(
+                p.around.odds(p.table),
+                p.epsilon,
+                tolerance=_TOLERANCE,
+                max_nodes=SETTINGS.association_nodes,
+            ),
         ),
         **_ROBUST,
+        "nr": _NONROBUST,
     },
-    "anyone": {"unconditional": _UNCONDITIONAL, **_ROBUST},
+    "anyone": {"unconditional": _UNCONDITIONAL, **_ROBUST, "nr": _NONROBUST},
     "insider-only": {
-        "label": Method(
-            "carries the most information among those that protect from insiders only", Problem.label
+        "label": _informative(
+            "from insiders only",
+            lambda p: optimal_label(p.table.distribution, p.epsilon, tolerance=_TOLERANCE),
         ),
-        **{name: method for name, method in _ROBUST.items() if method.private},
+        **_ROBUST,
     },
 }
 
@@ -318,6 +341,17 @@ BOUNDING: Mapping[Attacker, str] = {
     "anyone": "unconditional",
     "insider-only": "label",
 }
+
+#: Mechanisms that are solved on large tables only if they are asked for: they may take minutes.
+SLOW = ("polyopt", "exact", "association", "frequencies")
+
+#: Those that take longest, one of an attacker.
+LONGEST = ("exact", "association")
+
+
+def methods_for(table: CountTable, against: Attacker) -> Mapping[str, Method]:
+    """Return the mechanisms that are offered for a table."""
+    return ROBUST_METHODS[against] if table.useful else LDP_METHODS
 
 
 def attacker_of(table: CountTable, against: Attacker | None) -> Attacker:
@@ -330,7 +364,7 @@ def attacker_of(table: CountTable, against: Attacker | None) -> Attacker:
     """
     if against is None:
         return "acquaintance" if table.counted else "anyone"
-    if not isinstance(against, str) or against not in ATTACKERS:
+    if against not in ATTACKERS:
         raise ValueError(f"against is {against!r}; allowed are {', '.join(ATTACKERS)}.")
     if not table.counted and against not in WITHOUT_TABLE:
         raise ValueError(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import math
 import re
 from collections.abc import Sequence
 from importlib import import_module
@@ -91,9 +90,7 @@ def number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        found = re.fullmatch(r"(?:ln|log) *\(?(\d*[1-9]\d*)\)?", text.strip())
-        hint = f" ({found[0]} is {math.log(int(found[1])):.6g})" if found else ""
-        raise argparse.ArgumentTypeError(f"{text!r} is no number; write it like 1.5 or 3000{hint}") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is no number; write it like 1.5 or 3000") from None
 
 
 def whole(text: str) -> int:
@@ -142,29 +139,29 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def _contradiction(options: argparse.Namespace) -> str:
     """Return a sentence on options that do not go together; nothing if they do."""
-    if options.command == "apply" and (options.seed is not None) != options.insecure:
-        return "--seed and --insecure must be given together; without them, reports are drawn securely"
-    if options.command == "apply" and (options.memo is None) != (options.id is None):
-        return "--memo and --id must be given together: the file of reports and the column of ids"
-    if options.command == "design" and options.epsilon is options.utility is options.error is None:
-        return "one of --epsilon, --utility and --error is needed"
-    if options.command == "design" and options.utility is not None and options.purpose == "frequencies":
-        return "--utility is a share of information, and goes with --for information"
-    if options.command == "design" and options.purpose == "information" and options.precise != "cells":
-        return "--precise is about frequencies, and does not go with --for information or --utility"
-    if options.command == "design" and options.data is options.table is None:
-        if not options.values:
-            return "one of --data, --table and --values is needed"
-        if options.missing or options.count or options.weight:
-            return "--missing, --count and --weight are about a table; with --values alone there is none"
-    if options.command == "design" and options.data is not None and options.count is not None:
-        return "--count is allowed with --table only; with --data every row is one record"
-    if options.command == "design" and options.count is not None and options.weight is not None:
-        return "--count and --weight are two names for the numbers in a table; one of them is allowed"
     if getattr(options, "missing_codes", None) and options.missing in (None, "keep"):
         return "--missing-codes says what is missing, and needs --missing: what becomes of it"
+    if options.command == "apply":
+        if (options.seed is not None) != options.insecure:
+            return "--seed and --insecure must be given together; without them, reports are drawn securely"
+        if (options.memo is None) != (options.id is None):
+            return "--memo and --id must be given together: the file of reports and the column of ids"
     if options.command == "estimate" and options.quiet and options.out is options.picture is None:
         return "--quiet needs --out or --plot; otherwise the estimate would be lost"
+    if options.command != "design":
+        return ""
+    if options.epsilon is options.utility is options.error is None:
+        return "one of --epsilon, --utility and --error is needed"
+    if options.utility is not None and options.purpose == "frequencies":
+        return "--utility is a share of information, and goes with --for information"
+    if options.purpose == "information" and options.precise != "cells":
+        return "--precise is about frequencies, and does not go with --for information or --utility"
+    if options.data is options.table is None and not options.values:
+        return "one of --data, --table and --values is needed"
+    if options.data is options.table is None and (options.missing or options.count or options.weight):
+        return "--missing, --count and --weight are about a table; with --values alone there is none"
+    if options.count is not None and (options.data is not None or options.weight is not None):
+        return "--count names the numbers of people in --table, and does not go with --data or --weight"
     return ""
 
 
@@ -400,6 +397,7 @@ def _column_option(parser: argparse.ArgumentParser) -> None:
 
 
 def _missing_option(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how values are read."""
     parser.add_argument(
         "--missing", metavar="VALUE",
         help="what becomes of missing values (empty fields and texts such as NA, None, ? and -): a name that"
@@ -409,6 +407,10 @@ def _missing_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--missing-codes", nargs="+", default=[], metavar="CODE",
         help="more codes for missing values, such as 99 -9 Refused, or age=99 for one column",
+    )  # fmt: skip
+    parser.add_argument(
+        "--decimal", choices=[".", ","], default=".",
+        help="what the decimals of numbers follow, in columns with groups and of weights (default: a point)",
     )  # fmt: skip
 
 

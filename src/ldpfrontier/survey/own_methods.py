@@ -20,17 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.cones import OUTSIDE, Cone
-from ldpfrontier.numerics.arguments import check_callable, excerpt
-from ldpfrontier.optimal.general.solve import optimal_mechanism
-from ldpfrontier.optimum import Optimum
+from ldpfrontier import Channel, Cone, Intractable, MutualInformation, Optimum, RenyiBall, optimal_mechanism
 from ldpfrontier.survey.attackers import measured_levels
 from ldpfrontier.survey.methods import LDP_METHODS, ROBUST_METHODS, Method, Problem
 from ldpfrontier.survey.settings import SETTINGS
-from ldpfrontier.types import Intractable
-from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from ldpfrontier.utility import MutualInformation
 
 #: What the user's function takes: F or a utility, and a level in nats. It returns a matrix, or a cone.
 OwnFunction = Callable[[Any, float], Any]
@@ -56,18 +49,9 @@ def loaded(reference: str) -> OwnFunction:
     try:
         found: Any = getattr(import_module(module), name, None)
     except Exception as problem:  # what the user's module does when it is imported is not known
-        if isinstance(problem, ModuleNotFoundError) and problem.name == module.partition(".")[0]:
-            raise Refused(
-                f"There is no module {module!r} in the current folder, nor is one installed."
-            ) from None
         raise Refused(f"{module} cannot be imported: {_told(problem)}.") from problem
     if not callable(found):
-        what = (
-            "has no function"
-            if found is None
-            else f"has a value of type {type(found).__name__}, and no function, named"
-        )
-        raise Refused(f"{module} {what} {name}.")
+        raise Refused(f"{module} has no function {name}.")
     function: OwnFunction = found
     return function
 
@@ -88,22 +72,32 @@ def own_methods(
     Raises
     ------
     ValueError
-        If they are no mappings from names to functions, or a name is that of another mechanism.
+        If a name is that of another mechanism.
     """
-    mechanisms, cones = _functions(mechanisms, "own"), _functions(cones, "cones")
-    made = {}
-    for name, function in mechanisms.items():
-        made[name] = Method("of your own", _mechanism(name, function))
+    taken = {*LDP_METHODS, *(other for methods in ROBUST_METHODS.values() for other in methods)}
+    if both := taken.intersection([*(mechanisms or ()), *(cones or ())]):
+        raise ValueError(f"{min(both)} is the name of another mechanism.")
+    made = {
+        name: Method("of your own", functools.partial(_mechanism, name, function))
+        for name, function in (mechanisms or {}).items()
+    }
     if cones:
         joined = " & ".join(cones)
+
+        def informative(problem: Problem) -> Optimum:
+            return optimal_mechanism(MutualInformation(problem.prior), _joined(cones, problem))
+
+        def precise(problem: Problem) -> Optimum:
+            return problem.frequencies_of(_joined(cones, problem))
+
         made[f"{joined} (information)"] = Method(
             "carries the most information with a promise of your own as well",
-            _best_of(joined, cones, lambda p, cone: optimal_mechanism(MutualInformation(p.prior), cone)),
+            functools.partial(_solved, joined, informative),
             purpose="information",
         )
         made[f"{joined} (frequencies)"] = Method(
             "estimates with the least error with a promise of your own as well",
-            _best_of(joined, cones, lambda p, cone: p.frequencies_of(cone)),
+            functools.partial(_solved, joined, precise),
             purpose="frequencies",
         )
     return made
@@ -119,7 +113,8 @@ def refusal(
     Refused
         If it is the user's own, and is outside of a cone of theirs.
     """
-    outside = [known for known, cone in cones.items() if cone.violation(channel.matrix.T) > OUTSIDE]
+    most = SETTINGS.level_tolerance
+    outside = [known for known, cone in cones.items() if cone.violation(channel.matrix.T) > most]
     if own and name in own:
         if outside:
             raise Refused(
@@ -131,53 +126,29 @@ def refusal(
     return f"it is outside of the cone {outside[0]}" if outside else ""
 
 
-def _functions(value: Any, name: str) -> Mapping[str, OwnFunction]:
-    """Return functions by name, none of which is that of a mechanism of the package."""
-    functions: Mapping[str, OwnFunction] = {} if value is None else value
-    if not isinstance(functions, Mapping):
-        raise ValueError(f"{name} is {excerpt(value)}; it must be a mapping from names to functions.")
-    taken = {*LDP_METHODS, *(other for methods in ROBUST_METHODS.values() for other in methods)}
-    for key, function in functions.items():
-        if not isinstance(key, str) or not key or key in taken:
-            raise ValueError(
-                f"{name} has the name {excerpt(key)}; it must be a text, and not that of another."
-            )
-        check_callable(function, f"{name}[{key!r}]")
-    return functions
+def _mechanism(name: str, function: OwnFunction, problem: Problem) -> Channel:
+    made = _called(name, function, problem)
+    try:
+        channel = made if isinstance(made, Channel) else Channel(np.asarray(made, dtype=np.float64))
+    except (ValueError, TypeError) as reason:
+        raise Refused(f"{name} returned no channel: {_told(reason)}.") from None
+    if channel.n_inputs != problem.cells:
+        raise Refused(
+            f"{name} returned a matrix with {channel.n_inputs} rows; it must have a row for each of the"
+            f" {problem.cells} values of a record."
+        )
+    level = measured_levels(channel, problem.table, problem.population).against(problem.against)
+    if not level <= problem.epsilon + SETTINGS.level_tolerance:
+        found = "no level" if math.isinf(level) else f"the level {level:.6g}"
+        raise Refused(
+            f"{name} has {found} against {problem.against}; allowed is at most epsilon, {problem.epsilon:g}."
+        )
+    return channel
 
 
-def _mechanism(name: str, function: OwnFunction) -> Callable[[Problem], Channel]:
-    def solve(problem: Problem) -> Channel:
-        made = _called(name, function, problem)
-        try:
-            channel = made if isinstance(made, Channel) else Channel(np.asarray(made, dtype=np.float64))
-        except (ValueError, TypeError) as problem_of:
-            raise Refused(f"{name} returned no channel: {_told(problem_of)}.") from None
-        if len(channel.matrix) != problem.joint.size:
-            raise Refused(
-                f"{name} returned a matrix with {len(channel.matrix)} rows; it must have a row for each of"
-                f" the {problem.joint.size} values of a record."
-            )
-        levels = measured_levels(channel, _shape(problem), problem.ball, problem.odds)
-        if not (level := levels.against(problem.against)) <= problem.epsilon + SETTINGS.level_tolerance:
-            found = "no level" if math.isinf(level) else f"the level {level:.6g}"
-            raise Refused(
-                f"{name} has {found} against {problem.against}; allowed is at most epsilon,"
-                f" {problem.epsilon:g}."
-            )
-        return channel
-
-    return solve
-
-
-def _best_of(
-    name: str, cones: Mapping[str, OwnFunction], best: Callable[[Problem, Cone], Optimum]
-) -> Callable[[Problem], Optimum]:
-    def solve(problem: Problem) -> Optimum:
-        every = functools.reduce(lambda a, b: a & b, made_cones(cones, problem).values(), problem.cone())
-        return _solved(name, lambda: best(problem, every))
-
-    return solve
+def _joined(cones: Mapping[str, OwnFunction], problem: Problem) -> Cone:
+    """Return the cone of the columns that are in all cones, and keep the promise."""
+    return functools.reduce(lambda a, b: a & b, made_cones(cones, problem).values(), problem.cone())
 
 
 def made_cones(cones: Mapping[str, OwnFunction], problem: Problem) -> dict[str, Any]:
@@ -188,34 +159,33 @@ def made_cones(cones: Mapping[str, OwnFunction], problem: Problem) -> dict[str, 
     Refused
         If one is no cone for the records of the problem.
     """
-    return {name: _cone(name, function, problem) for name, function in cones.items()}
+    found = {name: _called(name, function, problem) for name, function in cones.items()}
+    for name, cone in found.items():
+        if not isinstance(cone, Cone):
+            raise Refused(
+                f"{name} returned a {type(cone).__name__}; it must return a PolyhedralCone or a Cone."
+            )
+        if math.prod(cone.shape) != problem.cells:
+            raise Refused(
+                f"{name} returned a cone of {math.prod(cone.shape)} inputs; it must have as many as there are"
+                f" values of a record, {problem.cells}."
+            )
+    return found
 
 
-def _cone(name: str, function: OwnFunction, problem: Problem) -> Any:
-    """Return the cone of a function, if it is one for the records of the problem."""
-    cone = _called(name, function, problem)
-    if not isinstance(cone, Cone):
-        raise Refused(f"{name} returned {excerpt(cone)}; it must return a PolyhedralCone or another Cone.")
-    if math.prod(cone.shape) != problem.joint.size:
-        raise Refused(
-            f"{name} returned a cone of {math.prod(cone.shape)} inputs; it must have as many as there are"
-            f" values of a record, {problem.joint.size}."
-        )
-    return cone
-
-
-def _solved(name: str, solve: Callable[[], Optimum]) -> Optimum:
+def _solved(name: str, solve: Callable[[Problem], Optimum], problem: Problem) -> Optimum:
     try:
-        return solve()
+        return solve(problem)
     except (Intractable, ValueError, ArithmeticError) as reason:
         raise Refused(f"No mechanism was found for the cone {name}: {reason}") from None
 
 
 def _called(name: str, function: OwnFunction, problem: Problem) -> Any:
-    """Return the channel or cone that a function of the user returns for a problem."""
+    """Return what a function returns for a problem."""
     about: Any = MutualInformation(problem.prior)
-    if _shape(problem)[1] > 1:
-        about = RenyiBall(problem.joint, 0.0) if problem.ball is None else problem.ball
+    if problem.table.useful:
+        around, table = problem.population, problem.table
+        about = RenyiBall(table.distribution, 0.0) if around is None else around.ball(table)
     try:
         return function(about, problem.epsilon)
     except Intractable:
@@ -224,11 +194,6 @@ def _called(name: str, function: OwnFunction, problem: Problem) -> Any:
         raise Refused(
             f"{name} failed, given a {type(about).__name__} and the level: {_told(reason)}."
         ) from reason
-
-
-def _shape(problem: Problem) -> tuple[int, int]:
-    a1, a2 = problem.joint.shape
-    return a1, a2
 
 
 def _told(problem: Exception) -> str:

@@ -14,7 +14,7 @@ from ldpfrontier.extras import extra
 from ldpfrontier.survey.channel_file import PrivateChannel
 from ldpfrontier.survey.estimation import Estimate, Frequency
 from ldpfrontier.survey.rates import Rate, Rates
-from ldpfrontier.survey.records import said
+from ldpfrontier.survey.reading import said
 from ldpfrontier.verify import visible
 
 with extra("pictures"):

@@ -33,13 +33,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ldpfrontier.numerics.arguments import as_flag, as_instance
-from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.survey.channel_file import PrivateChannel
-from ldpfrontier.survey.estimation import FittedReports, as_confidence, table_prior
+from ldpfrontier.survey.estimation import FittedReports, check_confidence
 from ldpfrontier.survey.intervals import upper_limits
-from ldpfrontier.survey.reading import close_name
-from ldpfrontier.survey.records import Label, as_texts, said
+from ldpfrontier.survey.reading import Label, close_name, said
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.types import FloatArray, IntArray
 
@@ -158,11 +155,10 @@ def estimate_rates(
     Tests of linear functions of the distribution are inverted (Fieller, 1954), for differences and ratios
     over a confidence set of the other rate (Berger and Boos, 1994).
     """
-    as_instance(private, PrivateChannel, "The channel")
     place = reference(private, compare_with)
-    confidence = as_confidence(confidence)
+    confidence = check_confidence(confidence)
     fit = FittedReports(private, counts)
-    if as_flag(check_fit, "check_fit"):
+    if check_fit:
         fit.check_fit()
     return rates_of(fit, place, confidence, simultaneous=simultaneous)
 
@@ -183,7 +179,7 @@ def reference(private: PrivateChannel, compare_with: Sequence[str] | None) -> in
         )
     if compare_with is None:
         return int(table.counts.sum(axis=0).argmax())
-    wanted = as_texts(compare_with, "The value to compare with")
+    wanted = tuple(compare_with)
     if wanted not in table.columns:
         name, names = said(wanted), [said(label) for label in table.columns]
         shown = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
@@ -195,7 +191,7 @@ def reference(private: PrivateChannel, compare_with: Sequence[str] | None) -> in
 
 
 def rates_of(fit: FittedReports, place: int, confidence: float, *, simultaneous: bool) -> Rates:
-    """Return the result of `estimate_rates`, given the index of the useful value to compare with."""
+    """Return what `estimate_rates` does, with the place of the useful value to compare with."""
     table = fit.table
     a1, a2 = table.counts.shape
     number = a1 * (3 * a2 - 2) if simultaneous else 1
@@ -239,7 +235,7 @@ class _Rates:
         # Weights whose means are at least -P(s, u), P(s, u), -P(u) and P(u).
         self.minus_cell, self.cell = (w[: a1 * a2].reshape(a1, a2, -1) for w in (down, up))
         self.minus_sum, self.sum = (w[a1 * a2 + a1 :] for w in (down, up))
-        self.prior = table_prior(fit.table).reshape(a1, a2).sum(axis=0)
+        self.prior = fit.table.expected.sum(axis=0)
         self.cells = fit.p.reshape(a1, a2)
         self.sums = self.cells.sum(axis=0)
         # Where nobody has the useful value, any rate is as likely as any other.
@@ -344,7 +340,7 @@ class _Rates:
         )  # fmt: skip
         inside = np.concatenate([test[2] for test in tests])
         outside = np.concatenate([np.broadcast_to(test[3], test[2].shape) for test in tests])
-        size = max(NUMERICS.piece // outputs, 1)
+        size = max(SETTINGS.piece // outputs, 1)
 
         def limit(t: FloatArray, rows: IntArray) -> FloatArray:
             found = np.empty(rows.size)
@@ -361,7 +357,7 @@ class _Rates:
 def last_accepted(
     limit: Callable[[FloatArray, IntArray], FloatArray], inside: FloatArray, outside: FloatArray
 ) -> FloatArray:
-    """Return the points at which convex functions fall below 0, just outside; else the other end.
+    """Return where convex functions that begin above 0 fall below it, just outside; else the other end.
 
     Parameters
     ----------

@@ -8,13 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ldpfrontier.numerics.arguments import as_instance, check_callable
 from ldpfrontier.survey.channel_file import PrivateChannel
-from ldpfrontier.survey.counts import Codes
-from ldpfrontier.survey.numerals import as_finite, is_ambiguous
-from ldpfrontier.survey.reading import shown
-from ldpfrontier.survey.records import as_text, read_chunks
-from ldpfrontier.survey.values import is_missing
+from ldpfrontier.survey.reading import Label, as_number, close_name, read_chunks, said, shown
+from ldpfrontier.survey.values import is_missing, may_be_missing
 from ldpfrontier.types import IntArray
 
 #: The column that reports are written to.
@@ -22,6 +18,58 @@ REPORT = "report"
 
 #: A column that is taken to identify people if nobody says which one does.
 PERSON = "id"
+
+
+class Codes:
+    """Numbers of labels that are known, for records of a file.
+
+    Parameters
+    ----------
+    path : path
+        The file, for errors.
+    columns : tuple of str
+        Where the parts of a label come from.
+    labels : sequence of tuple of str
+        In the order of their numbers.
+    """
+
+    def __init__(self, path: Path | str, columns: Label, labels: Sequence[Label]) -> None:
+        self._path, self._columns = path, columns
+        self._numbers = {label: number for number, label in enumerate(labels)}
+
+    def __call__(self, labels: Sequence[Label], done: int = 0) -> IntArray:
+        """Return the numbers of labels, shape (labels,), of which `done` records come before.
+
+        Raises
+        ------
+        ValueError
+            If one is not known.
+        """
+        numbers = [self._numbers.get(label, -1) for label in labels]
+        if -1 in numbers:
+            place = numbers.index(-1)
+            raise ValueError(self._unknown(labels[place], done + place + 1))
+        return np.array(numbers, dtype=np.int64)
+
+    def _unknown(self, label: Label, record: int) -> str:
+        where = f"Record {record} of {shown(self._path)}"
+        for place, (name, value) in enumerate(zip(self._columns, label, strict=True)):
+            known = sorted({other[place] for other in self._numbers})
+            if value in known:
+                continue
+            some = ", ".join(map(repr, known[:6])) + (", ..." if len(known) > 6 else "")
+            if may_be_missing(value):
+                return (
+                    f"{where} has {value!r} as {name}; missing values must be left out of the file, unless"
+                    f" the channel was designed with a name for them (--missing NAME); its values are {some}."
+                )
+            return (
+                f"{where} has {value!r} as its {name}; the channel accepts {some}.{close_name(value, known)}"
+            )
+        return (
+            f"{where} is {said(label)!r}. The channel has no row for this combination; design it again, so"
+            " that all combinations can be reported."
+        )
 
 
 def channel_column(column: str) -> str:
@@ -47,14 +95,13 @@ def check_channel(private: PrivateChannel, path: Path | str, named: Sequence[str
     ValueError
         If one is that of another channel.
     """
-    if set(named) <= {private.id, ""}:
-        return
-    place = next(place for place, name in enumerate(named) if name not in (private.id, ""))
-    raise ValueError(
-        f"Record {done + place + 1} of {shown(path)} is a report of the channel {named[place]!r}, and this"
-        f" channel is {private.id!r}; reports are estimated with the channel that drew them, whose file has"
-        f' this "id".'
-    )
+    other = next((place for place, name in enumerate(named) if name not in (private.id, "")), None)
+    if other is not None:
+        raise ValueError(
+            f"Record {done + other + 1} of {shown(path)} is a report of the channel {named[other]!r}, and"
+            f" this channel is {private.id!r}; reports are estimated with the channel that drew them, whose"
+            f' file has this "id".'
+        )
 
 
 def normal_id(text: str) -> str:
@@ -80,7 +127,8 @@ def ids_of(path: Path | str, person: str, texts: Sequence[str], done: int) -> li
             raise ValueError(
                 f"Record {number} of {shown(path)} has no value in {where}; every record needs one."
             )
-        if not name.lstrip("+-").isdigit() and (as_finite(name) is not None or is_ambiguous(name)):
+        decimals = as_number(name) is not None or as_number(name, ",") is not None
+        if decimals and not name.lstrip("+-").isdigit():
             raise ValueError(
                 f"Record {number} of {shown(path)} has {name!r} in {where}. A number with decimals or an"
                 " exponent is no id, since programs write the same number in several ways; write ids as whole"
@@ -127,27 +175,24 @@ def count_reports(
         If the file is no table, lacks a column, has no records, one that is no report of the channel, a
         report of another channel, or several reports of a person if nobody says so.
     """
-    as_instance(private, PrivateChannel, "The channel")
-    if remark is not None:
-        check_callable(remark, "remark")
-    asked = [as_text(column, "column")] + ([] if person is None else [as_text(person, "person")])
     if person == column:
         raise ValueError(f"The column {column!r} contains the reports; it cannot identify people as well.")
+    asked = [column] if person is None else [column, person]
+    identity = person or PERSON
     more = [channel_column(column)] + ([PERSON] if person is None and column != PERSON else [])
     codes = Codes(path, (column,), [(report,) for report in private.outputs])
     counts = np.zeros(len(private.outputs), dtype=np.int64)
     seen = set[str]()
     done = again = 0
     for chunk in read_chunks(path, asked, optional=more, progress=progress):
-        outputs = codes([record[:1] for record in chunk], done)
-        check_channel(private, path, [record[len(asked)] for record in chunk], done)
-        if person is None:
-            names = [normal_id(record[-1]) for record in chunk] if PERSON in more else []
-            # Whoever has no id in a column that nobody named is another person.
-            names = [name or f" {place}" for place, name in enumerate(names, start=done)]
-        else:
-            names = ids_of(path, person, [record[1] for record in chunk], done)
-        if names:
+        outputs = codes([(report,) for report in chunk[column]], done)
+        check_channel(private, path, chunk[channel_column(column)].tolist(), done)
+        texts = [] if identity == column else chunk[identity].tolist()
+        if any(texts) or person is not None:
+            if person is None:  # whoever has no id in a column that nobody named is another person
+                names = [normal_id(text) or f" {place}" for place, text in enumerate(texts, start=done)]
+            else:
+                names = ids_of(path, person, texts, done)
             first = {name: place for place, name in reversed(list(enumerate(names)))}
             new = [place for name, place in first.items() if name not in seen]
             again += len(names) - len(new)

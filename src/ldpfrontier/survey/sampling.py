@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ldpfrontier.channel import Channel
+from ldpfrontier import Channel
 from ldpfrontier.types import FloatArray, IntArray
 
 #: Probabilities are multiples of 2^-62: running sums fit into signed integers of 64 bits.

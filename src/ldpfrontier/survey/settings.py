@@ -12,17 +12,19 @@ class SurveySettings:
     # Stated limits.
     #: Largest privacy level that is offered, nats: with ratios of e^20, 5e8, reports protect nobody.
     max_epsilon: float = 20.0
-    #: Least one of the command, nats: below it, levels of mechanisms exceed it by rounding.
+    #: Least one that is offered, nats: as that of the library.
     least_epsilon: float = 1e-3
     #: Privacy levels per nat among which the least one is sought: finer than levels are chosen.
     levels_per_nat: int = 1000
     #: Cells of a table above which PolyOpt and the optimum over F are solved only if they are asked for: they
     #: may take minutes there.
     max_quick_cells: int = 120
+    #: Cells up to which the best columns are searched directly: the least error takes seconds there.
+    max_joint_cells: int = 16
     #: Pairs of a sensitive and a useful value: what is solved and stored grows with the square of them.
     max_values: int = 1_000
-    #: Groups of the numbers in a column: as many values as a table may have.
-    max_groups: int = 1_000
+    #: Outputs of subset selection: as many as the library lists.
+    max_subsets: int = 10_000
     #: Records of a table above which a warning says that they must be people: most surveys are smaller.
     many_people: int = 10_000_000
     #: Values of a column that a sentence names before it says how many more there are.
@@ -44,7 +46,7 @@ class SurveySettings:
 
     # Accuracy and safety.
     #: By how much the level of a mechanism may exceed the one asked for before its probabilities become whole
-    #: numbers, nats.
+    #: numbers, nats, and by how much a column may be outside of a cone.
     level_tolerance: float = 1e-9
     #: What `RenyiBall.worst_case_epsilon` may lack, nats, or that share of it below 1 nat: it is added to the
     #: level that is stated.
@@ -76,8 +78,14 @@ class SurveySettings:
     limit_ridge: float = 1e-8
 
     # Tuning. Nothing here makes an interval wrong, or a mechanism less private.
-    #: Relative gap at which an optimum is good enough.
+    #: Relative gap at which an optimum of information is good enough.
     solver_tolerance: float = 1e-3
+    #: The same of an error.
+    error_tolerance: float = 1e-2
+    #: Most rounds of an optimum, after which the best mechanism so far has to do.
+    solver_rounds: int = 30
+    #: Nodes of branch and bound for the optimum against acquaintances.
+    association_nodes: int = 20_000
     #: Rounds of column generation for the least error on large tables, times their cells: 24 on 25 cells.
     #: With 225, errors were up to 9% higher on 18 to 56 cells, in half of the time.
     estimate_work: int = 600
@@ -90,8 +98,6 @@ class SurveySettings:
     most_proof_seconds: float = 200.0
     #: By which share its error may rise so that it has fewer outputs.
     united_error: float = 2e-3
-    #: Most rounds of an optimum, after which the best mechanism so far has to do.
-    solver_rounds: int = 30
     #: Quadratic programs for the weights of an interval, each with the standard deviation of the one before.
     limit_programs: int = 3
     #: Biased weights are used if they bring a limit this share closer, at the table of the design.
@@ -99,6 +105,8 @@ class SurveySettings:
     #: Share of the error of an interval of a difference or a ratio of rates that the interval of its nuisance
     #: has, the rate that it is compared with.
     nuisance_share: float = 0.1
+    #: Numbers that the limits of rates are computed of at a time: some ten megabytes.
+    piece: int = 2**20
     #: Seconds after which the command ends the search for the least error of estimates: on the tables that
     #: were tried, it took less on a quiet machine.
     search_seconds: float = 15.0

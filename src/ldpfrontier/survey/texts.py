@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
-from ldpfrontier.survey.auditing import Audit
-from ldpfrontier.survey.channel_file import PrivateChannel
-from ldpfrontier.survey.counts import CountTable
-from ldpfrontier.survey.design import Candidate, Design
-from ldpfrontier.survey.layout import columns, number, wrapped
-from ldpfrontier.survey.records import said
+from ldpfrontier.survey.layout import columns, number, reports_text, wrapped
+from ldpfrontier.survey.reading import said
 from ldpfrontier.survey.settings import SETTINGS
-from ldpfrontier.survey.values import reports_text
+from ldpfrontier.survey.tables import CountTable
+
+if TYPE_CHECKING:
+    from ldpfrontier.survey.auditing import Audit
+    from ldpfrontier.survey.channel_file import PrivateChannel
+    from ldpfrontier.survey.design import Candidate, Design
 
 
 def design_text(made: Design, best: Candidate, error: float) -> str:
@@ -38,22 +40,14 @@ def design_text(made: Design, best: Candidate, error: float) -> str:
         )
     # By the NMI that is printed: rounding does not decide between equal ones.
     order = sorted(made.candidates, key=lambda c: -round(c.nmi, 4) if c.channel else math.inf)
-    parts = [
-        wrapped(head),
-        _protection(made, order, best),
-        _usefulness(made, order, best, error),
-        _methods(order),
-    ]
-    return "\n\n".join(filter(None, parts))
-
-
-def _methods(order: list[Candidate]) -> str:
-    """Return the methods of all optima as text, a paragraph each; empty if there is none."""
-    ran = [f"{c.name}: {c.method}." for c in order if c.method]
-    words = (
-        "HOW THE OPTIMA WERE FOUND. The class of mechanisms, the algorithm, and for which inputs it is used."
-    )
-    return "\n".join(map(wrapped, [words, *ran])) if ran else ""
+    parts = [wrapped(head), _protection(made, order, best), _usefulness(made, order, best, error)]
+    if ran := [f"{c.name}: {c.method}." for c in order if c.method]:
+        words = (
+            "HOW THE OPTIMA WERE FOUND. The class of mechanisms, the algorithm, and for which inputs it is"
+            " used."
+        )
+        parts.append("\n".join(map(wrapped, [words, *ran])))
+    return "\n\n".join(parts)
 
 
 def _protection(made: Design, order: list[Candidate], best: Candidate) -> str:
@@ -119,9 +113,10 @@ def _usefulness(made: Design, order: list[Candidate], best: Candidate, error: fl
         f" these frequencies in the table. The last column shows how many reports give an error of {error:g}"
         f" for {precise}."
     )
-    ranges = [_frequency_range(made, place) for place in range(len(groups))]
+    joint = table.distribution
+    sums = [joint, joint.sum(axis=1), joint.sum(axis=0)][: len(groups)]
     lines = [["", "mechanism", "NMI", *(f"error: {', '.join(group)}" for group in groups), "reports"]]
-    lines.append(["", "", "", *(f"of {low:.4f} to {high:.4f}" for low, high in ranges), f"for {error:g}"])
+    lines.append(["", "", "", *(f"of {p.min():.4f} to {p.max():.4f}" for p in sums), f"for {error:g}"])
     for c in order:
         if c.channel is None:
             continue
@@ -135,18 +130,10 @@ def _usefulness(made: Design, order: list[Candidate], best: Candidate, error: fl
 #: Attackers in words.
 _WHOM = {
     "outsider": "outsiders",
-    "insider": "outsiders and insiders",
     "insider-only": "insiders",
     "acquaintance": "acquaintances, whether they know nothing, something or all of the useful value",
     "anyone": "anyone",
 }
-
-
-def _frequency_range(made: Design, group: int) -> tuple[float, float]:
-    """Return the least and the largest frequency of all of a record, of what is sensitive, or useful."""
-    joint = made.table.distribution
-    found = (joint, joint.sum(axis=1), joint.sum(axis=0))[group]
-    return float(found.min()), float(found.max())
 
 
 def public_text(table: CountTable, path: str) -> str:

@@ -1,7 +1,4 @@
-"""Values of columns that may not be what they seem: missing ones, and several that look alike.
-
-Loads no numerical library.
-"""
+"""Values of columns that may not be what they seem: missing ones, totals, and several that look alike."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from string import ascii_lowercase
 
-from ldpfrontier.survey.numerals import as_finite
+from ldpfrontier.survey.reading import Label, as_number
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.verify import visible
 
@@ -40,6 +37,21 @@ def may_be_missing(value: str) -> bool:
     return is_missing(value) or value.strip().lower() in _DOUBTFUL
 
 
+def missing_name(missing: str | None) -> str | None:
+    """Return what becomes of missing values, if it is no name of a missing value itself.
+
+    Raises
+    ------
+    ValueError
+    """
+    if missing is not None and may_be_missing(missing):
+        raise ValueError(
+            f"The name of missing values is {missing!r}, which itself means a missing value; it must be a"
+            " name such as 'unknown'."
+        )
+    return missing
+
+
 def declared_codes(words: Iterable[str], columns: Sequence[str]) -> dict[str, set[float | str]]:
     """Return the codes for missing values that are declared, by column: ``99``, or ``age=99`` in one column.
 
@@ -56,11 +68,11 @@ def declared_codes(words: Iterable[str], columns: Sequence[str]) -> dict[str, se
 
 def as_code(text: str) -> float | str:
     """Return what the ways to write a code have in common."""
-    number = as_finite(text)
+    number = as_number(text)
     return text.strip().casefold() if number is None else number
 
 
-def check_totals(source: str, columns: Sequence[str], found: Mapping[tuple[str, ...], float]) -> None:
+def check_totals(source: str, columns: Sequence[str], found: Mapping[Label, float]) -> None:
     """Refuse a value that is called a total and has as many records as all others of its column together.
 
     Raises
@@ -81,8 +93,8 @@ def check_totals(source: str, columns: Sequence[str], found: Mapping[tuple[str, 
 
 
 def without_missing(
-    source: str, columns: Sequence[str], found: Mapping[tuple[str, ...], float], missing: str | None
-) -> tuple[dict[tuple[str, ...], float], str]:
+    source: str, columns: Sequence[str], found: Mapping[Label, float], missing: str | None
+) -> tuple[dict[Label, float], str]:
     """Return counts of labels without missing values, and a sentence on records that were left out.
 
     Parameters
@@ -91,7 +103,7 @@ def without_missing(
         What was counted, as sentences name it.
     columns : sequence of str
         Where the parts of a label come from.
-    found : mapping of tuple of str to int
+    found : mapping of tuple of str to number
         How often each label occurs.
     missing : str or None
         ``drop`` leaves labels with missing values out, ``keep`` leaves them as they are if they are neither
@@ -111,23 +123,18 @@ def without_missing(
     if not times:
         return dict(found), ""
     if missing in (None, KEEP):
-        answers = "" if missing or all(is_missing(value) for _, value in times) else (
-            ", and texts that are answers kept (--missing keep)"
-        )  # fmt: skip
+        kept = ", and texts that are answers kept (--missing keep)"
         raise ValueError(
             f"{_told(source, times)}; missing values must be given a name (--missing unknown) or left out"
-            f" (--missing drop){answers}."
+            f" (--missing drop){'' if missing else kept}."
         )
     if missing == DROP:
         left = {label: number for label, number in found.items() if not any(map(asked, label))}
-        gone = sum(found.values()) - sum(left.values())
         if not left:
             raise ValueError(f"Every record of {source} has a missing value; nothing is left to count.")
-        return (
-            left,
-            f"{_told(source, times)}; {_many(gone)} {'was' if gone == 1 else 'were'} left out.",
-        )
-    named: dict[tuple[str, ...], float] = {}
+        gone = sum(found.values()) - sum(left.values())
+        return left, f"{_told(source, times)}; {_many(gone)} {'was' if gone == 1 else 'were'} left out."
+    named: dict[Label, float] = {}
     for label, number in found.items():
         label = tuple(str(missing) if asked(value) else value for value in label)
         named[label] = named.get(label, 0) + number
@@ -141,19 +148,14 @@ def _many(number: float) -> str:
 
 def _told(source: str, times: Mapping[tuple[str, str], float]) -> str:
     """Return how many records have which missing values."""
-    parts: list[str] = []
-    for (name, value), number in sorted(times.items(), key=lambda item: -item[1]):
-        of = "" if parts else f" of {source}"
-        who = f"{'a' if parts else 'A'} record{of} has" if number == 1 else f"{_many(number)}{of} have"
-        parts.append(f"{who} {value!r} as {name}")
     most = SETTINGS.named_values
-    rest = len(parts) - most
-    more = [f"{rest} more such value{'s' if rest > 1 else ''}"] if rest > 0 else []
-    *first, last = parts[:most] + more
-    return f"{', '.join(first)} and {last}" if first else last
+    ordered = sorted(times.items(), key=lambda item: -item[1])
+    parts = [f"{value!r} as {name} in {_many(number)}" for (name, value), number in ordered[:most]]
+    more = f" and {len(ordered) - most} more" if len(ordered) > most else ""
+    return f"{source} has {', '.join(parts)}{more}"
 
 
-def look_alikes(columns: Sequence[str], labels: Iterable[tuple[str, ...]]) -> list[str]:
+def look_alikes(columns: Sequence[str], labels: Iterable[Label]) -> list[str]:
     """Return a sentence for every column with values that look alike.
 
     They do if they differ in upper and lower case, in spaces and letters that cannot be seen, in the Unicode
@@ -167,10 +169,10 @@ def look_alikes(columns: Sequence[str], labels: Iterable[tuple[str, ...]]) -> li
         alike = [group for group in groups.values() if len(group) > 1]
         if alike:
             most = SETTINGS.named_values
-            shown = "; ".join(" and ".join(map(_quoted, group)) for group in alike[:most])
+            some = "; ".join(" and ".join(map(_quoted, group)) for group in alike[:most])
             more = f", and {len(alike) - most} more" if len(alike) > most else ""
             sentences.append(
-                f"values of {name} look alike, and are counted as different answers: {shown}{more}. If they"
+                f"values of {name} look alike, and are counted as different answers: {some}{more}. If they"
                 " are the same answer, write them in one way."
             )
     return sentences
@@ -181,27 +183,17 @@ def _look(value: str) -> str:
     plain = unicodedata.normalize("NFKC", value).casefold()
     seen = "".join(letter for letter in plain if unicodedata.category(letter) != "Cf")
     text = unicodedata.normalize("NFC", " ".join(seen.split()))
-    number = as_finite(text)
+    number = as_number(text)
     return text if number is None else repr(number)
 
 
 def _quoted(value: str) -> str:
     """Return a value in quotation marks, with what only a program can tell apart written out."""
-    plain = unicodedata.normalize("NFC", value)
-    return ascii(value) if plain != value else repr(value)
+    return repr(value) if unicodedata.normalize("NFC", value) == value else ascii(value)
 
 
-def listed_values(columns: Sequence[str], labels: Sequence[tuple[str, ...]], width: int) -> list[str]:
-    """Return a line for every column with its values, and the number of those that find no place.
-
-    Parameters
-    ----------
-    columns : sequence of str
-    labels : sequence of tuple of str
-        A text per column each, in the order in which values that are no numbers are listed.
-    width : int
-        The most letters of a line.
-    """
+def listed_values(columns: Sequence[str], labels: Sequence[Label], width: int) -> list[str]:
+    """Return a line of at most so many letters for every column, with its values or as many as fit."""
     values = zip(*labels, strict=True)
     return [_line(name, _by_number(texts), width) for name, texts in zip(columns, values, strict=True)]
 
@@ -209,29 +201,21 @@ def listed_values(columns: Sequence[str], labels: Sequence[tuple[str, ...]], wid
 def _by_number(texts: Iterable[str]) -> list[str]:
     """Return values without repetition, in the order of numbers if all of them are some."""
     values = list(dict.fromkeys(texts))
-    numbers = {value: number for value in values if (number := as_finite(value)) is not None}
+    numbers = {value: number for value in values if (number := as_number(value)) is not None}
     return sorted(values, key=numbers.__getitem__) if len(numbers) == len(values) else values
 
 
 def _line(name: str, values: Sequence[str], width: int) -> str:
     head = shortened(visible(name), width // 2) + ":"
-    texts = [shortened(visible(_plain(value)), width // 3) for value in values]
+    # In quotation marks where it is hard to tell where a value begins and ends.
+    plain = [repr(v) if v != v.strip() or ", " in v or not v else v for v in values]
+    texts = [shortened(visible(value), width // 3) for value in plain]
     for kept in range(len(texts), 0, -1):
         more = f", and {len(texts) - kept} more" if kept < len(texts) else ""
         line = f"{head} {', '.join(texts[:kept])}{more}"
         if len(line) <= width:
             return line
     return f"{head} {len(texts)} values"
-
-
-def _plain(value: str) -> str:
-    """Return a value as it is, with quotation marks if it is hard to tell where it begins and ends."""
-    return repr(value) if value != value.strip() or ", " in value or not value else value
-
-
-def reports_text(number: int) -> str:
-    """Return a number of reports in words."""
-    return "1 report" if number == 1 else f"{number:,} reports"
 
 
 def shortened(text: str, most: int) -> str:

@@ -12,7 +12,7 @@ from ldpfrontier.mechanisms import randomized_response
 from ldpfrontier.optimal.estimation.error import estimation_error, rate_target
 from ldpfrontier.optimal.estimation.solve import optimal_estimation
 from ldpfrontier.optimal.general.solve import optimal_mechanism
-from ldpfrontier.optimal.label import label_estimation, optimal_label, with_useful
+from ldpfrontier.optimal.label import optimal_label, optimal_label_estimation, with_useful
 from ldpfrontier.privacy import conditional_epsilon
 from ldpfrontier.utility import MutualInformation
 
@@ -21,7 +21,7 @@ PRIOR = np.array([[0.05, 0.2, 0.1], [0.3, 0.15, 0.2]])
 
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])
 def test_the_most_informative_one_is_that_of_the_cone(epsilon: float) -> None:
-    found = optimal_label(PRIOR, epsilon, 1e-9)
+    found = optimal_label(PRIOR, epsilon, tolerance=1e-9)
     other = optimal_mechanism(MutualInformation(PRIOR), conditional_cone((2, 3), epsilon))
     assert found.value == pytest.approx(other.value, rel=1e-9)
     assert found.status == "optimal"
@@ -30,7 +30,7 @@ def test_the_most_informative_one_is_that_of_the_cone(epsilon: float) -> None:
 
 @pytest.mark.parametrize("target", [None, "sensitive", "useful", rate_target(PRIOR), [[1.0, 0, 0, -1, 0, 2]]])
 def test_the_least_error_is_that_of_the_cone(target: ArrayLike | None) -> None:
-    found = label_estimation(PRIOR, 0.7, target, 1e-4, 300)
+    found = optimal_label_estimation(PRIOR, 0.7, target, tolerance=1e-4, max_rounds=300)
     other = optimal_estimation(PRIOR, conditional_cone((2, 3), 0.7), target, tolerance=1e-4)
     assert found.value == pytest.approx(other.value, rel=1e-4)
     assert found.value == pytest.approx(estimation_error(found.channel, PRIOR, target))
@@ -41,7 +41,7 @@ def test_the_least_error_is_that_of_the_cone(target: ArrayLike | None) -> None:
 
 
 def test_a_useful_value_of_nobody_has_a_mechanism_of_the_level() -> None:
-    found = optimal_label(np.array([[0.5, 0.0], [0.5, 0.0]]), 1.0, 1e-9)
+    found = optimal_label(np.array([[0.5, 0.0], [0.5, 0.0]]), 1.0, tolerance=1e-9)
     assert found.value == pytest.approx(MutualInformation([0.5, 0.5])(randomized_response(2, 1.0)))
     assert conditional_epsilon(found.channel, (2, 2)) == pytest.approx(1.0)
 

@@ -96,7 +96,7 @@ CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str
         lambda: optimal_robust(BALL, 1.0, envelope="exact"),
         {"max_joint_cells": 4, "max_ascent_cells": 5},
     ),
-    ("given U", "label"): (lambda: optimal_label(BALL.centre, 1.0, 1e-6), {}),
+    ("given U", "label"): (lambda: optimal_label(BALL.centre, 1.0), {}),
     ("no difference", "kinds"): (lambda: optimal_association(ODDS, 0.0), {}),
     ("odds ratios", "joint"): (lambda: optimal_association(ODDS, 1.0, max_nodes=10), {}),
     ("odds ratios", "search"): (

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldpfrontier import Channel, OddsRatios, RenyiBall, rldp_epsilon, secret_randomized_response
+from ldpfrontier import Channel, RenyiBall, rldp_epsilon, secret_randomized_response
 from ldpfrontier.privacy import unconditional_epsilon
-from ldpfrontier.survey.attackers import ATTACKERS, Levels, measured_levels, whole_levels
+from ldpfrontier.survey import CountTable
+from ldpfrontier.survey.attackers import ATTACKERS, Levels, measured_levels, population_of, whole_levels
 from ldpfrontier.survey.sampling import sampled_channel, whole_weights
 
 
@@ -28,7 +29,7 @@ def ratio(weights, pairs) -> Fraction | float:
 
 
 @settings(max_examples=60)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(1, 3), st.integers(1, 4))
+@given(st.integers(0, 2**32 - 1), st.integers(2, 3), st.integers(1, 3), st.integers(1, 4))
 def test_levels_of_whole_numbers_are_not_below_those_of_fractions(seed, a1, a2, outputs):
     rng = np.random.default_rng(seed)
     matrix = rng.dirichlet(np.full(outputs, 0.5), size=a1 * a2)
@@ -36,8 +37,10 @@ def test_levels_of_whole_numbers_are_not_below_those_of_fractions(seed, a1, a2, 
     matrix[matrix.sum(axis=1) == 0, 0] = 1.0
     weights = whole_weights(matrix / matrix.sum(axis=1, keepdims=True))
     counts = rng.integers(0, 50, (a1, a2)) + np.eye(a1, a2, dtype=int)
-    ball, odds = RenyiBall.confidence(counts), OddsRatios.confidence(counts)
-    levels = whole_levels(weights, (a1, a2), ball, odds)
+    names = [tuple((f"{i}",) for i in range(n)) for n in (a1, a2)]
+    table = CountTable(("s",), ("u",), *names, counts)
+    population = population_of(table)
+    levels, ball = whole_levels(weights, table, population), RenyiBall.confidence(counts)
     rows = list(itertools.permutations(range(a1 * a2), 2))
     apart = [(x, z) for x, z in rows if x // a2 != z // a2]
     given_u = [(x, z) for x, z in apart if x % a2 == z % a2]
@@ -51,7 +54,7 @@ def test_levels_of_whole_numbers_are_not_below_those_of_fractions(seed, a1, a2, 
             assert level >= math.log1p(float(exact - 1))
     assert levels.outsider <= levels.anyone <= levels.record
     assert levels.insider <= levels.acquaintance <= levels.anyone
-    sampled = measured_levels(sampled_channel(weights), (a1, a2), ball, odds)
+    sampled = measured_levels(sampled_channel(weights), table, population)
     assert levels.acquaintance >= sampled.acquaintance - 1e-14
     assert levels.acquaintance == pytest.approx(sampled.acquaintance, abs=1e-9)
     # What somebody knows, as a vector of weights of the values of U, under the estimate.
@@ -77,7 +80,7 @@ def test_the_strongest_attacker_for_whom_a_level_holds():
 
 def test_without_useful_values_all_levels_are_one():
     weights = whole_weights(np.array([[0.75, 0.25], [0.25, 0.75]]))
-    levels = whole_levels(weights, (2, 1), None, None)
+    levels = whole_levels(weights, CountTable(("s",), (), (("a",), ("b",)), ((),), [[1], [1]]), None)
     assert levels == Levels(*[levels.record] * 5)
     assert levels.record == pytest.approx(math.log(3))
 

@@ -137,7 +137,7 @@ def test_a_report_that_the_channel_never_gives_is_refused():
 def test_intervals_cover_and_errors_are_as_expected(sensitive, useful, mechanism):
     """2000 repetitions: 95% intervals cover in 93% or more, and errors are within 10% of `design`'s."""
     table = adult_table(sensitive, useful)
-    made = design_channel(table, 1.0, against="insider", mechanisms=[mechanism])
+    made = design_channel(table, 1.0, against="outsider", mechanisms=[mechanism])
     (candidate,) = made.candidates
     private = made.private(candidate)
     matrix, vectors = private.channel.matrix, quantities(table)[1]

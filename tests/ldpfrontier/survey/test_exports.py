@@ -23,8 +23,8 @@ from ldpfrontier.survey import (
     read_channel,
 )
 from ldpfrontier.survey.cli import main
-from ldpfrontier.survey.csv_text import without_formulas
 from ldpfrontier.survey.exports import as_json, files_beside, weights_csv
+from ldpfrontier.survey.layout import without_formulas
 from support.owndata import channel_of, flat, records_of, rewritten, small_table, write_records
 
 ROOT = Path(__file__).resolve().parents[3]

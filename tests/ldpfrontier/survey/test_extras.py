@@ -39,3 +39,22 @@ def test_without_an_extra_a_channel_is_designed_and_the_extra_is_named(tmp_path)
     assert done.returncode == 2
     assert "matplotlib is not installed; pip install matplotlib brings it" in done.stderr
     assert not (tmp_path / "picture.svg").exists()
+
+
+def test_without_pandas_the_extra_is_named_and_certificates_are_checked(tmp_path):
+    done = run("pandas", *design(tmp_path))
+    assert (done.returncode, done.stdout) == (2, "")
+    sentence = (
+        "pandas is not installed; pip install pandas brings it, as does the extra survey of the package."
+    )
+    assert done.stderr == f"ldp-frontier: {sentence}\n"
+    assert run("", *design(tmp_path)).returncode == 0
+    assert run("pandas,numpy", "verify", tmp_path / "c.certificate.json").returncode == 0
+
+
+def test_without_pyarrow_a_parquet_file_names_the_extra(tmp_path):
+    words = design(tmp_path)
+    words[2].write_bytes(b"PAR1")
+    done = run("pyarrow", *words)
+    assert done.returncode == 2
+    assert "pyarrow is not installed; pip install pyarrow brings it" in done.stderr

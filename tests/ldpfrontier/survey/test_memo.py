@@ -10,9 +10,9 @@ from threading import Barrier, Event
 
 import pytest
 
-from ldpfrontier.survey import Memo, privatize_persons
+from ldpfrontier.survey import Memo, privatize_file
 from ldpfrontier.survey.cli import main
-from ldpfrontier.survey.records import CHUNK, read_chunks
+from ldpfrontier.survey.reading import CHUNK, read_chunks
 from support.owndata import channel_of, records_of, small_table
 
 PEOPLE = records_of(small_table())
@@ -26,7 +26,7 @@ def people(path, records, names=None):
 
 
 def reports_of(path):
-    return [report for chunk in read_chunks(path, ["report"]) for (report,) in chunk]
+    return [report for chunk in read_chunks(path, ["report"]) for report in chunk["report"]]
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def ask(tmp_path, private):
     def asked(records, names=None, **more):
         people(tmp_path / "in.csv", records, names)
         memo = Memo(tmp_path / "memo", "id")
-        done = privatize_persons(private, tmp_path / "in.csv", tmp_path / "out.csv", memo, **more)
+        done = privatize_file(private, tmp_path / "in.csv", tmp_path / "out.csv", memo=memo, **more)
         return reports_of(tmp_path / "out.csv"), done
 
     return asked
@@ -117,19 +117,17 @@ def test_a_memo_that_does_not_fit_is_refused(ask, tmp_path, private):
     target, source = tmp_path / "out.csv", tmp_path / "in.csv"
     other = channel_of(small_table(), "grr")
     with pytest.raises(ValueError, match="memo contains reports of another channel"):
-        privatize_persons(other, source, target, Memo(tmp_path / "memo", "id"))
+        privatize_file(other, source, target, memo=Memo(tmp_path / "memo", "id"))
     source.write_text("name,illness,region,age\na,no,north,old\n")
     with pytest.raises(ValueError, match="memo identifies people by the column 'id', but 'name' was given"):
-        privatize_persons(private, source, target, Memo(tmp_path / "memo", "name"))
+        privatize_file(private, source, target, memo=Memo(tmp_path / "memo", "name"))
     base = sqlite3.connect(tmp_path / "other")
     base.execute("CREATE TABLE t (x)")
-    with pytest.raises(ValueError, match="other is a database, but not a memo of version 1 or 2 of"):
-        privatize_persons(private, source, target, Memo(tmp_path / "other", "name"))
+    with pytest.raises(ValueError, match="other is a database, but not a memo of version 2 of"):
+        privatize_file(private, source, target, memo=Memo(tmp_path / "other", "name"))
     (tmp_path / "text").write_text("no database " * 100)
     with pytest.raises(ValueError, match="text is not a memo of ldp-frontier: file is not a database"):
-        privatize_persons(private, source, target, Memo(tmp_path / "text", "name"))
-    with pytest.raises(ValueError, match="The source of random bytes is 3; it must be a function"):
-        Memo(tmp_path / "memo", "id", 3)
+        privatize_file(private, source, target, memo=Memo(tmp_path / "text", "name"))
 
 
 def test_a_memo_in_use_is_refused(ask, tmp_path):
@@ -166,7 +164,7 @@ def test_of_two_first_runs_at_once_one_publishes_and_its_memo_stays(tmp_path, pr
 
         def run(name, folder=folder, ended=ended, random=random):
             try:
-                privatize_persons(private, source, folder / name, Memo(folder / "memo", "id", random))
+                privatize_file(private, source, folder / name, memo=Memo(folder / "memo", "id", random))
                 return "published"
             except ValueError as error:
                 return str(error)
@@ -206,7 +204,7 @@ def test_a_first_run_that_is_overtaken_leaves_the_memo(ask, tmp_path, private, m
     people(tmp_path / "other.csv", PEOPLE[:3])
     memo = Memo(tmp_path / "memo", "id")
     other = tmp_path / "other.csv", tmp_path / "reports.csv"
-    before_the_lock(monkeypatch, lambda: privatize_persons(private, *other, memo))
+    before_the_lock(monkeypatch, lambda: privatize_file(private, *other, memo=memo))
     with pytest.raises(ValueError, match=r"east|in use") as error:
         ask([record])
     assert list(kept_in(tmp_path / "memo").values()) == reports_of(tmp_path / "reports.csv")
@@ -221,7 +219,9 @@ def test_a_memo_that_is_removed_before_the_lock_is_not_written_to(ask, tmp_path,
     def removed():
         (tmp_path / "memo").unlink()
         if again:
-            privatize_persons(private, tmp_path / "in.csv", tmp_path / "2.csv", Memo(tmp_path / "memo", "id"))
+            privatize_file(
+                private, tmp_path / "in.csv", tmp_path / "2.csv", memo=Memo(tmp_path / "memo", "id")
+            )
 
     before_the_lock(monkeypatch, removed)
     with pytest.raises(ValueError, match=GONE):
@@ -237,7 +237,7 @@ def test_reports_whose_memo_is_gone_are_not_published(tmp_path, private):
 
     source = people(tmp_path / "in.csv", PEOPLE[:3])
     with pytest.raises(ValueError, match=GONE):
-        privatize_persons(private, source, tmp_path / "out.csv", Memo(tmp_path / "memo", "id", random))
+        privatize_file(private, source, tmp_path / "out.csv", memo=Memo(tmp_path / "memo", "id", random))
     assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
 
 
@@ -262,19 +262,6 @@ def test_an_id_that_is_a_number_with_decimals_is_refused(ask, tmp_path, name):
     with pytest.raises(ValueError, match=rf"Record 2 of .* has '{found}' in the column 'id', which"):
         ask(PEOPLE[:3], ["1", f'"{name}"', "-3"])
     assert not (tmp_path / "memo").exists()
-
-
-def test_a_memo_of_version_1_gets_normal_ids(ask, tmp_path, private):
-    ask(PEOPLE[:1])
-    with closing(sqlite3.connect(tmp_path / "memo")) as base, base:
-        base.execute("PRAGMA user_version = 1")
-        base.execute("DELETE FROM reports")
-        y1, y2 = private.outputs[:2]
-        old = {" 1": y2, "1": y1, "2.0": y1, " 3": y1, "3 ": y2, "e\u0301": y2, "x": y1, "2.5": y2}
-        base.executemany("INSERT INTO reports VALUES (?, ?)", old.items())
-    given, done = ask(PEOPLE[:5], ["1", "2", "3", "é", "x"])
-    assert (given, done.again) == ([y1, y1, y1, y2, y1], 5)
-    assert kept_in(tmp_path / "memo") == {"1": y1, "2": y1, "3": y1, "é": y2, "x": y1, "2.5": y2}
 
 
 def test_a_memo_that_matches_nobody_is_named(ask):

@@ -5,76 +5,48 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ldpfrontier import verify
-from ldpfrontier.certificates.numbers import written_channel
-from ldpfrontier.survey import CountTable
-from ldpfrontier.survey.auditing import audit_channel
-from ldpfrontier.survey.design import design_channel
-from ldpfrontier.survey.proof import channel_certificate, level_certificate, proved_levels
-from ldpfrontier.survey.texts import audit_text
+from ldpfrontier import level_certificate, verify
+from ldpfrontier.survey import CountTable, audit_channel, design_channel
+from ldpfrontier.survey.exports import certified
 from support.owndata import channel_of, flat, small_table
 
 
 @pytest.mark.parametrize(
-    ("against", "mechanism", "kinds"),
+    ("against", "mechanism", "kind"),
     [
-        ("outsider", "polyopt", ["privacy over F"]),
-        ("acquaintance", "association", ["privacy for all who know something about U"]),
-        ("anyone", "srr", ["unconditional privacy"]),
+        ("outsider", "polyopt", "privacy over F"),
+        ("acquaintance", "association", "privacy for all who know something about U"),
+        ("anyone", "srr", "unconditional privacy"),
+        ("insider-only", "label", "privacy given U"),
     ],
 )
-def test_the_levels_promised_are_proved(against, mechanism, kinds) -> None:
+def test_the_level_promised_is_proved_and_a_lower_one_is_not(against, mechanism, kind):
     private = channel_of(small_table(), mechanism, against=against)
-    document = level_certificate(private)
-    assert [claim["kind"] for claim in document["claims"]] == kinds
-    assert document["channel"] == written_channel(private.weights.tolist())
-    said = "; ".join(verify.check(document))
-    found = audit_channel(private)
-    assert found.proved == said == proved_levels(private)
-    text = " ".join(audit_text(found, private).split())
-    assert "The following is proved in exact arithmetic: the mechanism in this file" in text
-    assert ("no odds ratio of the population is below" in document.get("note", "")) == (
-        against == "acquaintance"
-    )
-
-
-def test_a_record_that_is_sensitive_as_a_whole() -> None:
-    private = channel_of(flat(small_table()), "grr", against="anyone")
-    assert "local privacy" in proved_levels(private)
-
-
-def test_a_level_for_acquaintances_that_is_too_low_is_not_proved() -> None:
-    private = channel_of(small_table(), "association", against="acquaintance")
+    document, said = certified(private)
+    assert [claim["kind"] for claim in document["claims"]] == ["utility", kind]
+    assert verify.check(document)[1:] == said
+    assert audit_channel(private).proved == said[0]
+    assumed = "no odds ratio of the population is below" in document.get("note", "")
+    assert assumed == (against == "acquaintance")
     levels = private.certificate.levels
-    less = replace(levels, acquaintance=levels.acquaintance - 1e-6)
-    stated = replace(private, certificate=replace(private.certificate, levels=less))
-    with pytest.raises(verify.Unproved):
-        verify.check(level_certificate(stated))
-    assert proved_levels(stated) == ""
+    name = "insider" if against == "insider-only" else against
+    less = replace(levels, **{name: getattr(levels, name) - 1e-6})
+    lower = replace(private, certificate=replace(private.certificate, levels=less))
+    document, said = certified(lower)
+    assert said == []
+    assert "is not proved here" in document["note"]
 
 
-def test_a_level_that_is_too_low_is_not_proved() -> None:
-    private = channel_of(small_table(), "srr", against="outsider")
-    levels = private.certificate.levels
-    less = replace(levels, outsider=levels.outsider - 1e-8)
-    stated = replace(private, certificate=replace(private.certificate, levels=less))
-    with pytest.raises(verify.Unproved):
-        verify.check(level_certificate(stated))
-    assert proved_levels(stated) == ""
+def test_a_record_that_is_sensitive_as_a_whole():
+    assert "local privacy" in certified(channel_of(flat(small_table()), "grr", against="anyone"))[1][0]
 
 
-@pytest.mark.parametrize(
-    ("order", "kinds"),
-    [(2.0, ["utility", "privacy over F"]), (1.0, ["utility"])],
-)
-def test_a_certificate_file_has_what_is_proved(order, kinds) -> None:
-    """Of order 1 the level over F is computed alone, and the file says so."""
-    made = design_channel(small_table(), 1.0, against="outsider", mechanisms=["srr"], order=order)
-    private = made.private(made.candidates[0])
-    document = verify.load(channel_certificate(private))
-    assert [claim["kind"] for claim in document["claims"]] == kinds
-    assert len(verify.check(document)) == len(kinds)
-    assert ("is not proved here" in document["note"]) == (order == 1.0)
+def test_of_order_1_the_level_over_f_is_computed_alone():
+    made = design_channel(small_table(), 1.0, against="outsider", mechanisms=["srr"], order=1.0)
+    document, said = certified(made.private(made.candidates[0]))
+    assert said == []
+    assert "is not proved here" in document["note"]
+    assert len(verify.check(document)) == 1
 
 
 def test_gaps_of_orders_near_1_are_no_fault_of_a_document():
@@ -82,5 +54,9 @@ def test_gaps_of_orders_near_1_are_no_fault_of_a_document():
     counts = np.array([[52, 4, 48], [0, 16, 2], [68, 0, 10]])
     table = CountTable(("s",), ("u",), tuple((x,) for x in "abc"), tuple((x,) for x in "xyz"), counts)
     made = design_channel(table, 0.01, against="outsider", order=1.0001, mechanisms=["srr"])
-    private = made.private(made.candidates[0])
-    assert verify.check(level_certificate(private))
+    assert certified(made.private(made.candidates[0]))[1]
+
+
+def test_a_level_of_an_unknown_kind_is_refused():
+    with pytest.raises(ValueError, match="'privacy' is unknown"):
+        level_certificate([[1, 1]], [[1, 1], [1, 1]], {"privacy": 1.0})

@@ -301,8 +301,6 @@ def test_a_comparison_the_other_way_round_has_the_same_interval(subset, n):
     [
         (("nroth", "old"), r"compare with is 'nroth, old', but region, age has the values .*'north, old'\?"),
         (("north",), "The value to compare with is 'north', but region, age has the values 'north, old', "),
-        ("north", "The value to compare with is a str; it must be a sequence of texts"),
-        ((1, 2), "The value to compare with contains a int; it must be a sequence of texts"),
     ],
 )
 def test_the_value_to_compare_with_is_a_useful_value(subset, value, message):

@@ -15,7 +15,6 @@ from ldpfrontier.survey import (
     estimate_distribution,
     estimate_rates,
     privatize_file,
-    privatize_persons,
     read_channel,
 )
 from ldpfrontier.survey.attackers import measured_levels
@@ -85,9 +84,6 @@ def test_an_id_is_that_of_what_a_report_means(two, table, tmp_path):
     rewritten(tmp_path / "mild.json", lambda content: content.update(id="c000000000"))
     with pytest.raises(ValueError, match="its id is 'c000000000'; that of its labels and weights is"):
         read_channel("mild.json")
-    # A file of a former program has none.
-    rewritten(tmp_path / "mild.json", lambda content: content.pop("id"))
-    assert read_channel("mild.json").id == own.id
 
 
 def test_reports_that_do_not_fit_are_refused(two, table, tmp_path, capsys):
@@ -151,7 +147,7 @@ def test_a_person_counts_once(two, tmp_path, capsys):
     rows = [(f"p{i}", record) for _ in range(3) for i, record in enumerate(people)]
     panel(tmp_path / "panel.csv", rows)
     memo = Memo("memo", "id")
-    privatize_persons(own, "panel.csv", "wave.csv", memo, keep=("id",))
+    privatize_file(own, "panel.csv", "wave.csv", memo=memo, keep=("id",))
     said = []
     counts = count_reports(own, "wave.csv", person="id", remark=said.append)
     assert counts.sum() == len(people) == 224
@@ -160,7 +156,7 @@ def test_a_person_counts_once(two, tmp_path, capsys):
         " person counts."
     ]
     panel(tmp_path / "once.csv", rows[:224])
-    privatize_persons(own, "once.csv", "once-out.csv", memo, keep=("id",))
+    privatize_file(own, "once.csv", "once-out.csv", memo=memo, keep=("id",))
     assert (counts == count_reports(own, "once-out.csv")).all()
     # A file that tells of repeated people is refused unless somebody says what they are.
     with pytest.raises(ValueError, match=r"672 reports, and 448 of them repeat a value of its column 'id'"):
@@ -221,7 +217,7 @@ def test_two_reports_have_at_most_the_level_that_is_said(table, mechanism, again
     found = re.search(r"a level of at most ([0-9.]+) for", said)
     columns = private.channel.matrix
     both = Channel((columns[:, :, None] * columns[:, None, :]).reshape(len(columns), -1))
-    together = measured_levels(both, table.counts.shape, private.ball, private.odds)
+    together = measured_levels(both, table, private.certificate.population)
     level = together.against(private.protects)
     if found:
         assert level <= float(found[1])

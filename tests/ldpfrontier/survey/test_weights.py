@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ldpfrontier.survey import count_records, design_channel, read_channel, read_count_table
+from ldpfrontier.survey import count_records, design_channel, read_channel
 from ldpfrontier.survey.cli import main
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios
 
@@ -52,12 +52,12 @@ def test_totals_of_weights_are_not_taken_for_people(survey, capsys):
 def test_weights_give_the_shares_alone(survey, capsys):
     for table in (
         count_records("people.csv", ["ill"], ["region"], weight="perwt"),
-        read_count_table("totals.csv", ["ill"], ["region"], weight="perwt"),
+        count_records("totals.csv", ["ill"], ["region"], weight="perwt"),
     ):
         assert not table.counted
         assert table.distribution.ravel() == pytest.approx(survey, abs=1e-5)
         made = design_channel(table, 1.0, mechanisms=["grr"], records=900)
-        assert (made.against, made.ball, made.odds) == ("anyone", None, None)
+        assert (made.against, made.population) == ("anyone", None)
     assert design("--data", "people.csv", "--weight", "perwt", "--records", "900", "--details") == 0
     said = capsys.readouterr().out
     assert "Weighted shares of people.csv, from an unknown number of people" in said
@@ -79,10 +79,10 @@ def test_what_is_no_whole_number_and_what_is_too_much_names_the_option(tmp_path)
     path = tmp_path / "in.csv"
     path.write_text("s,count\na,2.5\nb,3\n")
     with pytest.raises(ValueError, match="name their column with --weight"):
-        read_count_table(path, ["s"])
+        count_records(path, ["s"], count="count")
     path.write_text("s,count\na,1819313085\nb,1819313086\n")
     said = []
-    read_count_table(path, ["s"], remark=said.append)
+    count_records(path, ["s"], remark=said.append, count="count")
     assert len(said) == 1
     assert "3,638,626,171 people" in said[0]
     assert "--weight" in said[0]

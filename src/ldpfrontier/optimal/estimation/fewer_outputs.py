@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from scipy.cluster.hierarchy import fcluster, linkage
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.numerics.arguments import as_count, as_instance
+from ldpfrontier.numerics.arguments import as_count, as_instance, as_number
 from ldpfrontier.numerics.deadline import check_time
 from ldpfrontier.optimal.estimation.error import estimation_error, target_rows
 from ldpfrontier.optimal.estimation.settings import SETTINGS
@@ -98,8 +98,12 @@ def with_fewer_outputs(
     return united if error < estimation_error(best[0], problem.p, problem.rows) else best[0]
 
 
-def with_united_outputs(channel: Channel, prior: ArrayLike, target: ArrayLike | None, lost: float) -> Channel:
+def with_united_outputs(
+    channel: Channel, prior: ArrayLike, target: ArrayLike | None = None, lost: float = 2e-3
+) -> Channel:
     """Return a channel whose outputs are unions of those of another one, as few as the error allows.
+
+    It keeps the same promises: its columns are sums of columns of the channel.
 
     Parameters
     ----------
@@ -107,9 +111,16 @@ def with_united_outputs(channel: Channel, prior: ArrayLike, target: ArrayLike | 
     prior, target
         As of `estimation_error`.
     lost : float
-        By which share the error may rise.
+        By which share the error may rise, 0 or more.
+
+    Raises
+    ------
+    ValueError
+        If an argument is of another kind or out of range.
     """
-    p = channel.flat_prior(prior)
+    as_instance(channel, Channel, "The channel")
+    lost = as_number(lost, "lost", "a finite number, 0 or more", least=0.0)
+    p, _ = channel.flat_prior(prior), estimation_error(channel, prior, target)
     united = _unions(channel, p / p.sum())
     low, high = 1, united(channel.n_outputs).n_outputs
     if high < 3:

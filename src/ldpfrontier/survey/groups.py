@@ -1,0 +1,297 @@
+"""Preparation of values before they are counted: groups of numbers, and names and codes of missing values.
+
+A group of numbers is named by its interval, closed on the left, as in ``[18,40)``; the first and the last one
+have no end, so that every number is in a group. The names say all there is to know: who has the labels of a
+channel can put a number into its group.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from ldpfrontier.survey.reading import Memory, as_number, is_standard_input, read_chunks, shown
+from ldpfrontier.survey.settings import SETTINGS
+from ldpfrontier.survey.values import DROP, KEEP, as_code, declared_codes, may_be_missing, missing_name
+from ldpfrontier.types import FloatArray
+
+#: Number of groups of about as many records each, or the numbers at which groups begin.
+Bins = int | Sequence[float]
+
+_INTERVAL = re.compile(r"(?:\(-inf|\[([^,\[\]()]+)),(?:inf|([^,\[\]()]+))\)")
+
+
+class Groups:
+    """Puts numbers into intervals.
+
+    Parameters
+    ----------
+    path : path
+        Of the records, for errors.
+    column : str
+    edges : sequence of float
+        Where a new interval begins: rising, at least one.
+    decimal : {".", ","}
+        What decimals follow.
+
+    Raises
+    ------
+    ValueError
+        If the edges are none.
+    """
+
+    def __init__(self, path: Path | str, column: str, edges: Sequence[float], decimal: str = ".") -> None:
+        self._path, self._column, self._decimal, self._edges = path, column, decimal, list(map(float, edges))
+        rising = all(low < high for low, high in pairwise([-math.inf, *self._edges, math.inf]))
+        if not self._edges or not rising:
+            raise ValueError(
+                f"The groups of {column!r} begin at {', '.join(map(_short, edges)) or 'no number'}; they must"
+                " begin at one or more numbers in increasing order."
+            )
+        ends = ["-inf", *map(_short, self._edges), "inf"]
+        self.labels = tuple(
+            f"{'[' if place else '('}{low},{high})" for place, (low, high) in enumerate(pairwise(ends))
+        )
+
+    def __call__(self, value: str) -> str:
+        """Return the interval of a number; a missing value stays what it is.
+
+        Raises
+        ------
+        ValueError
+            If it is neither.
+        """
+        number = as_number(value, self._decimal)
+        if number is not None:
+            return self.labels[bisect_right(self._edges, number)]
+        if may_be_missing(value):
+            return value
+        mark = "a decimal point (or a comma with --decimal ,)" if self._decimal == "." else "a decimal comma"
+        raise ValueError(
+            f"{shown(self._path)} has {value!r} as its {self._column}, whose values are put into groups; they"
+            f" must be finite numbers with {mark}, and without separators of thousands."
+        )
+
+
+def _short(edge: float) -> str:
+    return repr(float(edge)).removesuffix(".0")
+
+
+def interval_start(label: str) -> float | None:
+    """Return where the interval begins that a value is the name of; None if it is no such name."""
+    if not (found := _INTERVAL.fullmatch(label)) or not any(found.groups()):
+        return None
+    low, high = (None if text is None else as_number(text) for text in found.groups())
+    if (low is None and found[1] is not None) or (high is None and found[2] is not None):
+        return None
+    return -math.inf if low is None else low
+
+
+def in_order(label: Sequence[str]) -> list[tuple[float, str]]:
+    """Return a key to sort labels by: intervals by where they begin, and then texts."""
+    starts = map(interval_start, label)
+    return [(math.inf if start is None else start, text) for start, text in zip(starts, label, strict=True)]
+
+
+def parsed_bins(words: Iterable[str]) -> dict[str, Bins]:
+    """Return groups that are written as ``COLUMN=5`` or ``COLUMN=18,40,65``, by their column.
+
+    Raises
+    ------
+    ValueError
+        If one is written in another way, or a column has groups twice.
+    """
+    found: dict[str, Bins] = {}
+    for word in words:
+        column, equals, text = word.rpartition("=")
+        numbers = [as_number(part) for part in text.removesuffix(",").split(",")]
+        edges = [number for number in numbers if number is not None]
+        if not equals or not column or len(edges) < len(numbers):
+            raise ValueError(
+                f"--bins has {word!r}; it must be COLUMN=N, where N is the number of groups, or"
+                " COLUMN=A,B,..., the numbers at which groups begin (for a single number COLUMN=A, with the"
+                " comma)."
+            )
+        if column in found:
+            raise ValueError(f"--bins names the column {column!r} twice; it may be named once.")
+        found[column] = edges if "," in text else _number_of_groups(column, edges[0])
+    return found
+
+
+def _number_of_groups(column: str, number: float) -> int:
+    if not 2 <= number <= SETTINGS.max_values or number != int(number):
+        raise ValueError(
+            f"The number of groups of {column!r} is {number:g}; it must be a whole number from 2 to"
+            f" {SETTINGS.max_values:,}."
+        )
+    return int(number)
+
+
+def translations_of(
+    path: Path | str,
+    columns: Sequence[str],
+    bins: Mapping[str, Bins],
+    codes: Sequence[str],
+    decimal: str,
+    amounts: tuple[str, Callable[[int, str], float]] | None = None,
+    remark: Callable[[str], None] | None = None,
+) -> dict[str, Memory]:
+    """Return what becomes of the values of columns.
+
+    Parameters
+    ----------
+    path : path
+        Of the records: if groups are to have about as many records each, it is read once more.
+    columns : sequence of str
+    bins : mapping of str to int or sequence of float
+        By column: how many groups, or where they begin.
+    codes : sequence of str
+        Codes for missing values, as `declared_codes` takes them: they become empty fields.
+    decimal : {".", ","}
+    amounts : (str, callable), optional
+        Column of counts or of weights, and what gives the number of a record and its text.
+    remark : callable, optional
+        Called with a sentence for a column that has fewer groups than wanted.
+
+    Raises
+    ------
+    ValueError
+        If a column with groups is not among those that are read, or has values that are no numbers.
+    """
+    declared = declared_codes(codes, columns)
+    made = {name: _without(some) for name, some in declared.items()}
+    for column, wanted in bins.items():
+        if column not in columns:
+            raise ValueError(
+                f"The values of the column {column!r} cannot be put into groups, since it is neither"
+                f" sensitive nor useful; allowed are {', '.join(columns)}."
+            )
+        number = _number_of_groups(column, wanted) if isinstance(wanted, int) else 0
+        edges = wanted
+        if isinstance(edges, int):
+            before = made.get(column)
+            edges = _quantiles(path, column, number, decimal, amounts, before)
+        groups = Groups(path, column, edges, decimal)
+        made[column] = _without(declared.get(column, ()), groups)
+        if remark and len(groups.labels) < number:
+            remark(
+                f"the values of {column} are put into {len(groups.labels)} groups, not {number}, since too"
+                f" many records have equal numbers: {' '.join(groups.labels)}."
+            )
+    return made
+
+
+def translations_for(
+    path: Path | str,
+    attributes: Sequence[str],
+    labels: Sequence[Sequence[str]],
+    missing: str | None = None,
+    codes: Sequence[str] = (),
+    decimal: str = ".",
+) -> dict[str, Memory]:
+    """Return what becomes of the values of a channel's columns: numbers go into the channel's groups.
+
+    Parameters
+    ----------
+    path : path
+        Of the records, for errors.
+    attributes : sequence of str
+        The columns of the channel.
+    labels : sequence of tuple of str
+        What it knows, a value per column.
+    missing : str, optional
+        The name that missing values become; values of the channel stay what they are, even if they are called
+        NA.
+    codes : sequence of str
+        Codes for missing values, as `declared_codes` takes them.
+    decimal : {".", ","}
+
+    Raises
+    ------
+    ValueError
+        If the name of missing values is one of them, or they are to be left out.
+    """
+    missing = missing_name(missing)
+    if missing == DROP:
+        raise ValueError(
+            "--missing drop is possible in a design only: a person without a report would be known to have a"
+            " missing value. Remove these people from the file, or give missing values a name."
+        )
+    name = None if missing == KEEP else missing
+    declared = declared_codes(codes, attributes)
+
+    def translation(column: str, values: set[str]) -> Memory:
+        starts = {start for value in values if (start := interval_start(value)) is not None}
+        groups = None
+        if -math.inf in starts and len(starts) > 1:
+            groups = Groups(path, column, sorted(starts - {-math.inf}), decimal)
+            groups = groups if values.issuperset(groups.labels) else None
+
+        def made(value: str) -> str:
+            if value in values:  # stays what it is, as does what is neither number nor missing
+                return value
+            if may_be_missing(value):
+                return value if name is None else name
+            looks_numeric = groups is not None and any(letter.isdigit() for letter in value)
+            return groups(value) if groups is not None and looks_numeric else value
+
+        return _without(declared.get(column, ()), made)
+
+    return {
+        column: translation(column, {label[place] for label in labels})
+        for place, column in enumerate(attributes)
+    }
+
+
+def _without(codes: Collection[float | str], then: Callable[[str], str] | None = None) -> Memory:
+    """Return what takes some codes for empty fields, before another translation."""
+
+    def made(value: str) -> str:
+        value = "" if codes and as_code(value) in codes else value
+        return value if then is None else then(value)
+
+    return Memory(made)
+
+
+def _quantiles(
+    path: Path | str,
+    column: str,
+    number: int,
+    decimal: str,
+    amounts: tuple[str, Callable[[int, str], float]] | None,
+    before: Memory | None,
+) -> list[float]:
+    """Return numbers of a column at which groups of about as many records each begin."""
+    if is_standard_input(path):
+        raise ValueError(
+            f"To form groups of {column!r} with as many records each, the records are read twice, but the"
+            " standard input can be read only once; state where the groups begin, or name a file."
+        )
+    check = Groups(path, column, [0.0], decimal)
+    asked = (column,) if amounts is None else (column, amounts[0])
+    values, weights = list[FloatArray](), list[FloatArray]()
+    for chunk in read_chunks(path, asked):
+        texts = chunk[column] if before is None else [before[text] for text in chunk[column]]
+        numbers = {text: as_number(text, decimal) for text in dict.fromkeys(texts)}
+        for text in (text for text, value in numbers.items() if value is None):
+            check(text)  # raises unless it is missing
+        values.append(np.array([numbers[text] for text in texts], dtype=float))
+        each = None if amounts is None else list(map(amounts[1], chunk.index, chunk[amounts[0]]))
+        weights.append(np.ones(len(chunk)) if each is None else np.array(each, dtype=float))
+    known, times = np.concatenate(values), np.concatenate(weights)
+    order = np.argsort(known)[: int(np.isfinite(known).sum())]
+    known, total = known[order], np.cumsum(times[order])
+    if not known.size or known[0] == known[-1]:
+        raise ValueError(
+            f"{shown(path)} has fewer than two numbers in the column {column}; at least two are needed for"
+            " groups."
+        )
+    places = np.searchsorted(total, total[-1] * np.arange(1, number) / number, side="right")
+    edges = np.unique(known[np.minimum(places, known.size - 1)])
+    return [float(edge) for edge in edges if edge > known[0]] or [float(known[known > known[0]][0])]

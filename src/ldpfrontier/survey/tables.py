@@ -1,0 +1,493 @@
+"""Tables of counts of sensitive and useful values, from files or from lists of values."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import math
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from ldpfrontier.survey.groups import Bins, Groups, in_order, translations_of
+from ldpfrontier.survey.reading import (
+    Label,
+    as_number,
+    as_whole,
+    close_name,
+    digest_of,
+    has_weights,
+    is_standard_input,
+    labels_of,
+    like_counts,
+    read_chunks,
+    said,
+    shown,
+)
+from ldpfrontier.survey.settings import SETTINGS
+from ldpfrontier.survey.values import (
+    check_totals,
+    look_alikes,
+    missing_name,
+    without_missing,
+)
+from ldpfrontier.types import FloatArray, IntArray
+
+#: Parts of a distribution that is known by weights.
+SHARES = 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class CountTable:
+    """A table that says how often each pair of a sensitive and a useful value occurs.
+
+    Attributes
+    ----------
+    sensitive, useful : tuple of str
+        Columns that are sensitive, and those that are not; without the latter, all of a record is sensitive.
+    rows, columns : tuple of tuple of str
+        The values of either, sorted, a text per column; one empty value if nothing is useful.
+    counts : ndarray of int, shape (rows, columns)
+    source, sha256 : str
+        Name and hash of the file that was counted.
+    counted : bool
+        Whether records were counted. Else the counts are parts of a distribution, and nothing is known of the
+        number of people: those of weights, or 1 each without a file.
+
+    Raises
+    ------
+    ValueError
+        If the labels do not fit the columns or are not all different, the counts do not fit the labels, or
+        there is nothing to hide, or no record.
+    """
+
+    sensitive: tuple[str, ...]
+    useful: tuple[str, ...]
+    rows: tuple[Label, ...]
+    columns: tuple[Label, ...]
+    counts: IntArray
+    source: str = ""
+    sha256: str = ""
+    counted: bool = True
+
+    def __post_init__(self) -> None:
+        for name, parts in (
+            ("sensitive", ()),
+            ("useful", ()),
+            ("rows", self.sensitive),
+            ("columns", self.useful),
+        ):
+            texts = tuple(getattr(self, name))
+            if name in ("rows", "columns"):
+                texts = tuple(map(tuple, texts))
+                wrong = [label for label in texts if len(label) != len(parts)]
+                if wrong or len(set(texts)) < len(texts):
+                    raise ValueError(
+                        f"{name} has labels that are alike, or none of {len(parts)} texts: {wrong or texts}."
+                    )
+            object.__setattr__(self, name, texts)
+        counts = np.array(self.counts)
+        whole = counts.dtype.kind in "iuf" and bool((counts >= 0).all() and (counts == np.rint(counts)).all())
+        # 2^53: as `RenyiBall.confidence`.
+        if not whole or counts.shape != (len(self.rows), len(self.columns)) or counts.sum() > 2**53:
+            raise ValueError(
+                f"The counts have shape {counts.shape}; they must be whole numbers, 0 or more and 2^53 at"
+                f" most together, for {len(self.rows)} x {len(self.columns)} pairs of values."
+            )
+        counts = counts.astype(np.int64)
+        if counts.sum() == 0:
+            raise ValueError(f"{self.source or 'The table'} contains no records; at least one is needed.")
+        if len(self.rows) == 1:
+            raise ValueError(
+                f"{said(self.sensitive)} has the single value {said(self.rows[0])!r}; at least two values are"
+                " needed, since otherwise there is nothing to protect."
+            )
+        counts.flags.writeable = False
+        object.__setattr__(self, "counts", counts)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """All columns, the sensitive ones first."""
+        return self.sensitive + self.useful
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The values of a record, in row-major order: the inputs of a channel."""
+        return tuple(row + column for row in self.rows for column in self.columns)
+
+    @property
+    def hints(self) -> tuple[str, ...]:
+        """Hints: of columns of numbers, of values that look alike, of combinations without a record."""
+        values = zip(*self.labels, strict=True)
+        hints = [numeric_hint(name, texts) for name, texts in zip(self.attributes, values, strict=True)]
+        hints += look_alikes(self.attributes, self.labels)
+        if absent := [label for label, n in zip(self.labels, self.counts.flat, strict=True) if n == 0]:
+            some = "; ".join(repr(said(label)) for label in absent[: SETTINGS.named_values])
+            more = "; ..." if len(absent) > SETTINGS.named_values else ""
+            hints.append(
+                f"{len(absent)} of {len(self.labels)} combinations of {said(self.attributes)} have no record:"
+                f" {some}{more}. They can be reported as well."
+            )
+        return tuple(filter(None, hints))
+
+    @property
+    def records(self) -> int:
+        """The number of records that were counted."""
+        return int(self.counts.sum())
+
+    @property
+    def distribution(self) -> FloatArray:
+        """The relative frequencies, shape (rows, columns)."""
+        return np.asarray(self.counts / self.counts.sum())
+
+    @property
+    def expected(self) -> FloatArray:
+        """A positive distribution near that, shape (rows, columns): with half a record more everywhere."""
+        return np.asarray((self.counts + 0.5) / (self.records + 0.5 * self.counts.size))
+
+
+def numeric_hint(name: str, values: Iterable[str]) -> str:
+    """Return a sentence for a column that has many values, nearly all of them numbers; nothing for others."""
+    texts = set(values)
+    numbers = sum(as_number(text) is not None for text in texts)
+    if numbers < SETTINGS.many_numbers or numbers < 0.9 * len(texts):
+        return ""
+    option = shlex.quote(f"{name}=5")
+    return f"{numbers} values of {name} are numbers: --bins {option} makes 5 groups of them."
+
+
+# From files -----------------------------------------------------------------------------------------------
+
+
+def count_records(
+    path: Path | str,
+    sensitive: Sequence[str],
+    useful: Sequence[str] = (),
+    *,
+    count: str | None = None,
+    weight: str | None = None,
+    missing: str | None = None,
+    missing_codes: Sequence[str] = (),
+    bins: Mapping[str, Bins] | None = None,
+    decimal: str = ".",
+    progress: Callable[[int], None] | None = None,
+    remark: Callable[[str], None] | None = None,
+) -> CountTable:
+    """Count the records of a file.
+
+    Parameters
+    ----------
+    path : path
+        As of `read_chunks`.
+    sensitive, useful : sequence of str
+        Columns; several together are one attribute, whose values are all combinations of theirs, so that
+        everybody can report.
+    count : str, optional
+        Column that says how many people a row stands for. Rows with the same values are added up, and a count
+        of 0 makes values known. Without it every row is one record.
+    weight : str, optional
+        Column of survey weights, numbers of 0 or more. The table has the shares of the weights then, in
+        millionths, and not `counted`: how sure they are is not known, and no promise can rest on them.
+    missing : str, optional
+        What becomes of missing values, which are empty fields, ``nan``, and texts such as ``NA``, ``None``,
+        ``?`` and ``-``: ``drop`` leaves these records out, ``keep`` takes the texts for answers, any other
+        name takes their place; without it they are refused.
+    missing_codes : sequence of str
+        Codes for missing values, such as ``99``, or ``age=99`` for one column: they count as empty fields.
+    bins : mapping of str to int or sequence of float, optional
+        Columns of numbers that are put into groups: how many, of about as many records each, or the numbers
+        at which they begin. A group is named by its interval, as in ``[18,40)``.
+    decimal : {".", ","}
+        What the decimals of numbers follow.
+    progress : callable, optional
+        Called with the number of records read so far.
+    remark : callable, optional
+        Called with a sentence if the file looks like a table of counts, has fewer groups than wanted, or
+        records are left out.
+
+    Raises
+    ------
+    ValueError
+        If the file is no such file, lacks a column or a value, has no records, a count is no whole number, or
+        there are more than 1000 combinations of values.
+    """
+    if count is not None and has_weights(count):
+        raise ValueError(
+            f"The column {count!r} has the name of weights, which do not tell how many people were asked;"
+            f" --weight {count} reads them as weights. If they are numbers of people, rename the column."
+        )
+    numbers = count if weight is None else weight
+    columns = check_columns(sensitive, useful, numbers)
+    missing = missing_name(missing)
+    say = remark or (lambda _: None)
+
+    def amount(row: int, text: str) -> float:
+        return _whole_count(path, row, text) if weight is None else _weight_of(path, row, text, decimal)
+
+    def notice(name: str) -> None:
+        option = "" if name == "count" else f" --count {shlex.quote(name)}"
+        say(
+            f"{like_counts(path, name)} Each row is taken for one record; --table"
+            f" {shlex.quote(str(path))}{option} in the place of --data reads the counts."
+        )
+
+    amounts = None if numbers is None else (numbers, amount)
+    made = translations_of(path, columns, bins or {}, missing_codes, decimal, amounts, remark)
+    found = Counter[Label]()
+    for chunk in read_chunks(
+        path,
+        columns if numbers is None else (*columns, numbers),
+        progress=progress,
+        on_counts=notice if numbers is None else None,
+    ):
+        labels = labels_of(chunk, columns, made)
+        if numbers is None:
+            found.update(labels)
+        else:
+            for label, row, text in zip(labels, chunk.index, chunk[numbers], strict=True):
+                found[label] += amount(row, text)  # type: ignore[assignment]
+        _check_number(path, columns, len(sensitive), found)
+    check_totals(shown(path), columns, found)
+    left, sentence = without_missing(shown(path), columns, found, missing)
+    if sentence:
+        say(sentence)
+    # Every combination has a row, with or without records: a person whom no row fits could not report.
+    values = [
+        sorted({label[place] for label in left}, key=lambda v: in_order([v])) for place in range(len(columns))
+    ]
+    cut = len(sensitive)
+    rows, others = _combinations(columns, values[:cut], values[cut:])
+    counts = np.array([[left.get(row + other, 0) for other in others] for row in rows])
+    if weight is not None and counts.sum() > 0:
+        # A share that is above 0 stays so.
+        counts = np.maximum(np.rint(counts / counts.sum() * SHARES), counts > 0).astype(np.int64)
+    elif counts.sum() > SETTINGS.many_people:
+        say(
+            f"the counts of {shown(path)} are taken for {counts.sum():,} people who were asked. If they are"
+            " sums of weights, all promises that rest on the table are void; --weight reads weights."
+        )
+    return CountTable(
+        tuple(sensitive), tuple(useful), rows, others, counts, _name(path), digest_of(path), weight is None
+    )
+
+
+def _whole_count(path: Path | str, row: int, text: str) -> int:
+    if (whole := as_whole(text)) is None:
+        raise ValueError(
+            f"Row {row} of {shown(path)} has the count {text!r}; counts must be whole numbers, 0 or more, of"
+            " at most 15 digits, and without separators of thousands. If the numbers are weights and not"
+            " people, name their column with --weight."
+        )
+    return whole
+
+
+def _weight_of(path: Path | str, row: int, text: str, decimal: str) -> float:
+    weight = as_number(text, decimal)
+    if weight is None or weight < 0:
+        raise ValueError(
+            f"Row {row} of {shown(path)} has the weight {text!r}; weights must be numbers, 0 or more, without"
+            " separators of thousands (with decimal commas, --decimal ,)."
+        )
+    return weight
+
+
+def _name(path: Path | str) -> str:
+    """Return the name of a file as a text that can be written, whatever its bytes are."""
+    if is_standard_input(path):
+        return shown(path)
+    return Path(path).name.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def check_columns(sensitive: Sequence[str], useful: Sequence[str], numbers: str | None = None) -> Label:
+    """Return all columns; one must be sensitive, none named twice, and none that of the counts.
+
+    Raises
+    ------
+    ValueError
+    """
+    names = (*sensitive, *useful)
+    if isinstance(sensitive, str) or isinstance(useful, str) or not sensitive:
+        raise ValueError("The sensitive and the useful columns are lists of names, with a sensitive one.")
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise ValueError(
+            f"The column {twice!r} is named twice; it may be named once, as sensitive or as useful."
+        )
+    if numbers in names:
+        raise ValueError(
+            f"The column {numbers!r} contains the counts; it must be neither sensitive nor useful."
+        )
+    return names
+
+
+def _check_number(path: Path | str, columns: Label, cut: int, found: Mapping[Label, float]) -> None:
+    """Refuse a table with too many values as soon as this is noticed.
+
+    Raises
+    ------
+    ValueError
+    """
+    rows, others = ({label[part] for label in found} for part in (slice(cut), slice(cut, None)))
+    if len(rows) * len(others) <= SETTINGS.max_values:
+        return
+    values = {name: {label[place] for label in found} for place, name in enumerate(columns)}
+    name = max(values, key=lambda name: len(values[name]))
+    advice = numeric_hint(name, values[name]) or "Merge values into groups first."
+    if len(columns) > 2:
+        advice += (
+            " Or design a channel for fewer columns each, with --against anyone: the levels of all reports of"
+            " a person add up, and remain that of one report if every person uses one channel, drawn by lot."
+        )
+    raise ValueError(
+        f"{shown(path)} has {len(rows)} x {len(others)} sensitive and useful values or more ({name} alone has"
+        f" {len(values[name])}); at most {SETTINGS.max_values} pairs are allowed. {advice}"
+    )
+
+
+def _combinations(
+    columns: Label, *parts: Sequence[Sequence[str]]
+) -> tuple[tuple[Label, ...], tuple[Label, ...]]:
+    """Return all combinations of the values of the sensitive columns, and of the useful ones."""
+    sizes = [len(texts) for values in parts for texts in values]
+    if (size := math.prod(sizes)) > SETTINGS.max_values:
+        raise ValueError(
+            f"The values of {said(columns)} have {' x '.join(map(str, sizes))} = {size:,} combinations, and"
+            f" people may report all of them; at most {SETTINGS.max_values} are allowed. Merge values into"
+            " groups, or use fewer columns."
+        )
+    rows, others = (tuple(itertools.product(*values)) for values in parts)
+    return rows, others
+
+
+# From lists of values -------------------------------------------------------------------------------------
+
+
+def parsed_values(words: Iterable[str]) -> dict[str, Label]:
+    """Return the values of columns that are written as ``COLUMN=VALUE,VALUE``, by their column.
+
+    Parameters
+    ----------
+    words : iterable of str
+        A word without an equals sign is the path of a file with such a text in every line. Values with commas
+        stand in double quotation marks.
+
+    Raises
+    ------
+    ValueError
+        If one is written in another way, or a column has values twice.
+    OSError
+        If a file cannot be read.
+    """
+    found: dict[str, Label] = {}
+    for word in words:
+        for line in [word] if "=" in word else _lines(word):
+            column, equals, text = map(str.strip, line.partition("="))
+            if not equals or not column or column in found:
+                raise ValueError(
+                    f"--values has {line!r}; it must be COLUMN=VALUE,VALUE,... or the name of a file with"
+                    " such lines, once for each column."
+                )
+            try:
+                (values,) = csv.reader([text], strict=True, skipinitialspace=True)
+            except (csv.Error, ValueError):
+                raise ValueError(
+                    f"The values of {column!r} are {text!r}; they must be separated by commas, and those with"
+                    " commas stand in double quotation marks."
+                ) from None
+            found[column] = tuple(value.strip() for value in values)
+    return found
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not UTF-8; save it as UTF-8.") from None
+    return [line for line in text.splitlines() if line.strip()]
+
+
+def table_of_values(
+    values: Mapping[str, Sequence[str]],
+    sensitive: Sequence[str],
+    useful: Sequence[str] = (),
+    *,
+    bins: Mapping[str, Bins] | None = None,
+) -> CountTable:
+    """Return a table of all combinations of values, of which nothing was counted.
+
+    The promise of a mechanism that protects from anyone holds whatever the distribution of the population is,
+    and needs no counts. Its errors and its information are then those of the uniform one.
+
+    Parameters
+    ----------
+    values : mapping of str to sequence of str
+        The values of every column, at least one.
+    sensitive, useful : sequence of str
+        Columns.
+    bins : mapping of str to sequence of float, optional
+        Columns of numbers, with the numbers at which groups begin; they need no values.
+
+    Raises
+    ------
+    ValueError
+        If a column has no values, or others than it may, or there are too many combinations.
+    """
+    names, known = check_columns(sensitive, useful), dict(values)
+    for column, edges in (bins or {}).items():
+        if isinstance(edges, int):
+            raise ValueError(
+                f"--bins {column}={edges} makes groups of the numbers in a table, and there is none; state"
+                f" the numbers at which groups begin, as in {column}=18,40,65."
+            )
+        if column in known:
+            raise ValueError(f"The column {column!r} has values and groups; it may have one of the two.")
+        known[column] = Groups("the values", column, edges).labels
+    _check_listed(known, names)
+    for name in names:
+        if not known.get(name):
+            raise ValueError(f"The column {name!r} has no values.{close_name(name, known)}")
+    rows, columns = _combinations(names, *([known[name] for name in some] for some in (sensitive, useful)))
+    counts = np.ones((len(rows), len(columns)), dtype=np.int64)
+    return CountTable(tuple(sensitive), tuple(useful), rows, columns, counts, counted=False)
+
+
+def with_values(table: CountTable, values: Mapping[str, Sequence[str]]) -> CountTable:
+    """Return a table with the values of some columns in a given order, and with all combinations of them.
+
+    What the table lacks has the count 0.
+
+    Raises
+    ------
+    ValueError
+        If the table has other values, or values are given for another column, or as they may not be.
+    """
+    _check_listed(values, table.attributes)
+    listed = []
+    for name, parts in zip(table.attributes, zip(*table.labels, strict=True), strict=True):
+        had = tuple(dict.fromkeys(parts))
+        listed.append(values.get(name, had))
+        if more := [part for part in had if part not in listed[-1]]:
+            raise ValueError(
+                f"{table.source} has {more[0]!r} as its {name}, which is not among the values listed for"
+                f" {name!r}; list all of them.{close_name(more[0], values[name])}"
+            )
+    cut = len(table.sensitive)
+    rows, columns = _combinations(table.attributes, listed[:cut], listed[cut:])
+    known = dict(zip(table.labels, table.counts.ravel().tolist(), strict=True))
+    counts = np.array([[known.get(row + column, 0) for column in columns] for row in rows])
+    return replace(table, rows=rows, columns=columns, counts=counts)
+
+
+def _check_listed(values: Mapping[str, Sequence[str]], columns: Sequence[str]) -> None:
+    """Check that values are those of some columns, texts with letters, and that none occurs twice."""
+    for name, some in values.items():
+        if name not in columns:
+            raise ValueError(f"The column {name!r} has values, but is neither sensitive nor useful.")
+        if "" in some or len(set(some)) < len(some):
+            raise ValueError(
+                f"The values of {name!r} are {', '.join(map(repr, some))}; each must have letters, and occur"
+                " once."
+            )
