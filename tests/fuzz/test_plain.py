@@ -14,7 +14,6 @@ from fuzz.common import (
     assert_above,
     assert_certified,
     assert_private,
-    channel,
     distribution,
     entry_rounding,
     fuzz,
@@ -26,24 +25,16 @@ from ldpfrontier.hamming.dp_leakage import hamming_leakage, known_prior_ratio
 from ldpfrontier.hamming.formulas import class_one_information, class_one_leakage
 from ldpfrontier.hamming.mi_leakage import information_leakage
 from ldpfrontier.hamming.sources import SourceSet
-from ldpfrontier.hypothesis_testing.euclidean import euclidean
 from ldpfrontier.hypothesis_testing.hypotheses import Hypotheses
 from ldpfrontier.hypothesis_testing.leakage import optimal_leakage
 from ldpfrontier.information import (
-    entropy,
-    f_divergence,
-    kl_divergence,
     mutual_information,
-    renyi_divergence,
-    total_variation,
 )
-from ldpfrontier.kairouz_mechanisms import geometric_mechanism, quaternary_mechanism
-from ldpfrontier.mechanisms import binary_mechanism, randomized_response, secret_randomized_response
+from ldpfrontier.mechanisms import binary_mechanism, randomized_response
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
-from ldpfrontier.priors import dirichlet
-from ldpfrontier.privacy import delta_at, error_region, ldp_epsilon, rldp_epsilon
+from ldpfrontier.privacy import ldp_epsilon, rldp_epsilon
 from ldpfrontier.utility import FDivergence, MutualInformation
 
 TOLERANCE = 1e-9
@@ -135,28 +126,6 @@ def check_nonrobust(estimate, epsilon) -> None:
     assert math.isclose(recomputed, optimum.value, rel_tol=rounding, abs_tol=1e-290)
 
 
-# Closed forms --------------------------------------------------------------------------------------------
-
-
-def draw_sizes(rng: np.random.Generator) -> Arguments:
-    return {
-        "a1": int(rng.integers(1, 8)),
-        "a2": int(rng.integers(1, 8)),
-        "epsilon": level(rng, 1e-3, 300.0),
-        "delta": float(rng.choice([0.0, 1.0, 1e-300, rng.random()])),
-    }
-
-
-def check_closed_forms(a1, a2, epsilon, delta) -> None:
-    for mechanism in (randomized_response(a1, epsilon), geometric_mechanism(a2, epsilon)):
-        assert_private(ldp_epsilon(mechanism), epsilon)
-    secret = secret_randomized_response(a1, a2, epsilon)
-    quaternary = quaternary_mechanism(epsilon, delta)
-    assert delta_at(quaternary, epsilon) <= float(delta) + 1e-15
-    shares = np.full((int(a1), int(a2)), 1.0 / int(a2))
-    assert_private(float(rldp_epsilon(secret, shares)), epsilon)
-
-
 # Tests of hypotheses under limits ------------------------------------------------------------------------
 
 
@@ -196,20 +165,6 @@ def check_leakage(hypotheses, leakage, outputs, order) -> None:
         assert_above(optimum.bound, tested.utility(known), 1e-9)
 
 
-def draw_euclidean(rng: np.random.Generator) -> Arguments:
-    arguments = draw_hypotheses(rng)
-    leakage = np.minimum(arguments["leakage"], 10.0)
-    return {"hypotheses": arguments["hypotheses"], "leakage": leakage}
-
-
-def check_euclidean(hypotheses, leakage) -> None:
-    found = euclidean(hypotheses, leakage)
-    limits = np.broadcast_to(leakage, len(hypotheses))
-    assert math.isfinite(found.value)
-    assert found.value >= 0.0
-    assert (found.leakages <= limits * (1 + 1e-6)).all()
-
-
 # Leakage at a distortion ---------------------------------------------------------------------------------
 
 
@@ -218,10 +173,6 @@ def draw_sources(rng: np.random.Generator) -> Arguments:
     rows = [first, *(like(rng, first) for _ in range(rng.integers(3)))]
     distortion = float(rng.choice([rng.random(), 10.0 ** -rng.uniform(0.01, 9.0)]))
     return {"sources": np.array(rows), "distortion": max(distortion, 1e-9)}
-
-
-def draw_set(rng: np.random.Generator) -> Arguments:
-    return {"sources": draw_sources(rng)["sources"]}
 
 
 def check_hamming(sources, distortion) -> None:
@@ -243,86 +194,6 @@ def check_information_leakage(sources, distortion) -> None:
     assert max(mutual_information(p, optimum.channel) for p in sources) <= optimum.value + 1e-9
 
 
-def check_source_set(sources) -> None:
-    found = SourceSet(sources)
-    assert found.kind in ("I", "II", "III")
-    assert len(found.folded_union) == len(sources)
-    assert found.folds_intersect or len(found.folds) > 1
-
-
-# Measures ------------------------------------------------------------------------------------------------
-
-
-def draw_measure(rng: np.random.Generator) -> Arguments:
-    p = distribution(rng, int(rng.integers(1, 7)))
-    return {
-        "p": p,
-        "q": like(rng, p),
-        "order": float(
-            rng.choice([0.0, 1.0, 2.0, math.inf, 1.0 + 10.0 ** -rng.uniform(0, 16), rng.uniform(0, 50)])
-        ),
-    }
-
-
-def check_divergences(p, q, order) -> None:
-    assert -1e-15 <= entropy(p) <= math.log(p.size) + 1e-12
-    distance = total_variation(p, q)
-    assert 0.0 <= distance <= 1.0 + 1e-12
-    divergence = renyi_divergence(p, q, order)
-    assert divergence >= 0.0
-    at_one, last = kl_divergence(p, q), renyi_divergence(p, q, math.inf)
-    # Pinsker, and monotone in the order.
-    assert at_one >= 2.0 * distance**2 - 1e-12
-    assert divergence <= last * (1 + 1e-9) + 1e-12
-    if order <= 1.0:
-        assert divergence <= at_one * (1 + 1e-9) + 1e-12
-    else:
-        assert divergence >= at_one * (1 - 1e-9) - 1e-12
-    assert math.isclose(f_divergence(p, q, lambda t: np.abs(t - 1) / 2), distance, abs_tol=1e-12)
-
-
-def draw_channel(rng: np.random.Generator) -> Arguments:
-    inputs = int(rng.integers(1, 7))
-    return {
-        "mechanism": channel(rng, inputs),
-        "prior": distribution(rng, inputs),
-        "epsilon": level(rng, 1e-12, 800.0),
-    }
-
-
-def check_channel(mechanism, prior, epsilon) -> None:
-    information = mutual_information(prior, mechanism)
-    assert -1e-15 <= information <= entropy(prior) + 1e-12
-    merged = mechanism.merged()
-    assert math.isclose(mutual_information(prior, merged), information, rel_tol=1e-9, abs_tol=1e-12)
-    realized = ldp_epsilon(mechanism)
-    assert ldp_epsilon(merged) <= realized + 1e-9
-    assert 0.0 <= delta_at(mechanism, epsilon) <= 1.0
-    assert realized > float(epsilon) or delta_at(mechanism, epsilon) <= 1e-12
-    rows = np.tile(prior, (1, 1)).reshape(1, -1)
-    assert float(rldp_epsilon(mechanism, rows)) == 0.0
-    assert mutual_information(prior, Channel(mechanism.matrix.sum(axis=1, keepdims=True))) < 1e-12
-    if mechanism.n_inputs == 2:
-        region = error_region(mechanism)
-        assert region.min() >= 0.0
-        assert region.max() <= 1.0
-
-
-def draw_seeds(rng: np.random.Generator) -> Arguments:
-    return {
-        "seed": int(rng.integers(2**63)),
-        "size": int(rng.integers(1, 50)),
-        "concentration": float(10.0 ** rng.uniform(-6, 6)),
-    }
-
-
-def check_priors(seed, size, concentration) -> None:
-    (p,) = dirichlet(seed, "fuzz", size, 0, concentration=concentration)
-    assert p.shape == (int(size),)
-    assert math.isclose(p.sum(), 1.0, abs_tol=1e-12)
-    assert p.min() >= 0.0
-
-
 LEVEL, DISTORTION = ("epsilon",), ("distortion",)
 
 TARGETS = [
@@ -331,15 +202,9 @@ TARGETS = [
     Target("optimal_ldp, divergence", draw_divergence, check_divergence, 40, LEVEL),
     Target("optimal_ldp, divergence of one's own", draw_custom, check_custom, 10, LEVEL),
     Target("optimal_nonrobust", draw_table, check_nonrobust, 40, LEVEL),
-    Target("closed forms", draw_sizes, check_closed_forms, 80, ("a1", "a2", "epsilon", "delta")),
     Target("optimal_leakage", draw_hypotheses, check_leakage, 8, ("order",)),
-    Target("euclidean", draw_euclidean, check_euclidean, 8),
     Target("hamming_leakage", draw_sources, check_hamming, 20, DISTORTION),
     Target("information_leakage", draw_sources, check_information_leakage, 10, DISTORTION),
-    Target("SourceSet", draw_set, check_source_set, 20),
-    Target("divergences", draw_measure, check_divergences, 100, ("order",)),
-    Target("measures of channels", draw_channel, check_channel, 60, LEVEL),
-    Target("priors", draw_seeds, check_priors, 40, ("size", "concentration")),
 ]
 
 
