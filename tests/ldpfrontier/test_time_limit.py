@@ -122,13 +122,10 @@ BALL, WIDE = l.RenyiBall.confidence([[30, 10, 5], [10, 30, 9]]), ball_of(3, 4)
 HYPOTHESES = np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
 SOURCES = l.SourceSet(np.random.default_rng(0).dirichlet(np.ones(6), 4))
 SIX, RAYS = l.local_cone(6, 1.0), l.unconditional_cone((2, 3), 1.0)
-PEAKED = l.FDivergence(np.append(drawn(40), 0.0), np.append(0.0, drawn(40, seed=1)))
 
 SMALL = {
     "LDP, listed": ldp(l.MutualInformation(drawn(9)), 1.0),
     "LDP, packing": ldp(l.MutualInformation(drawn(22)), 2.0),
-    "LDP, a divergence": ldp(l.FDivergence(drawn(40), drawn(40, seed=1)), 1.0),
-    "LDP, an infinite divergence": ldp(PEAKED, 1.0),
     "NR": Case(
         lambda **k: l.optimal_nonrobust(drawn(7, 5), 1.0, **k),
         lambda channel: l.rldp_epsilon(channel, drawn(7, 5) / drawn(7, 5).sum(axis=1, keepdims=True)),
