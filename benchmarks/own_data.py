@@ -17,7 +17,8 @@ import pandas as pd
 from performance import two_digits
 
 from ldpfrontier.survey import Design, design_channel
-from ldpfrontier.survey.design import Candidate, Purpose
+from ldpfrontier.survey.design import Candidate
+from ldpfrontier.survey.methods import Purpose
 from reproduction.results.files import markdown
 from support import kernels
 from support.interval_coverage import coverage

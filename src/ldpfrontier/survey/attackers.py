@@ -233,11 +233,6 @@ def best_guesses(channel: Channel, joint: FloatArray) -> tuple[Guess, Guess]:
 
     Without a report an outsider is right with probability max_s P(s), an insider with sum_u max_s P(s, u);
     with one it is sum_y max_s P(s, y) and sum_{u, y} max_s P(s, u) Q(y | s, u): their Bayes vulnerability.
-
-    Parameters
-    ----------
-    channel : Channel
-    joint : ndarray, shape (a1, a2)
     """
     together = joint[:, :, None] * channel.matrix.reshape(*joint.shape, -1)
     outsider = Guess(float(joint.sum(axis=1).max()), float(together.sum(axis=1).max(axis=0).sum()))

@@ -195,12 +195,11 @@ def design(options: argparse.Namespace) -> int:
     if not (options.details or options.compare):
         return 0
     from ldpfrontier.survey.advice import advice_text, too_few
-    from ldpfrontier.survey.texts import choice_text, design_text, public_text
+    from ldpfrontier.survey.texts import design_text, public_text
 
     print("\n" + design_text(made, best, options.error or USUAL_ERROR))
     print(f"\nThe mechanism chosen for {options.purpose} is {best.name}, at epsilon {epsilon:g}.")
-    for words in filter(None, (private.promise(), choice_text(made, best))):
-        print(wrapped(words))
+    print(wrapped(private.promise()))
     if few := too_few(made, best, None if options.epsilon is options.utility is None else options.error):
         print("\n" + advice_text(few) + "\n")
     print(wrapped(f"Files written: {', '.join(map(str, paths))}."))

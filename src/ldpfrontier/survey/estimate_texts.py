@@ -24,13 +24,7 @@ _UNKNOWN = "cannot be estimated"
 
 
 def estimate_text(found: Estimate, rates: Rates | None = None) -> str:
-    """Return the tables of estimated frequencies and rates.
-
-    Parameters
-    ----------
-    found : Estimate
-    rates : Rates, optional
-    """
+    """Return the tables of estimated frequencies and rates."""
     percent = f"{100.0 * found.confidence:g}% interval"
     head_line = reports_text(found.records)
     if found.simultaneous:

@@ -266,11 +266,6 @@ def check_confidence(confidence: float) -> float:
 class FittedReports:
     """Counts of reports with a most likely distribution, and with weights that bound frequencies.
 
-    Parameters
-    ----------
-    private : PrivateChannel
-    counts : array_like of int, shape (outputs,)
-
     Attributes
     ----------
     table : CountTable
@@ -331,12 +326,7 @@ class FittedReports:
         )
 
     def check_fit(self) -> None:
-        """Refuse reports that are hardly of this channel.
-
-        Raises
-        ------
-        ValueError
-        """
+        """Refuse reports that are hardly of this channel."""
         if self.doubt:
             raise ValueError(f"{self.doubt}. Without a check of the fit they are estimated all the same.")
 
@@ -347,10 +337,6 @@ class FittedReports:
         ----------
         tail : float
             Probability, in (0, 1/2), for which limits are to be close; they bound the frequencies anyway.
-
-        Returns
-        -------
-        tuple of ndarray, shape (quantities, possible outputs)
         """
         if tail not in self._weights:
             unbiased = np.where(self.linear.shown[:, None], self.linear.weights, math.nan)[:, self._possible]

@@ -18,7 +18,6 @@ from ldpfrontier.survey.estimation import inversion, quantities
 from ldpfrontier.survey.layout import csv_text, key
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.survey.tables import CountTable
-from ldpfrontier.survey.texts import choice_text
 
 if TYPE_CHECKING:
     from ldpfrontier.survey.design import Candidate, Design
@@ -105,7 +104,7 @@ def design_json(made: Design, best: Candidate, private: PrivateChannel, written:
     """Return what `design` prints as JSON: the mechanisms, the one that was chosen, and what was written."""
     table = made.table
     about = {name: getattr(table, name) for name in ("source", "sensitive", "useful", "records")}
-    chosen = {"chosen": best.name, "promise": private.promise(), "advice": choice_text(made, best)}
+    chosen = {"chosen": best.name, "promise": private.promise()}
     return as_json(made, table={**about, "values": table.counts.shape}, **chosen, written=written)
 
 

@@ -46,10 +46,6 @@ def mean_limits(weights: FloatArray, counts: FloatArray, tail: float) -> FloatAr
         Of reports, 0 or more; they need not be whole.
     tail : float
         Probability with which a limit may be below the mean, in (0, 1/2).
-
-    Returns
-    -------
-    ndarray, shape (..., m)
     """
     # Distances of the weights, and of g, from the largest weight, in units of the range of the weights.
     top, unit = weights.max(axis=1), np.maximum(np.ptp(weights, axis=1), np.finfo(float).tiny)
@@ -169,10 +165,6 @@ def upper_limits(weights: FloatArray, counts: FloatArray, fitted: FloatArray, ta
         Of reports, and those that are expected under a most likely distribution.
     tail : float
         Probability with which a limit may fail, in (0, 1/2).
-
-    Returns
-    -------
-    ndarray, shape (m,)
     """
     seen, expected = mean_limits(weights, np.stack([counts, fitted]), tail)
     limits = np.maximum(seen, 0.5 * (expected + weights @ fitted / fitted.sum()))

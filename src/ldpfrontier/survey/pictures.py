@@ -100,12 +100,7 @@ def draw(figure: Figure, path: Path | str, remark: Callable[[str], None] = warni
 
 
 def check_picture(path: Path | str) -> None:
-    """Check that a path has the suffix of a picture.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Check that a path has the suffix of a picture."""
     if Path(path).suffix not in FORMATS:
         raise ValueError(
             f"{path} ends in {Path(path).suffix!r}; the file of a picture must end in .pdf, .svg or .png."
@@ -137,13 +132,7 @@ def channel_picture(private: PrivateChannel) -> Figure:
 
 
 def estimate_picture(estimate: Estimate, rates: Rates | None = None) -> Figure:
-    """Draw estimates with their intervals, a panel for each group of columns, and for rates and differences.
-
-    Parameters
-    ----------
-    estimate : Estimate
-    rates : Rates, optional
-    """
+    """Draw estimates with their intervals, a panel for each group of columns, of rates and of differences."""
     frequencies = [row.quantity.attributes for row in estimate.frequencies]
     panels = [_Panel(said(group), _frequencies(estimate.of(group))) for group in dict.fromkeys(frequencies)]
     if rates is not None:

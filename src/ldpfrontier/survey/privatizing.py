@@ -175,12 +175,7 @@ def privatize_file(
 
 
 def _refuse_counts(path: Path, name: str) -> NoReturn:
-    """Refuse a file whose rows seem to be counts of records.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Refuse a file whose rows seem to be counts of records."""
     raise ValueError(
         f"{like_counts(path, name)} A report is drawn for every row, which must be the record of one person;"
         " if the rows are records, remove this column from the file."

@@ -268,12 +268,7 @@ def _separator(start: str, columns: Sequence[str]) -> str:
 def check_header(
     path: Path | str, header: Sequence[str], columns: Sequence[str], optional: Sequence[str] = ()
 ) -> None:
-    """Check that columns are in a header, and no further ones are there twice.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Check that columns are in a header, and no further ones are there twice."""
     for name in (*columns, *optional):
         times = header.count(name)
         if times > 1 or (not times and name in columns):

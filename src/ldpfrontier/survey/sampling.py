@@ -104,10 +104,6 @@ class Sampler:
         inputs : array_like of int, shape (m,)
             Numbers of rows.
 
-        Returns
-        -------
-        ndarray of int, shape (m,)
-
         Raises
         ------
         ValueError

@@ -303,12 +303,7 @@ def _name(path: Path | str) -> str:
 
 
 def check_columns(sensitive: Sequence[str], useful: Sequence[str], numbers: str | None = None) -> Label:
-    """Return all columns; one must be sensitive, none named twice, and none that of the counts.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Return all columns; one must be sensitive, none named twice, and none that of the counts."""
     names = (*sensitive, *useful)
     if isinstance(sensitive, str) or isinstance(useful, str) or not sensitive:
         raise ValueError("The sensitive and the useful columns are lists of names, with a sensitive one.")
@@ -324,12 +319,7 @@ def check_columns(sensitive: Sequence[str], useful: Sequence[str], numbers: str 
 
 
 def _check_number(path: Path | str, columns: Label, cut: int, found: Mapping[Label, float]) -> None:
-    """Refuse a table with too many values as soon as this is noticed.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Refuse a table with too many values as soon as this is noticed."""
     rows, others = ({label[part] for label in found} for part in (slice(cut), slice(cut, None)))
     if len(rows) * len(others) <= SETTINGS.max_values:
         return

@@ -154,36 +154,6 @@ def public_text(table: CountTable, path: str) -> str:
     )
 
 
-def choice_text(made: Design, best: Candidate) -> str:
-    """Return a warning if the error of the chosen mechanism is large beside the frequencies, else nothing."""
-    k = made.table.counts.size
-    if math.isfinite(best.error) and (made.precise != "cells" or best.error <= 0.5 / k):
-        return ""
-    try:
-        other = made.best("frequencies")
-    except ValueError:
-        return (
-            "None of these mechanisms allows all frequencies to be estimated: the reports carry information,"
-            " but do not determine the frequencies."
-        )
-    if math.isnan(best.error):
-        words = f"Not all frequencies can be estimated from reports of {best.name}, however many there are."
-    else:
-        words = (
-            f"{reports_text(made.records)} {'is' if made.records == 1 else 'are'} too few for estimates from"
-            f" {best.name}: their error,"
-            f" {'above 1' if best.error > 1 else format(best.error, '.4f')}, is more than half of the mean"
-            f" frequency, which is {1 / k:.4f}. Half of the mean frequency takes"
-            f" {made.reports_for(best, 0.5 / k):,.0f} reports."
-        )
-    if other is not best:
-        words += (
-            f" The error of {other.name}, which --for frequencies would choose, is {other.error:.4f}, and"
-            f" half of the mean frequency takes {made.reports_for(other, 0.5 / k):,.0f} reports."
-        )
-    return words
-
-
 def kept_promise(found: Audit, private: PrivateChannel) -> str:
     """Return the strongest promise of an audited channel, by the stated levels if some of them are wrong."""
     return (private if found.problems else private.with_levels(found.levels)).promise()

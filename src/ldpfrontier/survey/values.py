@@ -38,12 +38,7 @@ def may_be_missing(value: str) -> bool:
 
 
 def missing_name(missing: str | None) -> str | None:
-    """Return what becomes of missing values, if it is no name of a missing value itself.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Return what becomes of missing values, if it is no name of a missing value itself."""
     if missing is not None and may_be_missing(missing):
         raise ValueError(
             f"The name of missing values is {missing!r}, which itself means a missing value; it must be a"
@@ -73,12 +68,7 @@ def as_code(text: str) -> float | str:
 
 
 def check_totals(source: str, columns: Sequence[str], found: Mapping[Label, float]) -> None:
-    """Refuse a value that is called a total and has as many records as all others of its column together.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Refuse a value that is called a total and has as many records as all others of its column together."""
     for place, name in enumerate(columns):
         sums: dict[str, float] = {}
         for label, number in found.items():

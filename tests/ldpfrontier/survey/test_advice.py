@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from ldpfrontier.survey import CountTable, cli, count_records, design_channel
-from ldpfrontier.survey.advice import advice, advice_text, too_few
+from ldpfrontier.survey import CountTable, count_records, design_channel
+from ldpfrontier.survey.advice import advice, too_few
 from support.owndata import ROOT
 
 CLOSED = ["grr", "srr", "subset"]
@@ -103,12 +103,6 @@ def test_the_pair_of_values_lowers_the_error_most(error):
     assert size <= 1.02 * min(value for value, *_ in errors.values())
 
 
-def test_groups_of_numbers_are_joined_with_their_neighbours():
-    found = advice(few_of(columns(), 300))
-    (joined_values,) = [one.what for one in found if "as one value" in one.what]
-    assert "'(-inf,18)' and '[40,inf)'" not in joined_values
-
-
 def test_optima_are_tried_if_one_was_chosen():
     table = count_records(ROOT / "docs/example/survey.csv", ["illness"], ["region"], count="count")
     few = few_of(table, 3000, 0.015, mechanisms=["association", "grr"], against="acquaintance")
@@ -128,24 +122,3 @@ def test_enough_reports_need_no_advice():
     (only,) = blind.candidates
     assert not math.isfinite(only.error)
     assert too_few(blind, only, 0.01) is None
-
-
-def test_the_command_prints_advice(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(2)
-    lines = [f"{rng.choice(list('abc'))},{rng.choice(list('xyz'))}" for _ in range(300)]
-    (tmp_path / "in.csv").write_text("\n".join(["s,u", *lines, ""]), encoding="utf-8")
-    words = "design --data in.csv --sensitive s --useful u --against acquaintance --mechanism srr --epsilon 1"
-    design = [*words.split(), "--details"]
-    assert cli.main(design) == 0
-    printed = capsys.readouterr().out
-    table = count_records("in.csv", ["s"], ["u"])
-    made = design_channel(table, 1.0, against="acquaintance", mechanisms=["srr"])
-    text = advice_text(too_few(made, made.best(), None))
-    assert text in printed
-    assert text.startswith("300 reports give an error of 0.")
-    assert all(len(line) <= 100 for line in text.splitlines())
-    assert cli.main([*design, "--records", "1000000"]) == 0
-    assert "What would help" not in capsys.readouterr().out
-    assert cli.main([*design, "--records", "1000000", "--error", "0.0001"]) == 0
-    assert "the aim is 0.0001. What would help" in " ".join(capsys.readouterr().out.split())

@@ -48,16 +48,6 @@ def test_limits_are_those_of_clopper_and_pearson():
     assert level_from_below(counts, 0.95) == pytest.approx(max(math.log(low / high), other), rel=1e-9)
 
 
-def test_equal_groups_give_no_lower_bound():
-    assert level_from_below(np.array([[50, 50], [50, 50]]), 0.95) == 0.0
-    assert level_from_below(np.array([[50, 50], [0, 0]]), 0.95) == 0.0
-
-
-def test_an_output_of_one_group_alone_tells_much():
-    small, large = (level_from_below(np.array([[n, n], [2 * n, 0]]), 0.95) for n in (50, 5000))
-    assert 1.0 < small < large
-
-
 def test_the_lower_bound_is_rarely_above_the_level():
     """At most in the share of audits that the confidence leaves."""
     weights = whole_weights(np.array([[0.7, 0.3], [0.3, 0.7]]))
@@ -123,25 +113,6 @@ def test_what_acquaintances_learn_is_seen_in_samples():
     assert told.lower > 1.0  # with other distributions 0.95 to 3
     assert any("the level of the samples is at least" in problem for problem in told.problems)
     assert "The level of the matrix is" in told.problems[0]
-
-
-def test_a_channel_for_every_distribution_is_not_accused(response):
-    found = audit_channel(response, samples=200_000, sampler=Sampler(response.weights, seeded(3)))
-    assert found.problems == ()
-    assert 0.8 < found.lower <= found.level == found.levels.record
-
-
-def test_the_worst_distributions_are_looked_for(table):
-    """At the centre of F the optimum leaks less than it may; the samples are of a worse distribution."""
-    private = channel_of(table, "exact")
-    found = audit_channel(private, samples=400_000, sampler=Sampler(private.weights, seeded(4)))
-    assert found.lower > 0.7
-
-
-def test_without_samples_the_matrix_is_audited(private):
-    found = audit_channel(private)
-    assert (found.samples, found.lower, found.problems) == (0, 0.0, ())
-    assert math.isnan(found.fit)
 
 
 # Broken channels ------------------------------------------------------------------------------------------
@@ -238,25 +209,6 @@ def test_a_population_outside_f_is_named(table, private):
     np.add.at(counts, (inputs, drawn.draw(inputs)), 1)
     (problem,) = audit_channel(private, pairs=counts).problems
     assert problem.endswith("; the distribution of these records is outside F.")
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "sentence"),
-    [
-        (
-            "no,",
-            "maybe,",
-            "Record 1 of .*both.csv has 'maybe' as its illness; the channel accepts 'no', 'yes'",
-        ),
-        (",y", ",z", r"Record 1 of .*both.csv has 'z\d' as its report; the channel accepts 'y1', 'y2'"),
-        ("report", "answer", "The column 'report' is not in .*both.csv"),
-    ],
-)
-def test_what_is_no_record_of_the_channel_gets_a_sentence(private, pairs, old, new, sentence):
-    text = pairs.read_text(encoding="utf-8")
-    pairs.write_text(text.replace(old, new, 1), encoding="utf-8")
-    with pytest.raises(ValueError, match=sentence):
-        count_pairs(private, pairs)
 
 
 def test_reports_of_single_records(table, private):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import ldpfrontier
-from ldpfrontier.survey import design_channel, read_channel
+from ldpfrontier.survey import read_channel
 from ldpfrontier.survey.cli import main
 from ldpfrontier.survey.reading import read_chunks
 from support.owndata import records_of, rewritten, small_table, write_records
@@ -123,37 +123,6 @@ def test_a_time_limit_ends_what_takes_long_and_nothing_else(here, capsys):
     assert "max_seconds is -1.0; it must be a number of seconds, 0 or more" in capsys.readouterr().err
 
 
-def test_a_table_of_counts_without_useful_columns(here, capsys):
-    Path("t.csv").write_text("s,n\na,30\nb,20\nc,50\n")
-    arguments = [
-        "design",
-        "--table",
-        "t.csv",
-        "--count",
-        "n",
-        "--sensitive",
-        "s",
-        "--epsilon",
-        "0.5",
-        "--details",
-    ]
-    assert main([*arguments, "--compare"]) == 0
-    said = capsys.readouterr().out
-    assert "(level 0.5), whatever anyone knows or believes" in " ".join(said.split())
-    assert "binary" in said
-    private = read_channel("channel.json")
-    assert private.certificate.population is None
-    assert private.table.records == 100
-    assert main(AUDIT) == 0
-
-
-def test_the_least_epsilon_for_a_utility(here, capsys):
-    assert main([*DESIGN, "--utility", "0.3", "--mechanism", "grr"]) == 0
-    epsilon = read_channel("channel.json").certificate.epsilon
-    assert f"at epsilon {epsilon:g}." in capsys.readouterr().out
-    assert read_channel("channel.json").certificate.nmi >= 0.3 - 1e-6
-
-
 def test_what_few_reports_cannot_tell_is_said(ready, capsys):
     Path("few.csv").write_text("report\ny1\ny2\n")
     estimate = ["estimate", "--channel", "channel.json", "--data", "few.csv", "--out", "e.csv"]
@@ -237,34 +206,6 @@ def test_whom_a_channel_protects_from_is_said_at_every_step(here, capsys):
     assert read_channel("channel.json").certificate.against == "anyone"
 
 
-def test_an_error_that_is_too_large_is_named(here, capsys):
-    assert main([*DESIGN, "--epsilon", "0.1", "--records", "50", "--mechanism", "srr"]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "50 reports are too few for estimates from srr: their error," in said
-    assert main([*DESIGN, "--error", "0.03", "--records", "4000", "--mechanism", "grr"]) == 0
-    said = capsys.readouterr().out
-    assert "reports are too few" not in said
-    epsilon = read_channel("channel.json").certificate.epsilon
-    made = design_channel(small_table(), epsilon, mechanisms=["grr"], records=4000)
-    assert made.candidates[0].error <= 0.03
-    assert "for 0.03" in said
-
-
-def test_records_with_quotes_and_line_ends_go_through(here, capsys):
-    text = 's,u,note\n"a\nb","1,2","x"\n"c ""d""",é,"y\nz"\n"a\nb",é,\n'
-    Path("in.csv").write_text(text, encoding="utf-8")
-    design = ["design", "--data", "in.csv", "--sensitive", "s", "--useful", "u", "--epsilon", "2"]
-    assert main([*design, "--mechanism", "srr"]) == 0
-    assert (
-        main(["apply", "--channel", "channel.json", "--data", "in.csv", "--out", "o.csv", "--keep", "note"])
-        == 0
-    )
-    with open("o.csv", encoding="utf-8", newline="") as stream:
-        assert [row[0] for row in csv.reader(stream)] == ["note", "x", "y\nz", ""]
-    assert main(["estimate", "--channel", "channel.json", "--data", "o.csv", "--picture", "e.svg"]) == 0
-    assert "a\\nb, 1,2" in capsys.readouterr().out
-
-
 def test_quiet_commands_print_warnings_and_errors_alone(here, capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     for arguments in (QUICK, APPLY, [*ESTIMATE, "--out", "e.csv"], [*AUDIT, "--samples", "1000"]):
@@ -280,23 +221,6 @@ def test_quiet_commands_print_warnings_and_errors_alone(here, capsys, monkeypatc
     said = capsys.readouterr()
     assert said.out.startswith("1,340 records of people.csv: 2 values of illness, 4 of region, age.")
     assert "solving for srr" in said.err
-
-
-def test_a_quiet_audit_still_says_what_is_wrong(ready, capsys):
-    rewritten(ready / "channel.json", lambda content: content["certificate"]["levels"].update(insider=0.5))
-    assert main([*AUDIT, "--quiet"]) == 1
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert "ldp-frontier: warning: " in said.err
-
-
-def test_the_package_is_the_command():
-    done = subprocess.run(
-        [sys.executable, "-m", "ldpfrontier.survey", "--version"],
-        capture_output=True, text=True, check=False,
-        env={**os.environ, "PYTHONPATH": str(Path(ldpfrontier.__file__).parents[1])},
-    )  # fmt: skip
-    assert done.stdout == f"ldp-frontier {ldpfrontier.__version__}\n"
 
 
 def test_help_names_every_option(capsys):
@@ -347,19 +271,6 @@ def test_a_usual_design_of_25_cells_loads_nothing_that_draws(here):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert not Path("light.svg").exists()
-
-
-def test_a_picture_of_the_channel_is_drawn_if_it_is_asked_for(here, capsys):
-    assert main([*QUICK, "--out", "p.json", "--plot", "p.svg"]) == 0
-    assert Path("p.svg").read_text(encoding="utf-8").startswith("<?xml")
-    assert "p.weights.csv" in (said := capsys.readouterr().out)
-    assert "p.svg" in said
-    before = contents(here)
-    assert main([*QUICK, "--out", "q.json", "--plot", "q.txt"]) == 2
-    assert "q.txt ends in '.txt'; the file of a picture must end in .pdf, .svg or .png" in (
-        capsys.readouterr().err
-    )
-    assert contents(here) == before
 
 
 # What it refuses ------------------------------------------------------------------------------------------
@@ -413,17 +324,6 @@ def test_what_cannot_be_printed_is_an_error_of_the_command(ready):
     assert (done.returncode, done.stderr) == (2, "ldp-frontier: No space left on device.\n")
 
 
-def test_letters_that_the_font_of_a_picture_lacks_are_named_once(here, capsys, recwarn):
-    Path("in.csv").write_text("病気,u\n有,x\n無,y\n有,y\n無,x\n", encoding="utf-8")
-    design = ["design", "--data", "in.csv", "--sensitive", "病気", "--useful", "u", "--epsilon", "1"]
-    assert main([*design, "--mechanism", "grr", "--plot", "channel.svg"]) == 0
-    (said,) = capsys.readouterr().err.splitlines()
-    start = "ldp-frontier: warning: the font of the picture lacks some letters of these values, which are"
-    assert said.startswith(f"{start} drawn as boxes: ")
-    assert set(said.split(": ")[-1]) == set("有無病気")
-    assert not recwarn
-
-
 def test_an_interruption_leaves_everything_as_it_was(ready, capsys, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
@@ -463,35 +363,3 @@ def test_the_answer_has_12_lines_of_80_letters_and_says_what_is_given_away(here,
     assert lines[-1] == "Next: ldp-frontier apply --channel channel.json --data FILE --out OUT.csv"
     # A mechanism that protects all of a record gives nothing of it away.
     assert ("guessed right for" in text) == ("whoever" in told)
-
-
-def test_a_mechanism_that_protects_the_whole_record_promises_that(here, capsys):
-    assert main([*DESIGN, "--epsilon", "1", "--mechanism", "grr"]) == 0
-    promise = (
-        "between any two values of illness, region, age by at most a factor of 2.718 (level 1), whatever"
-    )
-    assert promise in " ".join(capsys.readouterr().out.split())
-    private = read_channel("channel.json")
-    assert promise in private.promise()
-
-
-def test_a_share_of_information_asks_for_information(here, capsys):
-    assert main([*DESIGN, "--utility", "0.3", "--against", "anyone"]) == 0
-    private = read_channel("channel.json")
-    assert private.certificate.mechanism == "unconditional"
-    assert private.certificate.nmi >= 0.3
-    for options, sentence in (
-        (["--for", "frequencies"], "--utility is a share of information, and goes with --for information"),
-        (["--precise", "S"], "--precise is about frequencies, and does not go with"),
-    ):
-        with pytest.raises(SystemExit) as end:
-            main([*DESIGN, "--utility", "0.3", *options])
-        assert end.value.code == 2
-        assert sentence in capsys.readouterr().err
-
-
-def test_rates_that_have_to_be_precise_are_named(here, capsys):
-    assert main([*DESIGN, "--epsilon", "1", "--precise", "rates", "--details"]) == 0
-    text = " ".join(capsys.readouterr().out.split())
-    assert re.search(r"Rates of illness given region, age have \d.*reports give 1 for rates\.", text)
-    assert "how many reports give an error of 0.01 for rates of illness given region, age." in text

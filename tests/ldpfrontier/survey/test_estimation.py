@@ -34,15 +34,6 @@ def full(seed: int, inputs: int = 4, outputs: int = 6):
 # Unbiased -------------------------------------------------------------------------------------------------
 
 
-def test_the_quantities_are_the_record_and_its_two_parts(table):
-    asked, vectors = quantities(table)
-    values = dict(zip([(q.attributes, q.value) for q in asked], vectors @ table.counts.ravel(), strict=True))
-    assert len(asked) == 6 + 2 + 3
-    assert values[("illness",), ("yes",)] == 200
-    assert values[("region", "age"), ("south", "old")] == 670
-    assert values[table.attributes, ("no", "north", "young")] == 310
-
-
 @pytest.mark.parametrize("outputs", [4, 6])
 def test_estimates_are_right_on_average_whatever_the_distribution(outputs):
     matrix, rng = full(1, outputs=outputs)
@@ -118,13 +109,6 @@ def test_no_other_distribution_is_more_likely(seed):
     assert p == pytest.approx(other.x, abs=0.01)
 
 
-def test_inside_the_simplex_the_most_likely_distribution_is_the_unbiased_one():
-    matrix, rng = full(9, outputs=4)
-    counts = rng.multinomial(100_000, np.full(4, 0.25) @ matrix)
-    unbiased = Inversion(matrix, np.full(4, 0.25), np.eye(4)).estimate(counts / counts.sum())
-    assert maximum_likelihood(matrix, counts)[0] == pytest.approx(unbiased, abs=1e-4)
-
-
 def test_a_report_that_the_channel_never_gives_is_refused():
     with pytest.raises(ValueError, match="One of the reports has probability 0 under this channel"):
         maximum_likelihood(np.array([[1.0, 0.0], [1.0, 0.0]]), [3, 1])
@@ -182,21 +166,8 @@ def test_from_records_to_intervals(request, tmp_path, sensitive, useful, mechani
     assert covered.mean() / times >= (0.93 if times == 100 else 0.75)
 
 
-@pytest.mark.parametrize("confidence", [0.0, 1.0, 2.0])
-def test_a_confidence_lies_between_0_and_1(private, confidence):
-    with pytest.raises(ValueError, match=r"The confidence is .*; it must lie strictly between 0 and 1"):
-        estimate_distribution(private, np.ones(private.weights.shape[1]), confidence=confidence)
-
-
 @pytest.mark.parametrize("counts", [[1, 2], [0] * 6, [-1, 1, 1, 1, 1, 1]])
 def test_counts_of_reports_must_fit(private, counts):
     assert private.weights.shape[1] == 6
     with pytest.raises(ValueError, match="The counts of reports have shape"):
         estimate_distribution(private, counts)
-
-
-def test_an_interval_of_more_confidence_is_wider(private):
-    counts = np.full(6, 1000)
-    narrow, wide = (estimate_distribution(private, counts, confidence=c).frequencies[0] for c in (0.5, 0.99))
-    assert wide.low <= narrow.low <= narrow.high <= wide.high
-    assert wide.high - wide.low > narrow.high - narrow.low

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import ldpfrontier
 from ldpfrontier.survey import (
     CountTable,
     count_reports,
@@ -23,9 +22,9 @@ from ldpfrontier.survey import (
     read_channel,
 )
 from ldpfrontier.survey.cli import main
-from ldpfrontier.survey.exports import as_json, files_beside, weights_csv
+from ldpfrontier.survey.exports import files_beside, weights_csv
 from ldpfrontier.survey.layout import without_formulas
-from support.owndata import channel_of, flat, records_of, rewritten, small_table, write_records
+from support.owndata import channel_of, records_of, rewritten, small_table, write_records
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs/own-data-reference.md").read_text(encoding="utf-8")
@@ -221,21 +220,6 @@ def test_the_sampler_of_the_page_groups_numbers_and_names_fields(tmp_path, monke
     assert found["answers"][9:] == [f'The field "age" of the record is {what}; {allowed}' for what in said]
 
 
-@pytest.mark.skipif(NODE is None, reason="node is not installed")
-def test_the_sampler_of_browsers_takes_combinations_that_nobody_had(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("in.csv").write_text("a,b,c\n1,0,0\n0,1,0\n0,0,1\n1,1,0\n0,0,0\n")
-    words = ["--sensitive", "a", "b", "c", "--against", "anyone", "--epsilon", "1"]
-    assert main(["design", "--data", "in.csv", *words]) == 0
-    code = """import { reporter } from "./channel.mjs";
-    const fixed = await reporter(undefined, () => new Uint8Array(8).fill(143));
-    console.log(fixed({ a: "1", b: "1", c: "1" }));"""
-    Path("page.mjs").write_text(code, encoding="utf-8")
-    done = subprocess.run([NODE, "page.mjs"], capture_output=True, text=True, check=True)
-    private = read_channel("channel.json")
-    assert privatize(private, [("1", "1", "1")], source=lambda n: b"\x8f" * n) == [done.stdout.strip()]
-
-
 def lowered(content):
     """Let a channel give its first input away, and hash it as somebody would who knows how."""
     content["weights"][0] = " ".join([str(2**62), *["0"] * (len(content["outputs"]) - 1)])
@@ -291,42 +275,9 @@ def test_commands_print_json(folder, tmp_path, monkeypatch, capsys):
     assert (found["samples"], found["problems"]) == (100, [])
 
 
-def test_a_number_that_is_not_there_is_null():
-    assert json.loads(as_json({"a": float("nan"), "b": (float("inf"), 1, "x"), "c": np.arange(2)})) == {
-        "a": None, "b": [None, 1, "x"], "c": [0, 1]
-    }  # fmt: skip
-
-
-def test_the_version_is_said(capsys):
-    with pytest.raises(SystemExit) as end:
-        main(["--version"])
-    assert end.value.code == 0
-    assert capsys.readouterr().out == f"ldp-frontier {ldpfrontier.__version__}\n"
-
-
-def test_weights_of_a_table_of_which_all_is_sensitive():
-    private = channel_of(flat(small_table()), "grr")
-    rows = list(csv.reader(weights_csv(private).splitlines()))
-    assert rows[0] == ["columns", "value", "report", "weight"]
-    weights = np.array([float(row[-1]) for row in rows[1:]]).reshape(6, -1)
-    assert private.channel.matrix @ weights.T == pytest.approx(np.eye(6), abs=1e-9)
-
-
 # Spreadsheets ---------------------------------------------------------------------------------------------
 
 FORMULA = "=cmd|' /C calc'!A0"
-
-
-@pytest.mark.parametrize(
-    ("cell", "written"),
-    [
-        (FORMULA, f"'{FORMULA}"), ("@SUM(1)", "'@SUM(1)"), ("+x", "'+x"), ("-x", "'-x"), (" =1", " '=1"),
-        ("\t=1", "\t'=1"), ("a;=1", "a;'=1"), ("a\n-b;@c", "a\n'-b;'@c"), ("\uff1d1", "'\uff1d1"),
-        ("-5", "-5"), ("-", "-"), ("+1,5", "+1,5"), ("a=b", "a=b"), ("[-5,3)", "[-5,3)"), ("", ""),
-    ],
-)  # fmt: skip
-def test_an_apostrophe_comes_before_a_formula(cell, written):
-    assert without_formulas(cell) == written
 
 
 def test_no_cell_of_a_csv_file_is_a_formula_if_that_is_asked_for(tmp_path, monkeypatch, capsys):

@@ -68,14 +68,6 @@ def test_a_person_who_is_in_a_file_twice_reports_once(ask):
     assert {reports[i] for i, name in enumerate(names) if name == "b"} == {reports[1]}
 
 
-def test_first_reports_are_drawn_from_the_channel(ask, private):
-    n = 20_000
-    reports, _ = ask([PEOPLE[0]] * n)
-    place = private.table.labels.index(PEOPLE[0])
-    for output, p in zip(private.outputs, private.channel.matrix[place], strict=True):
-        assert abs(reports.count(output) - n * p) <= 6 * (n * p * (1 - p)) ** 0.5 + 1e-9
-
-
 def test_what_fails_is_not_kept(ask, tmp_path, private):
     bad = [*PEOPLE, ("no", "east", "old")]
     with pytest.raises(ValueError, match=r"Record 1341 of .* has 'east'"):
@@ -103,13 +95,6 @@ def test_reports_that_could_not_be_written_are_drawn_no_second_time(ask, tmp_pat
     reports, done = ask(PEOPLE)
     assert done.again == 1340
     assert reports == [kept[f"p{place}"] for place in range(1340)]
-
-
-def test_a_record_without_an_id_is_refused(ask):
-    with pytest.raises(
-        ValueError, match=r"Record 2 of .* has no value in the column 'id', which identifies the person"
-    ):
-        ask(PEOPLE[:3], ["a", " ", "c"])
 
 
 def test_a_memo_that_does_not_fit_is_refused(ask, tmp_path, private):
@@ -239,11 +224,6 @@ def test_reports_whose_memo_is_gone_are_not_published(tmp_path, private):
     with pytest.raises(ValueError, match=GONE):
         privatize_file(private, source, tmp_path / "out.csv", memo=Memo(tmp_path / "memo", "id", random))
     assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
-
-
-def test_a_memo_may_be_a_link_to_where_nothing_is_yet(ask, tmp_path):
-    (tmp_path / "memo").symlink_to("real")
-    assert (ask(PEOPLE[:3])[0], ask(PEOPLE[:3])[1].again) == (list(kept_in(tmp_path / "real").values()), 3)
 
 
 # Ids ------------------------------------------------------------------------------------------------------

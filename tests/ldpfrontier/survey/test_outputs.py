@@ -7,7 +7,6 @@ import stat
 import pytest
 
 from ldpfrontier.survey.cli import main
-from ldpfrontier.survey.outputs import check_outputs
 from support.owndata import channel_of, records_of, small_table, write_records
 
 TABLE = "illness,region,count\nno,north,30\nno,south,20\nyes,north,10\nyes,south,40\n"
@@ -103,15 +102,6 @@ def test_reports_of_a_killed_run_are_removed_and_named(here, capsys):
     said = capsys.readouterr().err
     assert "an earlier run for new.csv was killed" in said
     assert left.name in said
-
-
-def test_outputs_that_do_not_exist_yet_are_allowed(tmp_path):
-    (tmp_path / "in.csv").write_text("x")
-    inputs = [tmp_path / "in.csv", tmp_path / "missing"]
-    assert check_outputs([tmp_path / "a", tmp_path / "b"], inputs) == []
-    new = [tmp_path / "new/a", tmp_path / "new/b", tmp_path / "a/b/c"]
-    assert check_outputs(new, inputs) == [tmp_path / "new", tmp_path / "a/b"]
-    assert not (tmp_path / "new").exists()
 
 
 def test_a_new_file_with_columns_of_the_records_is_for_its_owner_alone(here):

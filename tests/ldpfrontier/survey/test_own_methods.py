@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldpfrontier import ldp_epsilon, unconditional_cone
+from ldpfrontier import ldp_epsilon
 from ldpfrontier.cones import BaseCone
 from ldpfrontier.survey import cli, design_channel, read_channel
 from ldpfrontier.survey.attackers import ATTACKERS
@@ -93,29 +93,6 @@ def module(tmp_path, monkeypatch):
 
 
 DESIGN = "design --table t.csv --sensitive s --useful u --epsilon 1 --records 3000 --against acquaintance"
-
-
-def test_a_mechanism_of_ones_own_is_compared_with_the_others(module, capsys):
-    assert cli.main([*DESIGN.split(), "--mechanism", f"{module}:whole", "--details"]) == 0
-    out = capsys.readouterr().out
-    lines = [line for line in out.splitlines() if f"{module}:whole" in line]
-    assert any("of your own" in line for line in lines)
-    assert "the closed form of LDP" in out
-    # The whole record has the level 1, which is computed.
-    assert "1.000   1.000" in next(line for line in lines if "of your own" in line)
-
-
-def test_the_best_of_ones_own_is_written(module, capsys):
-    table = small_table()
-    own = {"mine": loaded(f"{module}:whole")}
-    made = design_channel(table, 1.0, against="acquaintance", mechanisms=["unconditional"], own=own)
-    assert [c.name for c in made.candidates] == ["unconditional", "mine"]
-    best = made.best()
-    assert best.name == "mine"
-    private = made.private(best)
-    private.write("own.json")
-    assert read_channel("own.json").verified().certificate.mechanism == "mine"
-    assert best.levels.record == pytest.approx(1.0)
 
 
 def written(module, *options):
@@ -225,12 +202,6 @@ def test_a_module_that_is_not_there_or_fails_is_named(module, tmp_path, capsys):
     assert "broken_by_name cannot be imported: ModuleNotFoundError: No module" in capsys.readouterr().err
 
 
-def test_what_is_out_of_reach_is_a_row(module):
-    own = {"mine": loaded(f"{module}:too_large")}
-    made = design_channel(small_table(), 1.0, against="acquaintance", mechanisms=["srr"], own=own)
-    assert made.candidates[1].note == "Too many values."
-
-
 @pytest.mark.parametrize("against", ATTACKERS)
 def test_a_cone_of_ones_own_is_kept_beside_the_promise(module, against):
     """With the cone of local differential privacy at 0.8, the whole record has that level."""
@@ -273,16 +244,6 @@ def test_a_wrong_cone_is_refused(module, capsys):
     lying = {"lying": lambda ball, epsilon: Lying()}
     with pytest.raises(Refused, match=r"the cone lying: A column .* violates a cut of the cone by 0\.\d+ of"):
         design_channel(small_table(), 1.0, against="anyone", mechanisms=["ldp"], cones=lying)
-
-
-def test_cones_of_large_tables_are_refused(module):
-    values = {"s": ("a", "b", "c", "d", "e"), "u": ("v", "w", "x", "y", "z")}
-    table = table_of_values(values, ["s"], ["u"])
-    cones = {"mine": lambda ball, epsilon: unconditional_cone((5, 5), epsilon)}
-    with pytest.raises(
-        Refused, match="No mechanism was found for the cone mine: The cone has 25 inputs; at mo"
-    ):
-        design_channel(table, 1.0, mechanisms=["grr"], cones=cones, records=100)
 
 
 def test_a_name_that_is_taken_is_refused():

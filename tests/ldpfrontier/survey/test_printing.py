@@ -7,7 +7,6 @@ import pytest
 
 from ldpfrontier import verify
 from ldpfrontier.survey.cli import main
-from ldpfrontier.survey.layout import columns, wrapped
 from support.grids import few
 
 #: What a terminal obeys, what begins a line, what turns the direction of a text, and what shows nothing.
@@ -102,32 +101,3 @@ def test_keys_of_a_certificate_forge_no_line(tmp_path, capsys, content):
     said = printed(capsys)
     assert said.isascii()
     assert said.count("\n") == 1
-
-
-def test_letters_of_every_language_stay_what_they_are():
-    for word in ("illness", "Größe", "病気", "صحة", "бол", "ε ≤ 1", "a\\nb"):
-        assert verify.visible(word) == word
-        assert columns([[word]]) == word
-        assert wrapped(word) == word
-    assert verify.visible("\x1b\n\u202e\U000e0001") == "\\x1b\\n\\u202e\\U000e0001"
-
-
-def test_a_picture_shows_them_too():
-    pytest.importorskip("matplotlib")
-    from ldpfrontier.survey.pictures import _plain
-
-    assert _plain("a\x1b$\n") == "a\\x1b\\$\\n"
-
-
-def test_a_figure_of_the_workflow_has_one_warning_for_the_letters_that_its_font_lacks(tmp_path):
-    pytest.importorskip("matplotlib")
-    from matplotlib.figure import Figure
-
-    from reproduction.figure_style import save, style
-
-    with style():
-        figure = Figure(figsize=(2, 1))
-        figure.text(0.1, 0.1, "病気病")
-    with pytest.warns(UserWarning, match="lacks some letters of these values, .* boxes: 病気$") as warned:
-        save(figure, tmp_path / "f.svg")
-    assert len(warned) == 1

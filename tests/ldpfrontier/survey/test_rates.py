@@ -17,7 +17,7 @@ from ldpfrontier.survey.intervals import upper_limits
 from ldpfrontier.survey.rates import last_accepted
 from support.grids import few
 from support.interval_coverage import TAIL, rate_coverage
-from support.owndata import channel_of, flat
+from support.owndata import channel_of
 from support.realtables import real_table
 
 
@@ -79,18 +79,6 @@ def test_with_many_reports_differences_and_ratios_have_their_normal_limits():
                 change = change / rates[s, base]
             expected = 2 * 1.959964 * math.sqrt(change**2 @ m / n)
             assert expected < row.high - row.low < 1.04 * expected
-
-
-def test_a_rate_of_one_useful_value_is_that_of_all(table):
-    one = CountTable(("s",), ("u",), (("a",), ("b",)), (("all",),), np.array([[30], [70]]))
-    private = channel_of(one, "grr")
-    found = estimate_rates(private, [40, 60])
-    frequencies = {row.quantity.value: row for row in estimate_distribution(private, [40, 60]).of(("s",))}
-    assert found.compared_with == ("all",)
-    assert {row.measure for row in found.rows} == {"rate"}
-    for row in found.rows:
-        assert row.low == pytest.approx(frequencies[row.value].low, abs=1e-3)
-        assert row.high == pytest.approx(frequencies[row.value].high, abs=1e-3)
 
 
 # The inversion of tests -----------------------------------------------------------------------------------
@@ -167,37 +155,6 @@ def test_where_functions_fall_below_0_is_found():
     # Just outside: an interval never lacks what the test accepts.
     assert (limit(found, np.arange(4))[[0, 1, 3]] <= 0).all()
     assert last_accepted(limit, np.full(4, 0.9), np.ones(4))[1] == 0.9
-
-
-@pytest.mark.parametrize("mechanism", few(["exact", "ir"], more=["polyopt", "grr", "srr"]))
-def test_intervals_have_what_is_most_likely_and_stay_within_their_range(table, mechanism):
-    private = channel_of(table, mechanism)
-    outputs = private.weights.shape[1]
-    rng = np.random.default_rng(5)
-    samples = [
-        *np.eye(outputs),
-        *1000 * np.eye(outputs),
-        2.0**52 * np.eye(outputs)[0],
-        *rng.multinomial(30, np.full(outputs, 1 / outputs), 3),
-    ]
-    for counts in samples:
-        for row in estimate_rates(private, counts, check_fit=False).rows:
-            least, most = {"rate": (0, 1), "difference": (-1, 1), "ratio": (0, math.inf)}[row.measure]
-            assert least - 1e-6 <= row.low < row.high <= most + 1e-6
-            assert not row.likely < row.low - 1e-6
-            assert not row.likely > row.high * (1 + 1e-6) + 1e-6
-
-
-def test_simultaneous_intervals_are_those_of_bonferroni(subset):
-    counts = drawn(subset, 3000)
-    together = estimate_rates(subset, counts, simultaneous=True)
-    assert together.simultaneous
-    each = estimate_rates(subset, counts, confidence=1.0 - 0.05 / len(together.rows))
-    single = estimate_rates(subset, counts)
-    for wide, same, narrow in zip(together.rows, each.rows, single.rows, strict=True):
-        assert (wide.low, wide.high) == pytest.approx((same.low, same.high))
-        assert wide.low <= narrow.low
-        assert wide.high >= narrow.high
 
 
 # Coverage -------------------------------------------------------------------------------------------------
@@ -296,24 +253,6 @@ def test_a_comparison_the_other_way_round_has_the_same_interval(subset, n):
             assert (q.low, q.high) == pytest.approx(tuple(1.0 / np.array([inverse.high, inverse.low])))
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        (("nroth", "old"), r"compare with is 'nroth, old', but region, age has the values .*'north, old'\?"),
-        (("north",), "The value to compare with is 'north', but region, age has the values 'north, old', "),
-    ],
-)
-def test_the_value_to_compare_with_is_a_useful_value(subset, value, message):
-    with pytest.raises(ValueError, match=message):
-        estimate_rates(subset, np.ones(subset.weights.shape[1]), compare_with=value)
-
-
-def test_without_a_useful_value_there_are_no_rates(table):
-    private = channel_of(flat(table), "grr")
-    with pytest.raises(ValueError, match=r"All of a record is sensitive .* no useful value for which rates"):
-        estimate_rates(private, np.ones(6))
-
-
 # The command ----------------------------------------------------------------------------------------------
 
 
@@ -344,31 +283,6 @@ def test_the_command_gives_rates_within_80_columns(reports, subset, capsys):
         assert row["estimable"] == ("yes" if rate.estimable else "no")
 
 
-def test_rates_are_in_the_json(reports, capsys):
-    assert main([*reports, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["rates"]
-    assert found["compared_with"] == ["south", "old"]
-    assert {row["measure"] for row in found["rows"]} == {"rate", "difference", "ratio"}
-
-
-@pytest.mark.parametrize("value", [["mars", "old"], ["north"]])
-def test_another_value_to_compare_with_is_refused_before_anything_is_written(reports, capsys, value):
-    assert main([*reports, "--out", "e.csv", "--compare-with", *value]) == 2
-    assert "The value to compare with is" in capsys.readouterr().err
-    assert not Path("e.csv").exists()
-
-
-def test_if_all_is_sensitive_the_command_estimates_frequencies_alone(table, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    channel_of(flat(table), "grr").write("channel.json")
-    Path("reports.csv").write_text("report\ny1\ny2\n", encoding="utf-8")
-    arguments = ["estimate", "--channel", "channel.json", "--data", "reports.csv"]
-    assert main([*arguments, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["rates"] is None
-    assert main([*arguments, "--compare-with", "north", "old"]) == 2
-    assert "no useful value for which rates could be estimated" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("n", [40, 2000])
 def test_long_labels_are_shown_in_full_and_lines_keep_to_80_columns(n):
     long = "a very long name of a group of people " * 3
@@ -385,15 +299,6 @@ def test_long_labels_are_shown_in_full_and_lines_keep_to_80_columns(n):
         assert plain.count(f"{row.value[0]} given {' '.join(row.given[0].split())} ") == times
 
 
-def test_labels_that_read_alike_have_the_numbers_of_their_rows():
-    rows, columns = (("yes",), ("no",)), (("a, b", "c"), ("a", "b, c"), ("a", "d"))
-    table = CountTable(("s",), ("u", "v"), rows, columns, np.array([[40, 50, 30], [60, 80, 50]]))
-    private = channel_of(table, "grr")
-    found = estimate_distribution(private, drawn(private, 2000))
-    useful = estimate_text(found).split("\n\n")[3].splitlines()
-    assert [line.split("  ")[0] for line in useful] == ["u, v", "a, b, c [1]", "a, b, c [2]", "a, d"]
-
-
 def test_decimals_are_two_digits_of_the_narrowest_interval(subset):
     few, many = (
         estimate_text(
@@ -407,40 +312,3 @@ def test_decimals_are_two_digits_of_the_narrowest_interval(subset):
 
 
 # The picture ----------------------------------------------------------------------------------------------
-
-
-def test_the_picture_has_a_panel_for_rates_and_one_for_differences(subset):
-    pytest.importorskip("matplotlib")
-    from ldpfrontier.survey.pictures import _DOT, _LOST, estimate_picture
-
-    counts = drawn(subset, 300)
-    estimate, rates = estimate_distribution(subset, counts), estimate_rates(subset, counts)
-    plain, full = estimate_picture(estimate), estimate_picture(estimate, rates)
-    assert [ax.get_title() for ax in full.axes] == [
-        *(ax.get_title() for ax in plain.axes),
-        "rate of illness given region, age",
-        "difference of the rate from that given south, old",
-    ]
-    for ax, rows in zip(full.axes[-2:], (rates.of("rate"), rates.of("difference")), strict=True):
-        lines = [line for line in ax.lines if line.get_marker() == "o"]
-        assert [line.get_xdata()[0] for line in lines] == [row.likely for row in rows]
-        assert [line.get_color() for line in lines] == [_DOT if row.estimable else _LOST for row in rows]
-        assert len(ax.collections) == len(rows)
-    assert ("grey: cannot be estimated" in full.axes[-1].get_xlabel()) == any(
-        not row.estimable for row in (*estimate.frequencies, *rates.rows[: 2 * 3 + 2 * 2])
-    )
-
-
-def test_letters_of_other_languages_are_drawn_without_a_warning(tmp_path):
-    """Fonts that come with matplotlib have them, beside those that the figures are set in."""
-    pytest.importorskip("matplotlib")
-    from ldpfrontier.survey.pictures import draw, estimate_picture
-
-    rows, columns = (("صحة",), ("болезнь",)), (("Ελλάδα",), ("Հայաստան",))
-    table = CountTable(("s",), ("u",), rows, columns, np.array([[40, 50], [60, 80]]))
-    private = channel_of(table, "grr")
-    counts = drawn(private, 2000)
-    remarks = []
-    picture = estimate_picture(estimate_distribution(private, counts), estimate_rates(private, counts))
-    draw(picture, tmp_path / "e.png", remarks.append)
-    assert remarks == []
