@@ -18,10 +18,7 @@ from scipy.sparse.csgraph import connected_components
 from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import secret_randomized_response
 from ldpfrontier.numerics.arguments import as_count, as_instance, as_number
-from ldpfrontier.optimal.association_bound import association_bound
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
-from ldpfrontier.optimal.conditional.association_program import AssociationProgram
-from ldpfrontier.optimal.conditional.search import Effort, searched_columns
 from ldpfrontier.optimal.exact.association_cone import AssociationCone
 from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.general.solve import optimal_mechanism
@@ -125,6 +122,8 @@ def optimal_association(
         found = optimal_mechanism(utility, cone, tolerance=tolerance, max_nodes=nodes)
         return replace(found, method=regime.method(_MECHANISMS))
     nodes = EXACT.joint_nodes if max_nodes is None else max_nodes
+    from ldpfrontier.optimal.large.association_bound import association_bound
+
     bound = association_bound(odds, epsilon, nodes)
     channel, found_in = _searched(odds, epsilon, regime.name == "search", rounds, tolerance)
     method = regime.method(_MECHANISMS)
@@ -144,6 +143,9 @@ def _searched(
         )
         channels.append(everybody.channel)
     if columns:
+        from ldpfrontier.optimal.large.columns.association_program import AssociationProgram
+        from ldpfrontier.optimal.large.columns.column_search import Effort, searched_columns
+
         program = AssociationProgram(AssociationCone(odds, epsilon), odds.prior)
         effort = Effort(rounds, every=True)
         with recorded_failure("the best mechanism under every distribution", ArithmeticError, RuntimeError):

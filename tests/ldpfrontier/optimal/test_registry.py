@@ -26,7 +26,8 @@ from ldpfrontier.optimal.general import solve as general
 from ldpfrontier.optimal.general.solve import optimal_mechanism
 from ldpfrontier.optimal.improved_reporting import improved_reporting
 from ldpfrontier.optimal.label import optimal_label
-from ldpfrontier.optimal.ldp import packing
+from ldpfrontier.optimal.large.columns import column_search
+from ldpfrontier.optimal.large.packings import packing
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimal.polyopt import solve as polyopt
@@ -156,7 +157,7 @@ CALLED: dict[tuple[str, str], tuple[object, str]] = {
     ("F itself", "ascent"): (robust, "ascended_mechanism"),
     ("F itself", "shared"): (robust, "shared_budget_mechanism"),
     ("odds ratios", "joint"): (association, "optimal_mechanism"),
-    ("odds ratios", "search"): (association, "searched_columns"),
+    ("odds ratios", "search"): (column_search, "searched_columns"),
     ("estimates", "rays"): (estimation, "_over_listed_rays"),
     ("estimates", "staircases"): (estimation, "_large_alphabet"),
     ("estimates", "branches"): (ExcessBound, "bound"),

@@ -56,10 +56,7 @@ from ldpfrontier.optimal.estimation.cut_columns import CutColumns
 from ldpfrontier.optimal.estimation.error import estimation_error, target_rows
 from ldpfrontier.optimal.estimation.generation import generate
 from ldpfrontier.optimal.estimation.outer_rays import outer_bound
-from ldpfrontier.optimal.estimation.program_columns import PolyhedralProgram, ProgramColumns, programs_of
 from ldpfrontier.optimal.estimation.settings import SETTINGS
-from ldpfrontier.optimal.estimation.staircase_relaxation import relaxed_bound
-from ldpfrontier.optimal.estimation.staircases import Staircases
 from ldpfrontier.optimal.estimation.weights import Problem, best_weights
 from ldpfrontier.optimal.general.solve import listed_rays, quick_mechanism
 from ldpfrontier.optimal.general.staircase_rays import local_ratio
@@ -265,6 +262,9 @@ def _large_alphabet(
     problem: Problem, ratio: float, tolerance: float, max_rounds: int, proof_seconds: float
 ) -> BoundedChannel:
     """Return the best of closed forms of local differential privacy and of column generation from them."""
+    from ldpfrontier.optimal.large.designs.staircase_relaxation import relaxed_bound
+    from ldpfrontier.optimal.large.designs.staircases import Staircases
+
     n, p = problem.p.size, problem.p
     forms = closed_forms(n, math.log(ratio))
     errors = {name: estimation_error(channel, p, problem.rows) for name, channel in forms.items()}
@@ -368,6 +368,8 @@ def _large_table(
     problem: Problem, cone: Cone, tolerance: float, max_rounds: int, proof_seconds: float
 ) -> BoundedChannel:
     """Return a good channel of a large table, and a weak bound."""
+    from ldpfrontier.optimal.large.designs.program_columns import ProgramColumns, programs_of
+
     known = programs_of(cone, problem.p)
     if known is None:
         raise Intractable(
@@ -416,6 +418,8 @@ def _inner_columns(
 
     Columns that are no better than closed forms would take the place of other starts.
     """
+    from ldpfrontier.optimal.large.designs.program_columns import PolyhedralProgram, ProgramColumns
+
     pricing = ProgramColumns(PolyhedralProgram(inner, problem.p), inner.shape, problem.p)
     columns = np.vstack([first, pricing.random()])
     # Its weights only say whether it is better, and need not be exact.
@@ -447,6 +451,8 @@ def _bound_by_ratios(problem: Problem, cone: PolyhedralCone) -> float:
     levels, (a1, a2) = implied_levels(cone.inequalities), cone.shape
     bounds = [0.0]
     if levels.max() <= MAX_EPSILON:
+        from ldpfrontier.optimal.large.designs.staircase_relaxation import relaxed_bound
+
         bounds.append(relaxed_bound(problem, math.exp(levels.max()), rounds=0))
     given = levels.reshape(a1, a2, a1, a2).diagonal(axis1=1, axis2=3).max()
     # With more sensitive values than can be enumerated, those bounds take minutes.

@@ -21,7 +21,6 @@ import numpy as np
 from ldpfrontier.channel import Channel
 from ldpfrontier.optimal.ldp.exact_cover import optimal_exact_cover
 from ldpfrontier.optimal.ldp.f_divergence import optimal_partition
-from ldpfrontier.optimal.ldp.packing import optimal_packing
 from ldpfrontier.optimal.ldp.settings import SETTINGS
 from ldpfrontier.optimal.registry import LIMITS, Call, choose
 from ldpfrontier.optimum import (
@@ -118,6 +117,8 @@ def optimal_ldp(
     elif regime.name == "listed" or not isinstance(utility, MutualInformation):
         found = optimal_exact_cover(utility, epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start)
     elif (occurs := utility.prior > 0).all():
+        from ldpfrontier.optimal.large.packings.packing import optimal_packing
+
         found = optimal_packing(utility, epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start)
     else:
         # Inputs that never occur have the row of the first one that does.

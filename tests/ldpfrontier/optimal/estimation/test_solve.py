@@ -29,11 +29,12 @@ from ldpfrontier import (
 )
 from ldpfrontier.block_designs import LARGE_ALPHABETS
 from ldpfrontier.mechanisms import uniform_error
-from ldpfrontier.optimal.estimation import generation, outer_rays, program_columns, solve, staircases, weights
+from ldpfrontier.optimal.estimation import generation, outer_rays, solve, weights
 from ldpfrontier.optimal.exact.association_cone import AssociationCone
 from ldpfrontier.optimal.general.double_description import extreme_rays
 from ldpfrontier.optimal.general.solve import listed_rays
 from ldpfrontier.optimal.general.staircase_rays import local_ratio
+from ldpfrontier.optimal.large.designs import program_columns, staircases
 from oracles.conic import solved
 from support.adult import adult_counts
 from support.grids import few

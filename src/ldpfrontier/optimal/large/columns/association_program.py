@@ -18,9 +18,9 @@ import numpy as np
 
 from ldpfrontier.numerics.warm_simplex import WarmSimplex
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
-from ldpfrontier.optimal.conditional.settings import SETTINGS
 from ldpfrontier.optimal.exact.association_cone import AssociationCone
 from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
+from ldpfrontier.optimal.large.columns.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 
 

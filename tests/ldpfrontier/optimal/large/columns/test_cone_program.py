@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from ldpfrontier.optimal.conditional.cone_program import ConeProgram
+from ldpfrontier.optimal.large.columns.cone_program import ConeProgram
 from support.tables import random_ball
 
 SHAPES = [(2, 2), (2, 3), (3, 2), (3, 3)]

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldpfrontier.optimal.ldp import set_pricing
+from ldpfrontier.optimal.large.packings import set_pricing
+from ldpfrontier.optimal.large.packings.set_pricing import SetFamily
 from ldpfrontier.optimal.ldp.converse import converse
-from ldpfrontier.optimal.ldp.set_pricing import SetFamily
 from ldpfrontier.optimal.ldp.settings import SETTINGS
 from ldpfrontier.optimal.ldp.staircase import Staircase
 from ldpfrontier.utility import MutualInformation

@@ -15,13 +15,13 @@ import numpy as np
 
 from ldpfrontier.cones import ConditionalCone, Cone, Intersection, PolyhedralCone
 from ldpfrontier.numerics.highs import new_lp, solve
-from ldpfrontier.optimal.conditional.association_program import AssociationProgram
-from ldpfrontier.optimal.conditional.cone_program import ConeProgram
-from ldpfrontier.optimal.conditional.settings import SETTINGS as SEARCH
 from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.optimal.estimation.weights import Prices
 from ldpfrontier.optimal.exact.association_cone import AssociationCone
 from ldpfrontier.optimal.exact.separation import Oracle
+from ldpfrontier.optimal.large.columns.association_program import AssociationProgram
+from ldpfrontier.optimal.large.columns.cone_program import ConeProgram
+from ldpfrontier.optimal.large.columns.settings import SETTINGS as SEARCH
 from ldpfrontier.optimum import LEAST_EPSILON, MAX_EPSILON
 from ldpfrontier.types import FloatArray, IntArray
 

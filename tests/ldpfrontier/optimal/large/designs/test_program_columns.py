@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linprog
 
 from ldpfrontier.cones import PolyhedralCone, conditional_cone, polyopt_cone, unconditional_cone
-from ldpfrontier.optimal.estimation.program_columns import PolyhedralProgram
+from ldpfrontier.optimal.large.designs.program_columns import PolyhedralProgram
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 BALL = RenyiBall.confidence(np.arange(1, 21).reshape(4, 5) * 10)

@@ -26,7 +26,7 @@ from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.optimal.column_generation.proximal_bundle import proximal_duals
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.column_generation.smoothed import Master
-from ldpfrontier.optimal.conditional.settings import SETTINGS
+from ldpfrontier.optimal.large.columns.settings import SETTINGS
 from ldpfrontier.optimal.polyopt.solve import start_columns
 from ldpfrontier.optimal.projections.settings import SETTINGS as PROJECTIONS
 from ldpfrontier.types import FloatArray

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldpfrontier.optimal.ldp import packing
+from ldpfrontier.optimal.large.packings import packing
+from ldpfrontier.optimal.large.packings.packing import optimal_packing, pack
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.ldp.packing import optimal_packing, pack
 from ldpfrontier.optimal.ldp.settings import SETTINGS
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.privacy import ldp_epsilon, rldp_epsilon

@@ -1,0 +1,1 @@
+"""Packings of the inputs: mutual information under local differential privacy, of more than 20 inputs."""
