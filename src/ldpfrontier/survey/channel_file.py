@@ -353,9 +353,10 @@ def read_channel(path: Path | str) -> PrivateChannel:
     try:
         content = json.loads(text.decode("utf-8"), object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
+        reason = "it is no JSON" if isinstance(error, json.JSONDecodeError) else error
         raise ChannelFileError(
             f"{path} is not a channel file, which is the JSON file that ldp-frontier design writes, such as"
-            f" channel.json: {error}."
+            f" channel.json: {reason}."
         ) from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ChannelFileError(f"{path} is a JSON file, but not a channel of ldp-frontier.")
