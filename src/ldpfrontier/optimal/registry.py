@@ -462,7 +462,12 @@ def choose(cone: str, call: Call | None = None) -> Regime:
 
 
 def table() -> str:
-    """Return all entries as a Markdown table."""
-    head = "| class of mechanisms | which calls; the first row of a class that applies | engine | module |"
-    rows = [f"| {r.cone} | {r.size} | {r.engine} | `{r.module}.py` | {r.why} |" for r in REGIMES]
-    return "\n".join([f"{head} why the bound holds |", "|---|---|---|---|---|", *rows])
+    """Return all entries as a Markdown table, with links from the page of this folder."""
+    head = "| class | calls | engine |"
+    rows = [f"| {r.cone} | {r.size} | [{r.engine}]({_link(r.module)}) |" for r in REGIMES]
+    return "\n".join([head, "|---|---|---|", *rows])
+
+
+def _link(module: str) -> str:
+    own = "optimal/"
+    return f"{module.removeprefix(own)}.py" if module.startswith(own) else f"../{module}.py"
