@@ -33,8 +33,7 @@ from ldpfrontier.hamming.sources import (
 from ldpfrontier.numerics.arguments import as_distribution
 from ldpfrontier.numerics.deadline import TimeIsUp, no_time_limit
 from ldpfrontier.numerics.highs import maximize
-from ldpfrontier.optimal.registry import choose
-from ldpfrontier.optimum import checked_effort, fell_back, keeps_time_limit, records_fallbacks
+from ldpfrontier.optimum import Method, checked_effort, fell_back, keeps_time_limit, records_fallbacks
 from ldpfrontier.privacy import ldp_epsilon
 from ldpfrontier.types import FloatArray
 
@@ -210,7 +209,8 @@ def _ascend(
     value = max(ldp_epsilon(channel), bound)
     status = "optimal" if value - bound <= tolerance else "bounded"
     realized = sources.distortion(channel)
-    method = choose("DP leakage").method(MECHANISMS)
+    engine = "linear programs for the least favourable distribution of the hull"
+    method = Method(MECHANISMS, engine, "every source set")
     return LeakageOptimum(
         channel, value, bound, status, rounds, prior=prior, distortion=realized, method=method
     )

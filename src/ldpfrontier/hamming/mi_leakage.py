@@ -35,8 +35,7 @@ from ldpfrontier.hamming.sources import (
 )
 from ldpfrontier.numerics.deadline import TimeIsUp, time_is_up
 from ldpfrontier.numerics.jit import inner, kernel
-from ldpfrontier.optimal.registry import Call, choose
-from ldpfrontier.optimum import checked_effort, fell_back, keeps_time_limit, records_fallbacks
+from ldpfrontier.optimum import Method, checked_effort, fell_back, keeps_time_limit, records_fallbacks
 from ldpfrontier.types import FloatArray
 
 #: Most letters: a Newton step solves as many equations as twice that, and there may be hundreds.
@@ -95,7 +94,7 @@ def information_leakage(
     except TimeIsUp:  # every prior certifies the bound 0
         least, prior = -math.inf, P[0]
     if least >= 1.0 - D - DISTORTION_ROUNDING:
-        silent, regime = channel_from_minima(minima, 1.0), choose("MI leakage", Call(utility="none"))
+        silent, served = channel_from_minima(minima, 1.0), "a distortion that a channel with equal rows meets"
         return LeakageOptimum(
             silent,
             0.0,
@@ -104,7 +103,7 @@ def information_leakage(
             0,
             prior=prior,
             distortion=sources.distortion(silent),
-            method=regime.method(MECHANISMS),
+            method=Method(MECHANISMS, "closed form, equal rows", served),
         )
     barrier = _Barrier(P, D)
     value, bound, channel, rounds = math.inf, 0.0, class_one_channel(sources.letters, D), 0
@@ -126,7 +125,7 @@ def information_leakage(
     value = max(value, bound)
     status = "optimal" if value - bound <= tolerance else "bounded"
     realized = sources.distortion(channel)
-    method = choose("MI leakage").method(MECHANISMS)
+    method = Method(MECHANISMS, "barrier method with Newton steps", "smaller distortions")
     return LeakageOptimum(
         channel, value, bound, status, barrier.steps, prior=prior, distortion=realized, method=method
     )

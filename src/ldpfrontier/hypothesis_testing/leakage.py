@@ -32,7 +32,6 @@ from ldpfrontier.numerics.deadline import TimeIsUp, time_is_up
 from ldpfrontier.numerics.highs import add_column, new_lp, solve
 from ldpfrontier.numerics.jit import kernel
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
-from ldpfrontier.optimal.registry import Call, choose
 from ldpfrontier.optimum import (
     Method,
     Optimum,
@@ -168,21 +167,25 @@ def optimal_leakage(
     if outputs is None and M not in TOLERANCES:
         raise Intractable(f"The hypotheses have {M} letters; at most {max(TOLERANCES)} are supported.")
     tolerance, max_rounds = checked_effort(TOLERANCES[M] if tolerance is None else tolerance, max_rounds)
-    regime = choose("limited leakage", Call(M, outputs=outputs))
-    if regime.name == "two outputs":
+    mechanisms = "channels of limited leakage"
+    if outputs == 2:
+        method = Method(
+            f"{mechanisms} and two outputs", "branch and bound over 2 x 2 channels", "two outputs asked for"
+        )
         channel, bound, rounds = best_two_outputs(tested, limits, tolerance, max_rounds)
     else:
+        engine = "column generation, with branch and bound over simplices of columns"
+        method = Method(mechanisms, engine, f"up to {max(TOLERANCES)} letters")
         channel, bound, rounds = _any_outputs(tested, limits, tolerance, max_rounds, start)
-    upper, mechanisms = tested.divergence(bound) * BITS, "channels of limited leakage"
+    upper = tested.divergence(bound) * BITS
     found = _certified(channel, tested.utility(channel), upper, tolerance, rounds)
-    return replace(
-        found, method=regime.method(f"{mechanisms} and two outputs" if outputs == 2 else mechanisms)
-    )
+    return replace(found, method=method)
 
 
 def _closed_form() -> Method:
     """Return the method of what needs no search."""
-    return choose("limited leakage", Call(utility="none")).method("channels of limited leakage")
+    served = "no limit below what the hypotheses tell, or nothing to tell"
+    return Method("channels of limited leakage", "closed form", served)
 
 
 def _certified(channel: Channel, value: float, bound: float, tolerance: float, rounds: int) -> Optimum:

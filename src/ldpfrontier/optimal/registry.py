@@ -69,8 +69,7 @@ class Call:
     sensitive: int = 0  # values
     vertices: int = 0  # of all blocks
     intervals: bool = False  # of delta to search, for distinct pairs
-    utility: str = "mutual information"  # or "f-divergence", "any", "none"
-    outputs: int | None = None  # asked for, if that is limited
+    utility: str = "mutual information"  # or "f-divergence", "any"
     listed: bool = False  # the extreme rays of the cone
     local: bool = False  # whether the cone is that of local differential privacy
     cuts_alone: bool = False  # whether the cone has no inequalities to begin with
@@ -400,57 +399,6 @@ REGIMES = (
         "two LDP optima, each given the other, at the best of some divisions; without a bound",
         "optimal/improved_reporting",
         "no bound",
-    ),
-    Regime(
-        "limited leakage",
-        "closed form",
-        "no limit below what the hypotheses tell, or nothing to tell",
-        "closed form",
-        "hypothesis_testing/leakage",
-        "no channel does better than to reveal the letter (data processing)",
-        lambda call: call.utility == "none",
-    ),
-    Regime(
-        "limited leakage",
-        "two outputs",
-        "two outputs asked for",
-        "branch and bound over 2 x 2 channels",
-        "hypothesis_testing/two_outputs",
-        "`hypothesis_testing/two_outputs.py`",
-        lambda call: call.outputs == 2,
-    ),
-    Regime(
-        "limited leakage",
-        "columns",
-        "up to 5 letters",
-        "column generation, with branch and bound over simplices of columns",
-        "hypothesis_testing/leakage",
-        "weak duality: `hypothesis_testing/leakage.py`",
-    ),
-    Regime(
-        "DP leakage",
-        "programs",
-        "every source set",
-        "linear programs for the least favourable distribution of the hull",
-        "hamming/dp_leakage",
-        "the least leakage of one distribution of the hull: `hamming/dp_leakage.py`",
-    ),
-    Regime(
-        "MI leakage",
-        "silent",
-        "a distortion that a channel with equal rows meets",
-        "closed form, equal rows",
-        "hamming/mi_leakage",
-        "no leakage is negative",
-        lambda call: call.utility == "none",
-    ),
-    Regime(
-        "MI leakage",
-        "barrier",
-        "smaller distortions",
-        "barrier method with Newton steps",
-        "hamming/mi_leakage",
-        "weak duality: `hamming/mi_leakage.py`",
     ),
 )
 

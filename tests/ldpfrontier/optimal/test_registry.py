@@ -12,9 +12,6 @@ import pytest
 
 import ldpfrontier
 from ldpfrontier.cones import conditional_cone, local_cone
-from ldpfrontier.hamming.dp_leakage import hamming_leakage
-from ldpfrontier.hamming.mi_leakage import information_leakage
-from ldpfrontier.hypothesis_testing.leakage import optimal_leakage
 from ldpfrontier.numerics.deadline import TimeIsUp
 from ldpfrontier.optimal import association, closed_forms, registry, robust
 from ldpfrontier.optimal.association import optimal_association
@@ -133,12 +130,6 @@ CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str
     ),
     ("any robust", "known"): (lambda: optimal_robust(BALL, 1.0), {}),
     ("separate reports", "in turns"): (lambda: improved_reporting(BALL, 1.0, splits=2, sweeps=0), {}),
-    ("limited leakage", "closed form"): (lambda: optimal_leakage(TESTED, 2.0), {}),
-    ("limited leakage", "two outputs"): (lambda: optimal_leakage(TESTED, 0.01, outputs=2), {}),
-    ("limited leakage", "columns"): (lambda: optimal_leakage(TESTED, 0.01), {}),
-    ("DP leakage", "programs"): (lambda: hamming_leakage(TESTED, 0.3), {}),
-    ("MI leakage", "silent"): (lambda: information_leakage(TESTED, 0.9), {}),
-    ("MI leakage", "barrier"): (lambda: information_leakage(TESTED, 0.1), {}),
 }
 
 #: What an entry must call: a function of the engine, which the test counts.
