@@ -71,7 +71,7 @@ LAYERS = (
     {"ldpfrontier.optimal.ldp.solve"},
     {"ldpfrontier.optimal.ldp.nonrobust", "ldpfrontier.optimal.ldp.thresholds"},
     {"ldpfrontier.optimal.products"},
-    {"ldpfrontier.optimal.polyopt", "ldpfrontier.optimal.certificate"},
+    {"ldpfrontier.optimal.polyopt", "ldpfrontier.optimal.large.over_set"},
     {"ldpfrontier.optimal.projections", "ldpfrontier.optimal.exact"},
     {"ldpfrontier.optimal.large.columns"},
     {"ldpfrontier.optimal"},

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from attack.bounds import Instance, random_instance
-from ldpfrontier.optimal.certificate.dual_certificate import Certificate
+from ldpfrontier.optimal.large.over_set.dual_certificate import Certificate
 from ldpfrontier.optimal.projections import schedule
 from ldpfrontier.optimal.robust import optimal_robust
 from oracles.column_search import (

@@ -1,6 +1,6 @@
 """Single nodes of branch and bound against random points of random bodies.
 
-A node is a box of letters, of t and of the two dual scalars (`optimal.certificate.nodes`). Its bound must
+A node is a box of letters, of t and of the two dual scalars (`optimal.large.over_set.nodes`). Its bound must
 hold for every point of the block that lies in the box and has a dual scalar of each kind in its intervals,
 and a point above the goal must be in a node. Points are made here: rays, vectors with two values, vertices
 with zeros and points of the boxes of nodes, moved into the body by its A and B, which `oracles.renyi_duality`
@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import xlogy
 
-from ldpfrontier.optimal.certificate.branch_and_bound import BranchAndBound
-from ldpfrontier.optimal.certificate.majorant import Majorant, constant
+from ldpfrontier.optimal.large.over_set.branch_and_bound import BranchAndBound
+from ldpfrontier.optimal.large.over_set.majorant import Majorant, constant
 from ldpfrontier.optimal.geometry.ball_body import Body, polish
 from ldpfrontier.types import FloatArray
 from oracles.renyi_duality import largest_mean, least_mean

@@ -27,8 +27,8 @@ import numpy as np
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.deadline import TimeIsUp, time_is_up
 from ldpfrontier.numerics.rounding import sum_bound
-from ldpfrontier.optimal.certificate.delta_sweep import DeltaSweep
-from ldpfrontier.optimal.certificate.dual_certificate import Certificate
+from ldpfrontier.optimal.large.over_set.delta_sweep import DeltaSweep
+from ldpfrontier.optimal.large.over_set.dual_certificate import Certificate
 from ldpfrontier.optimal.column_generation.proximal_bundle import Proximal
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.polyopt.solve import start_columns

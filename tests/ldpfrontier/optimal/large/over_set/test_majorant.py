@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldpfrontier.optimal.certificate.majorant import Majorant, affine_minorant, evaluate
+from ldpfrontier.optimal.large.over_set.majorant import Majorant, affine_minorant, evaluate
 from support.blocks import random_majorant
 
 

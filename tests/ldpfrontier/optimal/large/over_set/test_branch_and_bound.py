@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from ldpfrontier.optimal.certificate.branch_and_bound import BranchAndBound
-from ldpfrontier.optimal.certificate.majorant import evaluate
+from ldpfrontier.optimal.large.over_set.branch_and_bound import BranchAndBound
+from ldpfrontier.optimal.large.over_set.majorant import evaluate
 from ldpfrontier.optimal.geometry.ball_body import Body, climb_or_restore, polish
 from support.blocks import extreme_means, function_values, random_body, random_majorant
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from ldpfrontier.numerics.jit import borrowing_kernel, inner
 from ldpfrontier.numerics.rounding import gamma
-from ldpfrontier.optimal.certificate.settings import SETTINGS
+from ldpfrontier.optimal.large.over_set.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 
 _END_SHARE = SETTINGS.end_share

@@ -12,17 +12,17 @@ from scipy.special import xlogy
 
 from ldpfrontier.information import mutual_information
 from ldpfrontier.optimal import robust
-from ldpfrontier.optimal.certificate.affine_bounds import AffineBounds
-from ldpfrontier.optimal.certificate.affine_pieces import FitProblem, fit_knot
-from ldpfrontier.optimal.certificate.block_family import (
+from ldpfrontier.optimal.large.over_set.affine_bounds import AffineBounds
+from ldpfrontier.optimal.large.over_set.affine_pieces import FitProblem, fit_knot
+from ldpfrontier.optimal.large.over_set.block_family import (
     BlockLabel,
     body_between,
     interpolate,
     mean_bounds,
 )
-from ldpfrontier.optimal.certificate.delta_sweep import DeltaSweep
-from ldpfrontier.optimal.certificate.dual_certificate import Certificate
-from ldpfrontier.optimal.certificate.majorant import evaluate
+from ldpfrontier.optimal.large.over_set.delta_sweep import DeltaSweep
+from ldpfrontier.optimal.large.over_set.dual_certificate import Certificate
+from ldpfrontier.optimal.large.over_set.majorant import evaluate
 from ldpfrontier.optimal.column_generation.proximal_bundle import generate_proximal
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.products import ball_family

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from ldpfrontier.optimal.certificate.branch_and_bound import BranchAndBound
+from ldpfrontier.optimal.large.over_set.branch_and_bound import BranchAndBound
 from support.blocks import extreme_means, function_values, random_body, random_majorant
 
 

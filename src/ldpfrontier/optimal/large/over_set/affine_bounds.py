@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.numerics.rounding import gamma
-from ldpfrontier.optimal.certificate.block_family import BlockLabel
-from ldpfrontier.optimal.certificate.majorant import Majorant
+from ldpfrontier.optimal.large.over_set.block_family import BlockLabel
+from ldpfrontier.optimal.large.over_set.majorant import Majorant
 from ldpfrontier.types import FloatArray
 
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from ldpfrontier.numerics.jit import borrowing_kernel
 from ldpfrontier.numerics.rounding import gamma
-from ldpfrontier.optimal.certificate.majorant import Majorant
-from ldpfrontier.optimal.certificate.settings import SETTINGS
+from ldpfrontier.optimal.large.over_set.majorant import Majorant
+from ldpfrontier.optimal.large.over_set.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 
 _WIDE_RATIO, _END_SHARE = SETTINGS.wide_ratio, SETTINGS.end_share

@@ -25,15 +25,15 @@ from scipy.special import xlogy
 from ldpfrontier.numerics.deadline import check_time
 from ldpfrontier.numerics.jit import borrowing_kernel
 from ldpfrontier.numerics.subset_sums import subset_sums
-from ldpfrontier.optimal.certificate.affine_pieces import Located
-from ldpfrontier.optimal.certificate.block_family import (
+from ldpfrontier.optimal.large.over_set.affine_pieces import Located
+from ldpfrontier.optimal.large.over_set.block_family import (
     BlockLabel,
     BlockPoints,
     body_between,
     interpolate,
     mean_bounds,
 )
-from ldpfrontier.optimal.certificate.settings import SETTINGS
+from ldpfrontier.optimal.large.over_set.settings import SETTINGS
 from ldpfrontier.optimal.geometry.ball_body import (
     Body,
     climb_or_restore,

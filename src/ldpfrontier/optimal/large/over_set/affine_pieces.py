@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.numerics.jit import borrowing_kernel, inner
-from ldpfrontier.optimal.certificate.affine_bounds import ColumnClass
-from ldpfrontier.optimal.certificate.settings import SETTINGS
+from ldpfrontier.optimal.large.over_set.affine_bounds import ColumnClass
+from ldpfrontier.optimal.large.over_set.settings import SETTINGS
 from ldpfrontier.optimal.products.tangents import tangent_bound
 from ldpfrontier.types import FloatArray
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ldpfrontier.optimal.certificate.affine_pieces import FitProblem, KnotPoints, Located, fit_knot
-from ldpfrontier.optimal.certificate.settings import SETTINGS
+from ldpfrontier.optimal.large.over_set.affine_pieces import FitProblem, KnotPoints, Located, fit_knot
+from ldpfrontier.optimal.large.over_set.settings import SETTINGS
 
 
 @settings(max_examples=10, deadline=None)

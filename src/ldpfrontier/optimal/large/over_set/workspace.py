@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.numerics.kelley_2d import CuttingPlanes
-from ldpfrontier.optimal.certificate.settings import SETTINGS
+from ldpfrontier.optimal.large.over_set.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 
 

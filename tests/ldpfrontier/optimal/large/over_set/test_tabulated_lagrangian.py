@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ldpfrontier.optimal.certificate.tabulated_lagrangian import (
+from ldpfrontier.optimal.large.over_set.tabulated_lagrangian import (
     best_point,
     lagrangian,
     lagrangian_at,
@@ -14,7 +14,7 @@ from ldpfrontier.optimal.certificate.tabulated_lagrangian import (
     tabulate_constraint,
     xlogx,
 )
-from ldpfrontier.optimal.certificate.workspace import Corners, Workspace
+from ldpfrontier.optimal.large.over_set.workspace import Corners, Workspace
 
 LOW, HIGH = np.array([0.6, 0.9, 1.1]), np.array([1.0, 1.6, 1.9])
 XI, ETA, T = np.array([0.2, 0.5]), np.array([0.3, 0.9]), np.array([0.25, 0.75])

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from ldpfrontier.numerics.jit import borrowing_kernel
 from ldpfrontier.numerics.rounding import gamma
-from ldpfrontier.optimal.certificate.nodes import positive_linear
-from ldpfrontier.optimal.certificate.settings import SETTINGS
-from ldpfrontier.optimal.certificate.workspace import Corners, Tables
+from ldpfrontier.optimal.large.over_set.nodes import positive_linear
+from ldpfrontier.optimal.large.over_set.settings import SETTINGS
+from ldpfrontier.optimal.large.over_set.workspace import Corners, Tables
 from ldpfrontier.types import FloatArray
 
 _ZERO = SETTINGS.zero

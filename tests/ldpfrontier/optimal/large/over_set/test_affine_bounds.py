@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from mpmath import fsum, log, mpf
 
-from ldpfrontier.optimal.certificate.affine_bounds import AffineBounds
-from ldpfrontier.optimal.certificate.block_family import BlockLabel
+from ldpfrontier.optimal.large.over_set.affine_bounds import AffineBounds
+from ldpfrontier.optimal.large.over_set.block_family import BlockLabel
 from oracles import high_precision  # noqa: F401  (60 digits)
 
 

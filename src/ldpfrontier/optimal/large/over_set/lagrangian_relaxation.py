@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from ldpfrontier.numerics.jit import borrowing_kernel, inner
 from ldpfrontier.numerics.kelley_2d import minimize_planes
-from ldpfrontier.optimal.certificate.majorant import affine_minorant, evaluate
-from ldpfrontier.optimal.certificate.nodes import (
+from ldpfrontier.optimal.large.over_set.majorant import affine_minorant, evaluate
+from ldpfrontier.optimal.large.over_set.nodes import (
     ENDS,
     XI,
     BlockProblem,
@@ -34,8 +34,8 @@ from ldpfrontier.optimal.certificate.nodes import (
     split_node,
     z_range,
 )
-from ldpfrontier.optimal.certificate.settings import SETTINGS
-from ldpfrontier.optimal.certificate.tabulated_lagrangian import (
+from ldpfrontier.optimal.large.over_set.settings import SETTINGS
+from ldpfrontier.optimal.large.over_set.tabulated_lagrangian import (
     best_point,
     lagrangian,
     lagrangian_at,
@@ -46,7 +46,7 @@ from ldpfrontier.optimal.certificate.tabulated_lagrangian import (
     tabulate_constraint,
     xlogx,
 )
-from ldpfrontier.optimal.certificate.workspace import Corners, Workspace
+from ldpfrontier.optimal.large.over_set.workspace import Corners, Workspace
 from ldpfrontier.types import FloatArray
 
 _MAX_PLANES, _PLANE_GAIN = SETTINGS.max_planes, SETTINGS.plane_gain
