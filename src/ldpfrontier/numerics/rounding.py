@@ -45,8 +45,8 @@ downwards, and by moving the distributions that it is made of into their ball.
 **Which bounds have which error.** Derived, as above:
 
 - those of `optimal_ldp` and `optimal_nonrobust`, and of `optimal_unconditional` where columns are listed;
-- those with nodes over bodies: the projections and half budgets (`optimal.large.over_set`: tables of a node in
-  `workspace`, its first intervals in `branch_and_bound`, majorants in `majorant`, kappa in
+- those with nodes over bodies: the projections and half budgets (`optimal.large.over_set`: tables of a node
+  in `workspace`, its first intervals in `branch_and_bound`, majorants in `majorant`, kappa in
   `affine_bounds`), at all deltas;
 - those with nodes over joint columns (`optimal.exact`: programs in `numerics.dual_simplex`, secants in
   `spatial_branch_and_bound`, cuts in `budget_split`). The share 1e-12 (`optimum.ROUNDING`) is added to them

@@ -5,8 +5,8 @@ If no column of the class has a reduced cost above kappa per unit of Z at duals 
     utility of any mechanism of the class <= sum(alpha) + kappa
 
 (`products.decomposition`). A certificate proves a kappa for all products of bodies, at every delta at once
-(`certificate.dual_certificate`). It is the cheaper, the larger the kappa; and every point that it finds above
-its affine bounds is a better vertex, which changes the duals. So there are passes, each of which
+(`large.over_set`). It is the cheaper, the larger the kappa; and every point that it finds above its affine
+bounds is a better vertex, which changes the duals. So there are passes, each of which
 
 1. updates the duals: by the decomposition or, once the coupling of its weights loses more than the gap, by
    proximal column generation;
@@ -20,15 +20,13 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.deadline import TimeIsUp, time_is_up
 from ldpfrontier.numerics.rounding import sum_bound
-from ldpfrontier.optimal.large.over_set.delta_sweep import DeltaSweep
-from ldpfrontier.optimal.large.over_set.dual_certificate import Certificate
 from ldpfrontier.optimal.column_generation.proximal_bundle import Proximal
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.polyopt.solve import start_columns
@@ -37,6 +35,10 @@ from ldpfrontier.optimal.products.decomposition import Decomposition
 from ldpfrontier.optimal.projections.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import Columns, MutualInformation
+
+if TYPE_CHECKING:
+    from ldpfrontier.optimal.large.over_set.delta_sweep import DeltaSweep
+    from ldpfrontier.optimal.large.over_set.dual_certificate import Certificate
 
 
 class ClassBound(NamedTuple):
@@ -110,6 +112,8 @@ def certified_bound(
     deltas, utility = _covers_deltas(family), MutualInformation(family.ball.centre)
     total = SETTINGS.total_ratio_distinct if deltas else SETTINGS.total_ratio_all_pairs
     schedule = CertificateSchedule(max_nodes, int(min(total * max_nodes, 2.0**62)))
+    from ldpfrontier.optimal.large.over_set.delta_sweep import DeltaSweep
+
     sweep, repeats = DeltaSweep(family, SETTINGS.knots if deltas else 1), SETTINGS.max_passes
     joint: Proximal | None = None
     with suppress(TimeIsUp):  # the bounds so far hold
@@ -150,6 +154,8 @@ def searched_bound(family: BallFamily, decomposition: Decomposition, gap: float)
     """
     deltas, bound = _covers_deltas(family), math.inf
     passes = repeats = 1 if deltas else SETTINGS.search_passes
+    from ldpfrontier.optimal.large.over_set.delta_sweep import DeltaSweep
+
     sweep = DeltaSweep(family, SETTINGS.search_knots if deltas else 1)
     with suppress(TimeIsUp):
         while passes > 0:
@@ -182,6 +188,8 @@ def _certificate(
     family: BallFamily, sweep: DeltaSweep, duals: FloatArray, slack: float
 ) -> tuple[Certificate, float]:
     """Return a certificate of affine bounds with a slack, and the reduced cost that they are to prove."""
+    from ldpfrontier.optimal.large.over_set.dual_certificate import Certificate
+
     value, least_loss = float(duals.sum()), SETTINGS.final_slack if _covers_deltas(family) else 0.0
     room, bounds = slack * value, sweep.affine_bounds(max(GENERATION.inner_share * slack, least_loss) * value)
     aim = max(room, float(bounds.kappa().max()) + 0.5 * room)

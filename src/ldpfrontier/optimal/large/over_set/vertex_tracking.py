@@ -25,6 +25,13 @@ from scipy.special import xlogy
 from ldpfrontier.numerics.deadline import check_time
 from ldpfrontier.numerics.jit import borrowing_kernel
 from ldpfrontier.numerics.subset_sums import subset_sums
+from ldpfrontier.optimal.geometry.ball_body import (
+    Body,
+    climb_or_restore,
+    indicator_levels,
+    polish,
+    single_letter_moves,
+)
 from ldpfrontier.optimal.large.over_set.affine_pieces import Located
 from ldpfrontier.optimal.large.over_set.block_family import (
     BlockLabel,
@@ -34,13 +41,6 @@ from ldpfrontier.optimal.large.over_set.block_family import (
     mean_bounds,
 )
 from ldpfrontier.optimal.large.over_set.settings import SETTINGS
-from ldpfrontier.optimal.geometry.ball_body import (
-    Body,
-    climb_or_restore,
-    indicator_levels,
-    polish,
-    single_letter_moves,
-)
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.products.settings import SETTINGS as PRODUCTS
 from ldpfrontier.types import FloatArray

@@ -12,6 +12,7 @@ from scipy.special import xlogy
 
 from ldpfrontier.information import mutual_information
 from ldpfrontier.optimal import robust
+from ldpfrontier.optimal.column_generation.proximal_bundle import generate_proximal
 from ldpfrontier.optimal.large.over_set.affine_bounds import AffineBounds
 from ldpfrontier.optimal.large.over_set.affine_pieces import FitProblem, fit_knot
 from ldpfrontier.optimal.large.over_set.block_family import (
@@ -23,7 +24,6 @@ from ldpfrontier.optimal.large.over_set.block_family import (
 from ldpfrontier.optimal.large.over_set.delta_sweep import DeltaSweep
 from ldpfrontier.optimal.large.over_set.dual_certificate import Certificate
 from ldpfrontier.optimal.large.over_set.majorant import evaluate
-from ldpfrontier.optimal.column_generation.proximal_bundle import generate_proximal
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.products import ball_family
 from ldpfrontier.optimal.products.ball_family import BallFamily
