@@ -144,12 +144,11 @@ def _searched(
         channels.append(everybody.channel)
     if columns:
         from ldpfrontier.optimal.large.columns.association_program import AssociationProgram
-        from ldpfrontier.optimal.large.columns.column_search import Effort, searched_columns
+        from ldpfrontier.optimal.large.columns.column_search import searched_columns
 
         program = AssociationProgram(AssociationCone(odds, epsilon), odds.prior)
-        effort = Effort(rounds, every=True)
         with recorded_failure("the best mechanism under every distribution", ArithmeticError, RuntimeError):
-            channel, number = searched_columns(program, epsilon, utility, channels, effort, tolerance)
+            channel, number = searched_columns(program, epsilon, utility, channels, rounds, tolerance)
             channels.append(channel)
     # Rounding may put a mechanism beyond its level.
     kept = [q for q in channels if association_epsilon(q, odds) <= allowed_level(epsilon)]

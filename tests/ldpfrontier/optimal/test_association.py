@@ -22,7 +22,7 @@ from ldpfrontier.optimal.general.solve import optimal_mechanism
 from ldpfrontier.optimal.large import association_bound as bounds
 from ldpfrontier.optimal.large.association_bound import association_bound, largest_ratio, sensitive_bound
 from ldpfrontier.optimal.large.columns.association_program import AssociationProgram
-from ldpfrontier.optimal.large.columns.column_search import Effort, searched_columns
+from ldpfrontier.optimal.large.columns.column_search import searched_columns
 from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound
 from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.privacy import conditional_epsilon, rldp_epsilon
@@ -170,9 +170,7 @@ def test_the_search_and_the_bound_around_the_certified_optimum(long: bool) -> No
             best = optimal_association(odds, epsilon, tolerance=1e-2, max_nodes=2_000)
             program = AssociationProgram(AssociationCone(odds, epsilon), odds.prior)
             start = [secret_randomized_response(*odds.shape, epsilon)]
-            channel, _ = searched_columns(
-                program, epsilon, utility, start, Effort(25 if long else 4, every=True), 1e-3
-            )
+            channel, _ = searched_columns(program, epsilon, utility, start, 25 if long else 4, 1e-3)
             assert association_epsilon(channel, odds) <= epsilon
             assert 0.95 * best.value <= utility(channel) <= best.upper_bound
             assert best.value <= association_bound(odds, epsilon, 500)

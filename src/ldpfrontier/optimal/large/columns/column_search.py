@@ -1,12 +1,12 @@
 r"""Mechanisms for large tables, by column generation with a search for columns by linear programs.
 
-The columns are those of `cone_program` or `association_program`. At duals alpha the reduced cost
+The columns are those of `association_program`. At duals alpha the reduced cost
 sum_x P_x v_x log v_x - alpha . v is convex in v, and rises along the solutions of linear programs with its
 gradient. Good columns of the last rounds, and random ones, are the starts. The duals are those of a proximal
 program (`proximal_bundle`) around the best ones so far: first near these, where the search learns which
 columns there are; then ever farther away, until the columns found make up a mechanism.
 
-Nothing here bounds the utility of the class (see `bound`).
+Nothing here bounds the utility of the class (see `association_bound`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from scipy.special import xlogy
@@ -26,6 +24,7 @@ from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.optimal.column_generation.proximal_bundle import proximal_duals
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.column_generation.smoothed import Master
+from ldpfrontier.optimal.large.columns.association_program import AssociationProgram
 from ldpfrontier.optimal.large.columns.settings import SETTINGS
 from ldpfrontier.optimal.polyopt.solve import start_columns
 from ldpfrontier.optimal.projections.settings import SETTINGS as PROJECTIONS
@@ -33,45 +32,18 @@ from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import Columns, MutualInformation
 
 
-class ColumnProgram(Protocol):
-    """Linear programs over the columns of a cone."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of sensitive and useful values."""
-
-    @property
-    def prior(self) -> FloatArray:
-        """The distribution of the inputs that normalizes columns, shape (a1 a2,)."""
-
-    def step(self, cost: FloatArray) -> FloatArray:
-        """Return a column of the cone for which cost . v is nearly largest, and where to go on from."""
-
-
-@dataclass(frozen=True)
-class Effort:
-    """What a search does: rounds, and whether all columns on the way of an ascent are kept.
-
-    Without a certificate for a single column, those on the way are as good for a mechanism as the last one.
-    """
-
-    rounds: int = SETTINGS.rounds
-    every: bool = False
-
-
 class ColumnSearch:
     """Columns of one cone, found at duals.
 
     Parameters
     ----------
-    cone : ColumnProgram
+    cone : AssociationProgram
     level : float
         The conditional level in nats.
-    effort : Effort
     """
 
-    def __init__(self, cone: ColumnProgram, level: float, effort: Effort) -> None:
-        self._cone, self._level, self._effort = cone, min(level, SETTINGS.random_level), effort
+    def __init__(self, cone: AssociationProgram, level: float) -> None:
+        self._cone, self._level = cone, min(level, SETTINGS.random_level)
         self._rng, self._rounds = np.random.default_rng(0), 0
 
     def columns(self, duals: FloatArray, known: Columns) -> FloatArray:
@@ -95,45 +67,45 @@ class ColumnSearch:
         return columns / (columns @ self._cone.prior)[:, None]
 
     def _ascend(self, duals: FloatArray, start: FloatArray) -> list[FloatArray]:
-        """Return the best column of the cone on the way along gradients from a start, or all of them."""
-        prior, v, best, found = self._cone.prior, start, -math.inf, list[FloatArray]()
+        """Return all columns of the cone on the way along gradients from a start.
+
+        Without a certificate for a single column, those on the way are as good as the last one.
+        """
+        prior, v, found = self._cone.prior, start, list[FloatArray]()
         for _ in range(SETTINGS.max_steps):
             slopes = prior * (np.log(np.maximum(v, NUMERICS.gradient_floor)) + 1.0) - duals
             try:
                 inside, v = self._cone.step(slopes)
             except RuntimeError:  # some programs are given up
                 break
-            reduced = float(xlogy(inside, inside) @ prior - inside @ duals)
-            if self._effort.every:
-                found.append(inside)
-            elif reduced > best:
-                best, found = reduced, [inside]
+            found.append(inside)
         return found
 
 
 def searched_columns(
-    cone: ColumnProgram,
+    cone: AssociationProgram,
     level: float,
     utility: MutualInformation,
     starts: Sequence[Channel],
-    effort: Effort,
+    rounds: int,
     tolerance: float,
 ) -> tuple[Channel, int]:
     """Return a good mechanism with columns in a cone, at least as good as those given, and the rounds.
 
     Parameters
     ----------
-    cone : ColumnProgram
+    cone : AssociationProgram
     level : float
         Conditional level of the columns, in nats.
     utility : MutualInformation
     starts : sequence of Channel
         Mechanisms with columns in the cone, one at least.
-    effort : Effort
+    rounds : int
+        The most of them.
     tolerance : float
         Gap, relative to the value, between the mechanism and the bound that the columns found would have.
     """
-    search, prior = ColumnSearch(cone, level, effort), cone.prior
+    search, prior = ColumnSearch(cone, level), cone.prior
     n = prior.size
     first, *given = (columns for start in starts for columns in start_columns(start, utility))
     pool = Columns.join([first, utility.columns(np.ones((1, n))), *given])
@@ -144,7 +116,7 @@ def searched_columns(
     trial = centre
     tau = SETTINGS.first_tau
     value, weights, _ = master.solve()
-    for number in range(1, effort.rounds + 1):
+    for number in range(1, rounds + 1):
         ends = search.columns(trial, pool)
         if time_is_up():
             break
@@ -159,7 +131,7 @@ def searched_columns(
             tau = min(tau * SETTINGS.tau_growth, SETTINGS.max_tau)
         kept = np.sort(np.argsort(-of_columns, kind="stable")[: GENERATION.kept_per_input * n])
         pool = Columns(pool.vectors[kept], pool.values[kept])
-        if number == effort.rounds or number % 8 == 0:
+        if number == rounds or number % 8 == 0:
             try:
                 value, weights, _ = master.solve()
             except TimeIsUp:

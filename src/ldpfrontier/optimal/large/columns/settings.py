@@ -24,8 +24,6 @@ class ConditionalSettings:
     max_steps: int = 5
     #: Ascents of a round.
     starts: int = 24
-    #: Rounds, where the caller allows as many.
-    rounds: int = 60
     #: Random starts of each of the first rounds; later ones start from known columns alone.
     random_starts: tuple[int, ...] = (30, 30, 30, 8, 8, 8)
     #: Log-scale of their values for each u.
