@@ -41,9 +41,6 @@ from ldpfrontier.utility import Utility
 from oracles import enumeration
 from reproduction.figure_style import PAGE_WIDTH, save, style
 
-# What is measured is compiled.
-os.environ["LDPFRONTIER_INTERPRET"] = "0"
-
 PICTURE = Path(__file__).parents[1] / "docs/img/performance.png"
 
 #: Seconds of processor time and bytes after which a solve is given up; most runs of a size, and seconds after

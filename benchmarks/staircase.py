@@ -19,7 +19,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import math
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -36,9 +35,6 @@ try:
     import cvxpy
 except ImportError:
     cvxpy = None
-
-# What is measured is compiled.
-os.environ["LDPFRONTIER_INTERPRET"] = "0"
 
 #: (inputs, instances): one instance where the full LPs take many seconds.
 SIZES = ((6, 9), (10, 5), (12, 5), (14, 3), (16, 1))

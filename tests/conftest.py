@@ -14,8 +14,6 @@ from support import kernels
 
 # As many processes as cores, and no threads beside them.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# Tests are of what is compiled, but for those of the interpreter.
-os.environ.setdefault("LDPFRONTIER_INTERPRET", "0")
 # A Snakemake that can submit to Slurm looks for a controller at every start: for 9 seconds if there is none.
 os.environ["SLURM_CONF"] = os.devnull
 

@@ -40,7 +40,7 @@ def start(log: str | Path, configuration: Mapping[str, Any] | None = None) -> No
     # Embedding fonts in a PDF is reported glyph by glyph.
     logging.getLogger("fontTools").setLevel(logging.WARNING)
     # That a function is compiled belongs to the log of a job: the terminal has its progress.
-    terminal.addFilter(lambda record: record.name != "ldpfrontier.numerics.numba_compiler")
+    terminal.addFilter(lambda record: record.name != "ldpfrontier.numerics.jit")
     sys.excepthook = _log_failure
 
 

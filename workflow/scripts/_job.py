@@ -1,11 +1,7 @@
 """Put the library and the reproduction of this repository on the path, and start the log of the job."""
 
-import os
 import sys
 from pathlib import Path
-
-# What one job compiles, all others find compiled.
-os.environ["LDPFRONTIER_INTERPRET"] = "0"
 
 # The environment that a job runs in need not have the project installed.
 workflow = Path(__file__).resolve().parents[1]

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.numerics.jit import inner, inner_with_arrays, kernel
+from ldpfrontier.numerics.jit import borrowing_kernel, kernel
 from ldpfrontier.numerics.rounding import UNIT_ROUNDOFF
 from ldpfrontier.types import FloatArray
 
@@ -67,7 +67,7 @@ class Basis(NamedTuple):
     upper: NDArray[np.bool_]  # (n,): whether it is at the upper bound
 
 
-@inner
+@borrowing_kernel
 def _dot(a: FloatArray, b: FloatArray) -> float:
     total = 0.0
     for j in range(a.size):
@@ -75,13 +75,13 @@ def _dot(a: FloatArray, b: FloatArray) -> float:
     return total
 
 
-@inner
+@borrowing_kernel
 def _add(target: FloatArray, factor: float, source: FloatArray) -> None:
     for j in range(target.size):
         target[j] += factor * source[j]
 
 
-@inner_with_arrays
+@kernel
 def _knapsack_basis(scale: FloatArray, cost: FloatArray, lo: FloatArray, hi: FloatArray) -> Basis:
     """Return the best basis without inequalities: variables with the largest cost per scale first."""
     n = cost.size
@@ -116,7 +116,7 @@ def _knapsack_basis(scale: FloatArray, cost: FloatArray, lo: FloatArray, hi: Flo
     return Basis(active, inverse, y, v, np.zeros(n), inside, upper)
 
 
-@inner
+@borrowing_kernel
 def _violations(rows: FloatArray, count: int, end: int, v: FloatArray, violation: FloatArray) -> None:
     """Write a . v of the last `count` inequalities before `end`."""
     n, first = v.size, end - count
@@ -136,7 +136,7 @@ def _violations(rows: FloatArray, count: int, end: int, v: FloatArray, violation
                 violation[i] += x * row[i]
 
 
-@inner
+@borrowing_kernel
 def _most_violated(pool: Pool, basis: Basis, lo: FloatArray, hi: FloatArray) -> tuple[int, float]:
     """Return the bound or working inequality that the vertex violates most, and by how much."""
     n, v, count = lo.size, basis.v, pool.counts[1]
@@ -151,7 +151,7 @@ def _most_violated(pool: Pool, basis: Basis, lo: FloatArray, hi: FloatArray) -> 
     return which, most
 
 
-@inner
+@borrowing_kernel
 def _ratio_test(basis: Basis, excess: float, lo: FloatArray, hi: FloatArray) -> int:
     """Return the place of the constraint that leaves, or -1; flip bounds before it while `excess` lasts."""
     n = lo.size
@@ -178,7 +178,7 @@ def _ratio_test(basis: Basis, excess: float, lo: FloatArray, hi: FloatArray) -> 
         basis.v[kind] = hi[kind] if basis.upper[kind] else lo[kind]
 
 
-@inner
+@borrowing_kernel
 def _pivot(
     basis: Basis, place: int, which: int, sign: float, normal: FloatArray, end: float, lo: FloatArray
 ) -> None:
@@ -203,7 +203,7 @@ def _pivot(
         basis.v[which] = end
 
 
-@inner_with_arrays
+@kernel
 def _bound(
     pool: Pool,
     cost: FloatArray,
@@ -241,7 +241,7 @@ def _bound(
     return bound + (3 * n + 32) * _UNIT * total, reduced
 
 
-@inner
+@borrowing_kernel
 def _in_basis(basis: Basis, which: int) -> bool:
     found = False
     for kind in basis.active:
@@ -249,7 +249,7 @@ def _in_basis(basis: Basis, which: int) -> bool:
     return found
 
 
-@inner_with_arrays
+@kernel
 def _add_working(pool: Pool, basis: Basis, slack: float) -> bool:
     """Let the inequalities that the vertex violates most join the working ones; return whether there are any.
 

@@ -38,14 +38,5 @@ class NumericsSettings:
     #: Entries of a column below this count as this large in gradients: the slope of v log v at 0 is -inf.
     gradient_floor: float = 1e-5
 
-    # Tuning: how long Python runs a kernel before it is compiled.
-    #: Seconds that compiling takes for 1,000 bytes of bytecode: 0.33 on average on a fast machine, 0.65 on a
-    #: slow one.
-    compiling_seconds: float = 0.4
-    #: Numbers in the arguments of a call above which a kernel is compiled; they are copied before the call.
-    interpreted_numbers: int = 10_000
-    #: The same of kernels that call no other function, which cannot be interrupted: chosen, not measured.
-    interpreted_loop: int = 1_000
-
 
 SETTINGS = NumericsSettings()

@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.numerics.jit import inner, kernel
+from ldpfrontier.numerics.jit import borrowing_kernel, kernel
 from ldpfrontier.numerics.rounding import UNIT_ROUNDOFF
 from ldpfrontier.optimal.exact.settings import SETTINGS
 from ldpfrontier.optimal.geometry.support_function import ExtremeMean, empty_extreme, extreme_mean
@@ -79,7 +79,7 @@ class _Worst(NamedTuple):
     R: FloatArray  # (2, a2)
 
 
-@inner
+@borrowing_kernel
 def _divergence_of_share(share: float, p: float, radius: float, g: float) -> tuple[float, float]:
     """Return the divergence in nats that a group of weight p may have for a share, and its derivative."""
     if p == 0.0 or np.isinf(radius):
@@ -93,7 +93,7 @@ def _divergence_of_share(share: float, p: float, radius: float, g: float) -> tup
     return (math.log1p(x) / g, slope / (1.0 + x)) if x > -1.0 else (np.inf, 0.0)
 
 
-@inner
+@borrowing_kernel
 def _solve_mean(
     r: FloatArray, w: FloatArray, sign: float, radius: float, order: float, found: ExtremeMean
 ) -> float:
@@ -116,7 +116,7 @@ def _solve_mean(
     return 0.0
 
 
-@inner
+@borrowing_kernel
 def _share_outside(r: FloatArray, found: ExtremeMean, radius: float, order: float) -> float:
     """Return the share of r that must be mixed with an extreme distribution to be surely within a radius."""
     g, D, largest = (order - 1.0) / order, float(found.divergence[0]), 1.0
@@ -134,7 +134,7 @@ def _share_outside(r: FloatArray, found: ExtremeMean, radius: float, order: floa
     return float(max(1.0 - radius * max(1.0 - lost * _UNIT, 0.0) / most, 0.0))
 
 
-@inner
+@borrowing_kernel
 def _means_at_angle(
     column: FloatArray,
     pair: tuple[int, int, bool],
@@ -171,7 +171,7 @@ def _means_at_angle(
     return math.atan2(c_s, c_t) - angle if shared and 0.0 < c_s + c_t < np.inf else 0.0
 
 
-@inner
+@borrowing_kernel
 def _search_bracket(
     column: FloatArray,
     pair: tuple[int, int, bool],

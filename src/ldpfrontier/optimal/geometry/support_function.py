@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.numerics.jit import borrowing_kernel, inlined_late, inner, kernel
+from ldpfrontier.numerics.jit import borrowing_kernel, kernel
 from ldpfrontier.optimal.geometry.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.settings import SETTINGS as BALL_SETTINGS
@@ -75,7 +75,7 @@ def empty_extreme(n: int) -> ExtremeMean:
     return found
 
 
-@inner
+@borrowing_kernel
 def _tilted_divergence(
     r: FloatArray, z: FloatArray, floor: float, log_t: float, order: float, R: FloatArray
 ) -> tuple[float, float, float]:
@@ -125,19 +125,19 @@ def _tilted_divergence(
     return D, (moment / T - bent / W) / (unit * order), unit * T / W
 
 
-@inner
+@borrowing_kernel
 def _divergence_cost(D: float, g: float) -> float:
     """Return k(D)."""
     return float(np.expm1(g * D) / g if g != 0.0 else D)
 
 
-@inner
+@borrowing_kernel
 def _spare_at_price(moment: float, nu: float, D: float, g: float) -> float:
     """Return by how much D could grow at the price nu, R . (1/t + z) = moment, to first order."""
     return float((np.log(moment / nu) - g * D) / (1.0 + g))
 
 
-@inlined_late
+@borrowing_kernel
 def _search(
     r: FloatArray,
     z: FloatArray,
@@ -181,7 +181,7 @@ def _search(
     return log_t, 0.0
 
 
-@inner
+@borrowing_kernel
 def _move_to_least(R: FloatArray, z: FloatArray, left: float) -> None:
     """Use the radius that is left: move mass to the letters of least value, at the price -log(1 - mass)."""
     share, letters = -np.expm1(-left), 0
@@ -251,7 +251,7 @@ def extreme_mean(
     found.value[0] = value + sign * found.budget_cost[0]
 
 
-@inner
+@borrowing_kernel
 def _two_cell_cost(m: float, q: float, order: float) -> tuple[float, float, float]:
     """Return k(D) of (m, 1 - m) and (q, 1 - q), and its first and second derivative in q."""
     a, b = m / q, (1.0 - m) / (1.0 - q)
@@ -275,7 +275,7 @@ def _two_cell_cost(m: float, q: float, order: float) -> tuple[float, float, floa
     return k, scale * h, scale * second
 
 
-@inner
+@borrowing_kernel
 def _solve_slope(m: float, slope: float, cap: float, order: float, start: float) -> tuple[float, float]:
     """Return q between m and a cap where the derivative of k(D) is `slope`, or the cap; and k(D) there."""
     k, first, _ = _two_cell_cost(m, cap, order)
@@ -307,7 +307,7 @@ class _Solved(NamedTuple):
     least: FloatArray  # (3,)
 
 
-@inner
+@borrowing_kernel
 def _start_anew_if_lost(
     mass: float,
     bounds: tuple[float, float],
@@ -331,7 +331,7 @@ def _start_anew_if_lost(
         solved.x[equation], solved.largest[equation], solved.least[equation] = guess, mass, mass
 
 
-@inner
+@borrowing_kernel
 def _solve_two_valued(
     equation: Equation,
     mass: float,

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from ldpfrontier.numerics.deadline import check_time
-from ldpfrontier.numerics.jit import inner, kernel
+from ldpfrontier.numerics.jit import borrowing_kernel, kernel
 from ldpfrontier.numerics.subset_sums import subset_sums
 from ldpfrontier.optimal.geometry.block_key import BlockKey, block_keys
 from ldpfrontier.optimal.geometry.polytope import Block
@@ -72,14 +72,14 @@ class Vertices(NamedTuple):
     numbers: NDArray[np.int64]
 
 
-@inner
+@borrowing_kernel
 def _increment(level: float, lower_sums: FloatArray) -> tuple[float, float]:
     """Return rest = 1 - S, and d = (e^level - 1) / rest, by how much the entries of a vertex differ."""
     rest = max(1.0 - lower_sums[-1], 1e-15)
     return rest, math.expm1(level) / rest
 
 
-@inner
+@borrowing_kernel
 def _two_values(level: float, mass: float, rest: float, d: float) -> tuple[float, float]:
     """Return the values off and on a set with L(T) = mass of the vertex with two values (`Block`)."""
     if d * mass <= 1.0:
@@ -87,7 +87,7 @@ def _two_values(level: float, mass: float, rest: float, d: float) -> tuple[float
     return 0.0, math.exp(level) / (rest + mass)
 
 
-@inner
+@borrowing_kernel
 def _xlogx(x: float) -> float:
     return x * math.log(x) if x > 0.0 else 0.0
 
@@ -127,7 +127,7 @@ def _all_vertices(level: float, tables: _BlockTables) -> tuple[FloatArray, Float
     return z[:count], f[:count], numbers[:count]
 
 
-@inner
+@borrowing_kernel
 def _bin(z: float, low: float, width: float) -> int:
     return int(min(max(_BINS * (z - low) / width, 0.0), _BINS - 1.0))
 
