@@ -120,7 +120,7 @@ def codemeta() -> str:
         "keywords": citation["keywords"],
         "programmingLanguage": "Python",
         "runtimePlatform": f"Python {project['requires-python']}",
-        "operatingSystem": "Linux",
+        "operatingSystem": "Linux (reproduction); any (library and command)",
         "softwareRequirements": project["dependencies"],
         "buildInstructions": "README.md",
         "citation": [f"https://doi.org/{doi}" for doi in identifiers(citation)],

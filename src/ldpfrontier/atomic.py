@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import re
 import stat
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import ModuleType
+
+fcntl: ModuleType | None
+try:
+    import fcntl
+except ModuleNotFoundError:  # Windows, which removes and renames no file that a process has open
+    fcntl = None
 
 #: The modes of a new file: as the umask allows, and for its owner alone, if it tells of people.
 USUAL, OWNER = 0o666, 0o600
@@ -21,8 +27,9 @@ def replacing(path: Path | str, mode: int = USUAL) -> Iterator[Path]:
     """Give a temporary path that replaces `path` when the block succeeds and vanishes when it does not.
 
     What `path` links to is replaced, not the link. A device or a pipe cannot be replaced: it is given itself
-    and written to. While the block runs the temporary file is locked, so that one which a killed process left
-    behind is told from one in use; the next call for the same path that succeeds removes it.
+    and written to. While the block runs the temporary file is locked (on Windows: open), so that one which a
+    killed process left behind is told from one in use; the next call for the same path that succeeds removes
+    it.
 
     Parameters
     ----------
@@ -54,15 +61,18 @@ def replacing(path: Path | str, mode: int = USUAL) -> Iterator[Path]:
     except OSError as error:  # of the path that was asked for, not of a name that nobody knows
         raise OSError(error.errno, os.strerror(error.errno or 0), str(path)) from None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield partial
-        if before:
-            _keep_permissions(partial, before)
-        os.replace(partial, target)
-        remove_abandoned(target)
+        with os.fdopen(descriptor, "wb") as held:
+            if fcntl is not None:
+                fcntl.flock(held, fcntl.LOCK_EX)
+            yield partial
+            if before:
+                _keep_permissions(partial, before)
+            if fcntl is None:
+                held.close()
+            os.replace(partial, target)
+            remove_abandoned(target)
     finally:
         partial.unlink(missing_ok=True)
-        os.close(descriptor)
 
 
 def _keep_permissions(path: Path, before: os.stat_result) -> None:
@@ -91,26 +101,21 @@ def remove_abandoned(path: Path | str) -> list[Path]:
     pattern = re.compile(rf"\.[0-9a-f]{{32}}\.{re.escape(target.name)}")
     removed = []
     for found in sorted(target.parent.iterdir()) if target.parent.is_dir() else []:
-        if pattern.fullmatch(found.name) and not _locked(found):
-            found.unlink(missing_ok=True)
+        if pattern.fullmatch(found.name) and _remove_unless_held(found):
             removed.append(found)
     return removed
 
 
-def _locked(path: Path) -> bool:
-    """Tell whether a process holds the lock of a file; one that cannot be opened counts as held."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY)
-    except OSError:
+def _remove_unless_held(path: Path) -> bool:
+    """Remove a temporary file unless a process holds it or it cannot be opened; tell whether it is gone."""
+    with suppress(OSError), path.open("rb") as file:
+        if fcntl is None:
+            file.close()
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        path.unlink(missing_ok=True)
         return True
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    else:
-        return False
-    finally:
-        os.close(descriptor)
+    return False
 
 
 def write_text(text: str, path: Path | str) -> None:

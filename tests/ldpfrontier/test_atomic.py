@@ -1,7 +1,6 @@
 """Files that are written all or nothing, also if the process is killed, and what is not replaced."""
 
 import os
-import signal
 import stat
 import subprocess
 import sys
@@ -10,6 +9,8 @@ import threading
 import pytest
 
 from ldpfrontier.atomic import remove_abandoned, replacing, write_text
+
+posix = pytest.mark.skipif(os.name != "posix", reason="Windows has no groups, masks or pipes of this kind")
 
 
 def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(tmp_path):
@@ -59,7 +60,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_what_is_in_use_is
         with replacing(path) as own:
             own.write_text("other")
         assert os.path.exists(partial)
-        process.send_signal(signal.SIGKILL)
+        process.kill()
     similar = tmp_path / f".{'0' * 32}.other.csv"
     similar.write_text("not a temporary file of this target")
     assert [str(found) for found in remove_abandoned(path)] == [partial]
@@ -74,6 +75,7 @@ def test_a_link_stays_a_link_and_what_it_links_to_is_replaced(tmp_path):
     assert (tmp_path / "real.txt").read_text() == "new"
 
 
+@posix
 def test_a_device_and_a_pipe_are_written_to(tmp_path):
     device = tmp_path / "null"
     try:
@@ -98,6 +100,7 @@ def permissions(path):
     return stat.S_IMODE(path.stat().st_mode)
 
 
+@posix
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o666])
 def test_a_file_that_is_overwritten_keeps_its_permissions(tmp_path, mode):
     path = tmp_path / "t.txt"
@@ -109,6 +112,7 @@ def test_a_file_that_is_overwritten_keeps_its_permissions(tmp_path, mode):
     assert (path.read_text(), permissions(path)) == ("new", mode)
 
 
+@posix
 def test_a_new_file_has_the_permissions_that_are_asked_for(tmp_path):
     mask = os.umask(0o022)
     try:
@@ -120,6 +124,7 @@ def test_a_new_file_has_the_permissions_that_are_asked_for(tmp_path):
         os.umask(mask)
 
 
+@posix
 def test_the_group_is_kept_or_loses_its_permissions_to_no_other_group(tmp_path, monkeypatch):
     def denied(*_):
         raise PermissionError

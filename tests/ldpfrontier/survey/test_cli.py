@@ -301,6 +301,7 @@ def test_the_file_of_a_channel_is_not_its_certificate(ready, capsys):
     )
 
 
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such error of a pipe")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_reader_that_leaves_is_no_error(ready, unbuffered):
     for arguments in (AUDIT, ["verify", "channel.json"], ESTIMATE):
@@ -314,6 +315,7 @@ def test_a_reader_that_leaves_is_no_error(ready, unbuffered):
         assert (done.returncode, done.stderr) == (141, "")
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
 def test_what_cannot_be_printed_is_an_error_of_the_command(ready):
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = subprocess.run(

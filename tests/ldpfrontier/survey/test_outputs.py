@@ -77,6 +77,8 @@ def test_an_output_that_is_an_input_is_refused_before_anything_is_written(here, 
 
 
 def test_reports_are_written_to_a_device_and_the_device_stays(here):
+    if os.name != "posix":
+        pytest.skip("Windows has no such devices")
     try:
         os.mknod(here / "null", stat.S_IFCHR | 0o666, os.makedev(1, 3))
         (here / "null").write_text("writable?")
@@ -104,6 +106,7 @@ def test_reports_of_a_killed_run_are_removed_and_named(here, capsys):
     assert left.name in said
 
 
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no masks of permissions")
 def test_a_new_file_with_columns_of_the_records_is_for_its_owner_alone(here):
     mask = os.umask(0o022)
     try:
