@@ -1,4 +1,4 @@
-"""Tables of lopuhaa2024 about what lies past PolyOpt: what larger classes buy, and equal realized privacy.
+"""Tables of lopuhaa2024 about what lies past PolyOpt: bounds, equal realized privacy, drift and coverage.
 
 NMI is I(X; Y) / H(X) under the estimate P-hat.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import pandas as pd
 
 from papers.lopuhaa2024.catalogue import CALIBRATED as CALIBRATED_ROWS
-from papers.lopuhaa2024.catalogue import NESTED_CLASSES, NOMINAL
+from papers.lopuhaa2024.catalogue import NOMINAL
 from reproduction.results.tables import SKIPPED, Schema, select
 
 _SETTING = {"size": "str", "instance": "str", "beta": "float64", "order": "float64", "epsilon": "float64"}
@@ -20,22 +20,6 @@ BOUNDS = Schema(
         **_SETTING,
         "bound": "float64",  # NMI that no robust mechanism passes at this level or a lower one
         "nr": "float64",  # that of NR
-    },
-    key=tuple(_KEY),
-)
-
-STEPS = Schema(
-    name="steps",
-    columns={
-        **_SETTING,
-        **dict.fromkeys(NESTED_CLASSES, "float64"),  # NMI; missing if the class was not asked for
-        "bound": "float64",  # NMI that no robust mechanism passes
-        "nr": "float64",  # NMI without robustness
-        "gain": "float64",  # of the optimum over F, as a factor of PolyOpt as published
-        "most": "float64",  # what the bound leaves of that factor
-        "closed": "float64",  # share of the distance from PolyOpt to the bound; missing where that is nothing
-        "leak": "float64",  # of PolyOpt over F, nats
-        "leak_exact": "float64",  # of the optimum over F
     },
     key=tuple(_KEY),
 )
@@ -100,34 +84,6 @@ FEW_RECORDS = Schema(
 )
 
 
-def steps(classes: pd.DataFrame) -> pd.DataFrame:
-    """Put the NMI of the nested classes side by side.
-
-    Parameters
-    ----------
-    classes : DataFrame
-        As `experiments.classes` returns it, of any number of instances.
-
-    Returns
-    -------
-    DataFrame
-        As `STEPS`, of the instances and levels that have PolyOpt as published, the optimum over F and NR.
-    """
-    value, bound = (_wide(classes, "nmi", column) for column in ("value", "bound"))
-    leak = _wide(classes, "worst_case_epsilon", "value")
-    frame = value[[*NESTED_CLASSES, "nr"]].assign(
-        bound=bound["exact"],
-        gain=value["exact"] / value["polyopt"],
-        most=bound["exact"] / value["polyopt"],
-        leak=leak["polyopt"],
-        leak_exact=leak["exact"],
-    )
-    distance = frame["bound"] - frame["polyopt"]
-    closed = ((frame["exact"] - frame["polyopt"]) / distance).where(distance > 1e-12)
-    found = frame.assign(closed=closed).dropna(subset=["polyopt", "exact", "nr"])
-    return STEPS.conform(found.reset_index())
-
-
 def calibrated(calibration: pd.DataFrame) -> pd.DataFrame:
     """Compare mechanisms as they are with themselves at equal realized privacy, and with the optimum over F.
 
@@ -159,10 +115,3 @@ def calibrated(calibration: pd.DataFrame) -> pd.DataFrame:
     best = select(rows, experiment=NOMINAL, metric="nmi", mechanism="exact").set_index(_KEY)
     best = best[["value", "bound"]].set_axis(["exact", "bound"], axis=1)
     return CALIBRATED.conform(frame.join(best, on=_KEY))
-
-
-def _wide(table: pd.DataFrame, metric: str, column: str) -> pd.DataFrame:
-    """Return a column of the rows of a metric with one column per mechanism, of those that a table needs."""
-    rows = select(table[table["status"] != SKIPPED], metric=metric)
-    wide = rows.pivot_table(column, _KEY, "mechanism", aggfunc="first")
-    return wide.reindex(columns=[*NESTED_CLASSES, "nr"]).rename_axis(columns=None)

@@ -1,4 +1,4 @@
-"""Figures of lopuhaa2024 about what lies past PolyOpt: larger classes, equal realized privacy, two levels."""
+"""Figures of lopuhaa2024 about what lies past PolyOpt: equal realized privacy, drift, two levels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator, PercentFormatter
 
-from papers.lopuhaa2024.catalogue import ACQUAINTANCES, NESTED_CLASSES, PROMISES, WHOLE
+from papers.lopuhaa2024.catalogue import ACQUAINTANCES, PROMISES, WHOLE
 from papers.lopuhaa2024.panels import (
     FRONTIER,
     LOOKS,
@@ -39,8 +39,7 @@ _ACQUAINTANCES = Look("Optimum against acquaintances", PROMISES["set"].colour, P
 #: The horizontal axis of the figure of drifts.
 _SURVIVED = f"share of drifted distributions at which the level is at most {EPSILON}"
 
-#: What the numbers of two figures are.
-_FACTOR = "×: factor over PolyOpt"
+#: What the numbers of a figure are.
 _CALIBRATED_FACTOR = "×: factor over calibrated PolyOpt"
 
 #: The relative gap up to which the best mechanism found is called the optimum.
@@ -56,52 +55,6 @@ _WITHOUT_SECOND_LEVEL: Mapping[str, tuple[str, Any]] = {
 #: Ticks of a logarithmic axis of NMI, of one or two decades and of more, and its upper end.
 _FEW_SHARES, _SHARES = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1), (1e-5, 1e-4, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1)
 _TOP = 1.4
-
-
-def steps(table: pd.DataFrame) -> Figure:
-    """Plot what each larger class of mechanisms buys, one panel per pair of attributes.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `beyond.STEPS`, of one setting. At every level the classes stand side by side, the smallest on the
-        left, on a logarithmic axis; the number is the factor of the last over the first, the line above them
-        the bound on all, the dotted one NR.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-
-    def panel(ax: Axes, rows: pd.DataFrame) -> None:
-        for place, row in enumerate(rows.sort_values("epsilon").to_dict("records")):
-            at = place + 0.15 * (np.arange(len(NESTED_CLASSES)) - 2.0)
-            values = np.array([row[name] for name in NESTED_CLASSES])
-            there = np.isfinite(values)
-            ax.plot(at[there], values[there], color="#999999", linewidth=0.7, zorder=2)
-            for x, value, name in zip(at, values, NESTED_CLASSES, strict=True):
-                ax.plot([x], [value], **line(LOOKS[name], linestyle="", zorder=3))
-            ends = at[[0, -1]] + [-0.08, 0.08]
-            ax.plot(ends, [row["nr"]] * 2, **LOOKS["nr"].line())
-            # Where both are nearly equal, the bound shows through the dots and beyond them.
-            ax.plot(
-                1.2 * (ends - place) + place, [row["bound"]] * 2, **FRONTIER.line(linewidth=0.9, zorder=2.6)
-            )
-            ax.annotate(
-                f"×{row['gain']:.3g}", (place, row["polyopt"]), xytext=(0, -9), textcoords="offset points",
-                ha="center", va="top", fontsize=7.5,
-            )  # fmt: skip
-        _set_level_axis(ax, rows["epsilon"])
-        # The lowest number stands below its marker.
-        lowest = float(rows["polyopt"].min())
-        _set_nmi_axis(ax, lowest * min((lowest / _TOP) ** 0.2, 0.65))
-
-    looks = _named(table["exact"], table["bound"])
-    shown = [entry(looks["nr"])]
-    shown += [entry(look, linestyle="") for name, look in looks.items() if name in NESTED_CLASSES]
-    shown += [entry(FRONTIER, linewidth=0.9)]
-    shown += [Line2D([], [], linestyle="", label=_FACTOR)]
-    return plot_panels(by_pair(table), panel, NMI, share_x=False, share_y=False, legend=shown)
 
 
 def calibrated(table: pd.DataFrame) -> Figure:

@@ -78,8 +78,6 @@ class Problem:
         NR at this level. Every mechanism here is private if P-hat is the truth, so NR's bound is one for all.
     tolerance, max_rounds
         As in `optimal_robust`.
-    max_nodes : int
-        As in `optimal_robust`, for the bound of the optimum over F on tables too large for joint columns.
     solved : dict of str to Channel
         The mechanisms found so far: an optimum starts from the best one that its class contains.
     """
@@ -89,15 +87,12 @@ class Problem:
     nonrobust: Optimum
     tolerance: float
     max_rounds: int
-    max_nodes: int = 0
     solved: dict[str, Channel] = field(default_factory=dict)
 
     @classmethod
-    def at(
-        cls, ball: RenyiBall, epsilon: float, tolerance: float, max_rounds: int, max_nodes: int = 0
-    ) -> Problem:
+    def at(cls, ball: RenyiBall, epsilon: float, tolerance: float, max_rounds: int) -> Problem:
         """Make the problem of one privacy level, with nothing solved but NR."""
-        return cls(ball, epsilon, optimal_nonrobust(ball.centre, epsilon), tolerance, max_rounds, max_nodes)
+        return cls(ball, epsilon, optimal_nonrobust(ball.centre, epsilon), tolerance, max_rounds)
 
 
 def _optimum(problem: Problem, name: str) -> Optimum:
@@ -112,9 +107,8 @@ def _optimum(problem: Problem, name: str) -> Optimum:
         max_rounds=problem.max_rounds,
         # Every class does at least as well as those within it, also where a solve stops early.
         start=max(inside, key=partial(mutual_information, problem.ball.centre), default=None),
-        max_nodes=problem.max_nodes
-        if name == "exact" and problem.ball.centre.size > LIMITS.max_joint_cells
-        else None,
+        # The bounds of large tables are a table of their own.
+        max_nodes=0 if name == "exact" and problem.ball.centre.size > LIMITS.max_joint_cells else None,
     )
 
 
@@ -228,7 +222,6 @@ def solve(
     *,
     tolerance: float,
     max_rounds: int,
-    max_nodes: int = 0,
 ) -> Iterator[Solution]:
     """Solve mechanisms for one uncertainty set, one privacy level after the other.
 
@@ -241,8 +234,6 @@ def solve(
         Names in the catalogue, in any order.
     tolerance, max_rounds
         As in `optimal_robust`.
-    max_nodes : int
-        As in `Problem`.
 
     Raises
     ------
@@ -252,7 +243,7 @@ def solve(
     if unknown := [name for name in mechanisms if name not in SOLVERS]:
         raise ValueError(f"The mechanism is {unknown[0]!r}; allowed are {', '.join(SOLVERS)}.")
     for epsilon in epsilons:
-        problem = Problem.at(ball, epsilon, tolerance, max_rounds, max_nodes)
+        problem = Problem.at(ball, epsilon, tolerance, max_rounds)
         for name in sorted(mechanisms, key=list(SOLVERS).index):
             try:
                 solution = evaluate(name, problem)
@@ -420,32 +411,6 @@ def orders(
         solutions = solve(ball, epsilons, mechanisms, tolerance=tolerance, max_rounds=max_rounds)
         rows += rows_of(ball, place, solutions)
     return RESULTS.table(rows)
-
-
-# More than eight parameters: they are the keys of the configuration that reach a job by name.
-def classes(
-    counts: ArrayLike | pd.DataFrame,
-    epsilons: Sequence[float],
-    *,
-    instance: str,
-    beta: float = 0.05,
-    order: float = 2.0,
-    mechanisms: Sequence[str] = (*NESTED_CLASSES, "nr"),
-    tolerance: float = 1e-7,
-    max_rounds: int = 300,
-    max_nodes: int = 0,
-) -> pd.DataFrame:
-    """Compute the optima of the nested classes on one table of counts, and what each leaks over F.
-
-    Arguments and result as for `fig2`, but that every mechanism has the metric ``worst_case_epsilon``, and
-    that at most `max_nodes` nodes are looked at for the bound, on tables too large for joint columns.
-    """
-    ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
-    place = place_of("classes", instance, beta, ball)
-    solutions = solve(
-        ball, epsilons, mechanisms, tolerance=tolerance, max_rounds=max_rounds, max_nodes=max_nodes
-    )
-    return RESULTS.table(rows_of(ball, place, solutions, levels={OVER_SET: FIG2_LEVELS[OVER_SET]}))
 
 
 def rows_of(

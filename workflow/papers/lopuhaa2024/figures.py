@@ -18,8 +18,6 @@ from papers.lopuhaa2024.notes import absent, tables
 from papers.lopuhaa2024.panels import (
     EQUALITY,
     FRONTIER,
-    LETTERS,
-    LEVEL,
     LOOKS,
     NMI,
     by_pair,
@@ -31,8 +29,6 @@ from papers.lopuhaa2024.panels import (
     plot_panels,
     set_plain_ticks,
 )
-from reproduction.figure_style import PAGE_WIDTH, style
-from reproduction.plotting import graded
 from reproduction.results.batches import Rows, gather
 from reproduction.results.tables import select
 
@@ -53,9 +49,6 @@ _THIN = 0.7
 
 #: Ticks of a logarithmic axis of privacy levels, nats.
 _LEVELS = (0.1, 0.2, 0.5, 1, 2, 5)
-
-#: What the figure of gains shows.
-_GAINING = {"polyopt_distinct": "distinct pairs", "exact": "best found over F"}
 
 
 def fig2(table: pd.DataFrame, bounds: pd.DataFrame | None = None) -> Figure:
@@ -260,63 +253,6 @@ def fig5(table: Rows, epsilon: float, mechanisms: Sequence[str] = COMPARED) -> F
 
     label = r"$(I_{\hat P} - I_{P^*})\,/\,I_{\hat P}$  (%)"
     return plot_panels(by_size(rows), panel, label, xlabel=None, share_x=False, share_y=False)
-
-
-def gain(summary: pd.DataFrame) -> Figure:
-    """Plot what larger classes gain over PolyOpt: the relative gain, and the share of the way to NR.
-
-    Parameters
-    ----------
-    summary : DataFrame
-        As `summaries.GAIN`, of one setting. Sizes of a single table are left out. A row of panels per
-        mechanism; the band is the middle half of the gains of the instances, the line the gain of the mean.
-        Where the gain is not above the certified gap of PolyOpt there is nothing: it may be the solver's.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    summary = summary[summary["instances"] > 1]
-    sizes = list(by_size(summary))
-    # Sizes are ordered and no mechanisms: they go from light to dark.
-    looks = {size: {**graded(i, len(sizes)), "marker": "os^Dvp"[i % 6]} for i, size in enumerate(sizes)}
-    shown = [name for name in _GAINING if name in set(summary["mechanism"])] or [*_GAINING][:1]
-    letters = iter(LETTERS)
-    with style():
-        figure = Figure(figsize=(PAGE_WIDTH, 2.6 * len(shown)))
-        for (left, right), name in zip(figure.subplots(len(shown), 2, squeeze=False), shown, strict=True):
-            own = select(summary, mechanism=name)
-            for size in (size for size in sizes if size in set(own["size"])):
-                rows = select(own, size=size).sort_values("epsilon")
-                found = ["gain", "low", "high", "closed"]
-                rows = rows.assign(**{name: rows[name].where(rows["at_least"] > 0) for name in found})
-                # Quartiles of a few tables are not a band.
-                rows.loc[rows["instances"] < _BOX, ["low", "high"]] = np.nan
-                label = f"{str(size).replace(' x ', ' × ')} ({rows['instances'].max()})"
-                colour = looks[str(size)]["color"]
-                look: dict[str, Any] = {**looks[str(size)], "label": label, "zorder": 2.5}
-                if rows["instances"].max() < _BOX:
-                    look |= {"markerfacecolor": "white", "linewidth": _THIN}
-                epsilon, low, high = rows["epsilon"], 100.0 * rows["low"], 100.0 * rows["high"]
-                left.plot(epsilon, 100.0 * rows["gain"], **look)
-                left.fill_between(epsilon, low, high, color=colour, alpha=0.15, linewidth=0)
-                right.plot(epsilon, 100.0 * rows["closed"], **look)
-            left.set_title(f"({next(letters)}) {_GAINING[name]}: gain over PolyOpt", loc="left")
-            left.set_ylabel("gain in NMI (%)")
-            right.set_title(f"({next(letters)}) {_GAINING[name]}: share of the gap to NR", loc="left")
-            right.set_ylabel("share of the gap closed (%)")
-            right.set_ylim(bottom=0.0)
-            # Linear where the gains are nothing, logarithmic where they are large.
-            left.set_yscale("symlog", linthresh=1.0)
-            left.set_ylim(bottom=0.0)
-            set_plain_ticks(left.yaxis, left.get_ylim(), (0, 1, 3, 10, 30, 100, 300, 1000, 3000))
-            for ax in (left, right):
-                ax.set_xscale("log")
-                set_plain_ticks(ax.xaxis, ax.get_xlim(), _LEVELS)
-                ax.set_xlabel(LEVEL)
-            if sizes:
-                left.legend(loc="lower left", title="size (tables)")
-    return figure
 
 
 def _bounds_of(curve: pd.DataFrame, bounds: pd.DataFrame | None) -> pd.DataFrame:

@@ -14,7 +14,6 @@ from papers.lopuhaa2024.catalogue import (
     DRIFTS,
     LABELS,
     MECHANISMS,
-    NESTED_CLASSES,
     PROMISES,
     SENSITIVE,
     SET_METHODS,
@@ -47,27 +46,6 @@ def orderings(table: pd.DataFrame) -> pd.DataFrame:
         "best first": [" > ".join(MECHANISMS[name].label for name in names) for names in ranked],
     }
     return pd.DataFrame(texts | {words: table[name] for name, words in STATEMENTS.items()}, dtype="str")
-
-
-def steps(table: pd.DataFrame) -> pd.DataFrame:
-    """Lay out what each larger class buys: a row per pair of attributes and level, small tables first.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `beyond.STEPS`.
-    """
-    table = _sorted(table, "size")
-    texts = _name_columns(table)
-    texts |= {MECHANISMS[name].label: _number_texts(table[name], ".4f") for name in NESTED_CLASSES}
-    texts |= {
-        "Bound": _number_texts(table["bound"], ".4f"),
-        MECHANISMS["nr"].label: _number_texts(table["nr"], ".4f"),
-        "factor": _number_texts(table["gain"], ".2f"),
-        "level of PolyOpt over F": _number_texts(table["leak"], ".4f"),
-        "of the optimum": _number_texts(table["leak_exact"], ".4f"),
-    }
-    return pd.DataFrame(texts, dtype="str")
 
 
 def calibrated(table: pd.DataFrame) -> pd.DataFrame:

@@ -56,13 +56,6 @@ def own_fig2(configuration: Mapping[str, Any]) -> PartsByName:
     }
 
 
-def classes(configuration: Mapping[str, Any]) -> PartsByName:
-    """Return the parts of the table of nested classes, cut as Figure 2 is."""
-    return study_of_pairs(
-        configuration, "steps", lambda paper, study, pair: {"max_nodes": study["max_nodes"]}
-    )
-
-
 def bounds(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of the bounds of Figure 2 on large tables: a part per pair and level."""
     paper = configuration["lopuhaa2024"]

@@ -1,6 +1,6 @@
-"""Tables of lopuhaa2024 that are made from its tables: orderings, gains, quartiles and means.
+"""Tables of lopuhaa2024 that are made from its tables: orderings, quartiles and means.
 
-NMI is I(X; Y) / H(X) under the estimate P-hat. In the tables of orderings and gains it has a column per
+NMI is I(X; Y) / H(X) under the estimate P-hat. In the tables of orderings it has a column per
 mechanism, missing where the mechanism was skipped or not asked for.
 """
 
@@ -161,114 +161,6 @@ def best_first(values: pd.Series[float]) -> list[str]:
     """Return the mechanisms that have an NMI in a row, the best one first, equal ones by their names."""
     present = values[sorted(MECHANISMS)].astype("float64").dropna()
     return [str(name) for name in present.sort_values(ascending=False, kind="stable").index]
-
-
-# What larger classes gain ----------------------------------------------------------------------------------
-
-_NMI = dict.fromkeys(("polyopt", "polyopt_distinct", "nr"), "float64")
-
-GAIN_ADULT = Schema(
-    name="gain on Adult",
-    columns=_columns(
-        _INSTANCE,
-        **_NMI,
-        gain="float64",  # relative, of the two mechanisms
-        at_least="float64",  # what their bounds say of the gain of the optima
-        at_most="float64",
-        closed="float64",  # share of the distance from polyopt to nr; missing where that is nothing
-        privacy="float64",  # of polyopt_distinct over F, nats
-    ),
-    key=tuple(_INSTANCE),
-)
-
-#: What is compared with PolyOpt as published on random tables.
-LARGER = ("polyopt_distinct", "exact")
-
-GAIN = Schema(
-    name="gain",
-    columns=_columns(
-        _KEY,
-        instances="Int64",
-        polyopt="float64",  # means of the NMI: of PolyOpt as published, of the mechanism, of NR
-        nmi="float64",
-        nr="float64",
-        gain="float64",  # of the means, relative
-        at_least="float64",  # what the bound of PolyOpt says of it; what is below 0 may be the solver's gap
-        low="float64",  # quartiles and largest of the relative gains of the instances
-        median="float64",
-        high="float64",
-        largest="float64",
-        closed="float64",  # share of the distance from polyopt to nr; missing where that is nothing
-        over_ir="float64",  # mean of the mechanism over that of ir; missing without IR
-    ),
-    key=tuple(_KEY),
-)
-
-
-def gain_adult(fig2: pd.DataFrame) -> pd.DataFrame:
-    """Compare PolyOpt over distinct pairs with PolyOpt as published, by their certificates.
-
-    Parameters
-    ----------
-    fig2 : DataFrame
-        As `experiments.fig2` returns it, of any number of instances.
-
-    Returns
-    -------
-    DataFrame
-        As `GAIN_ADULT`, of the instances and levels that have both.
-    """
-    value, bound, privacy = (_wide(fig2, column, _INSTANCE) for column in ("value", "bound", "privacy"))
-    published, distinct = value["polyopt"], value["polyopt_distinct"]
-    gains = value[list(_NMI)].assign(
-        gain=distinct / published - 1.0,
-        at_least=distinct / bound["polyopt"] - 1.0,
-        at_most=bound["polyopt_distinct"] / published - 1.0,
-        closed=_closed_share(value, "polyopt_distinct"),
-        privacy=privacy["polyopt_distinct"],
-    )
-    return GAIN_ADULT.conform(gains.dropna(subset=["gain"]).reset_index())
-
-
-def gain(synthetic: Rows) -> pd.DataFrame:
-    """Compare larger classes with PolyOpt as published, instance by instance.
-
-    Parameters
-    ----------
-    synthetic : DataFrame or iterable of DataFrame
-        As `synthetic.study` returns it.
-
-    Returns
-    -------
-    DataFrame
-        As `GAIN`, of every mechanism of `LARGER` over the instances that have it, PolyOpt and NR.
-    """
-    rows = _computed_rows(synthetic, "nmi")
-    wide, bounds = _wide(rows, "value", _INSTANCE), _wide(rows, "bound", _INSTANCE)
-    by = [*_SETTING, "epsilon"]
-    frames = []
-    for name in LARGER:
-        nmi = wide[["polyopt", name, "nr", "ir"]].set_axis(["polyopt", "nmi", "nr", "ir"], axis=1)
-        nmi["bound"] = bounds["polyopt"]
-        nmi = nmi.dropna(subset=["polyopt", "nmi", "nr"])
-        gains = (nmi["nmi"] / nmi["polyopt"] - 1.0).groupby(by)
-        means = nmi.groupby(by).mean()
-        frame = means.assign(
-            mechanism=name,
-            instances=gains.size(),
-            gain=means["nmi"] / means["polyopt"] - 1.0,
-            at_least=means["nmi"] / means["bound"] - 1.0,
-            largest=gains.max(),
-            closed=_closed_share(means),
-            over_ir=means["nmi"] / means["ir"],
-        )
-        frames.append(frame.join(_quantiles(gains)).drop(columns=["ir", "bound"]).reset_index())
-    return GAIN.conform(pd.concat(frames))
-
-
-def _closed_share(nmi: pd.DataFrame, mechanism: str = "nmi") -> pd.Series[float]:
-    distance = nmi["nr"] - nmi["polyopt"]
-    return ((nmi[mechanism] - nmi["polyopt"]) / distance).where(distance > _ROUNDING)
 
 
 # Figures 3 to 5 and Table 2 -------------------------------------------------------------------------------

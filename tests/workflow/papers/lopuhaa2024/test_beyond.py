@@ -1,4 +1,4 @@
-"""Past PolyOpt: the nested classes side by side, and mechanisms at equal realized privacy."""
+"""Past PolyOpt: mechanisms at equal realized privacy, and the bounds of Figure 2."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from ldpfrontier.mechanisms import randomized_response
 from ldpfrontier.optimal.geometry import vertex_list
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024 import beyond, beyond_figures, figures, frontier, layouts
-from papers.lopuhaa2024.catalogue import MECHANISMS, NESTED_CLASSES
 from papers.lopuhaa2024.equal_privacy import calibration
-from papers.lopuhaa2024.experiments import classes
+from papers.lopuhaa2024.experiments import fig2
 from papers.lopuhaa2024.panels import FRONTIER, LOOKS
 from reproduction.figure_style import save
 from reproduction.results.tables import SKIPPED, select
@@ -28,49 +27,15 @@ TOLERANCE = 0.05
 
 
 @pytest.fixture(scope="module")
-def nested() -> pd.DataFrame:
-    return classes(COUNTS, EPSILONS, instance="a, b", tolerance=TOLERANCE)
+def sweep() -> pd.DataFrame:
+    names = ["polyopt", "exact", "nr"]
+    return fig2(COUNTS, EPSILONS, instance="a, b", mechanisms=names, tolerance=TOLERANCE)
 
 
 @pytest.fixture(scope="module")
 def equal() -> pd.DataFrame:
     names = ["grr", "srr", "polyopt"]
     return calibration(COUNTS, EPSILONS, instance="a, b", mechanisms=names, tolerance=TOLERANCE)
-
-
-# The nested classes
-
-
-def test_steps_rise_to_the_frontier_and_the_frontier_is_not_above_nr(nested):
-    found = beyond.steps(nested)
-    assert found["epsilon"].tolist() == EPSILONS
-    for name, members in NESTED_CLASSES.items():
-        for other in members.contains:
-            assert (found[other] <= found[name] + 1e-9).all(), (other, name)
-    assert (found["exact"] <= found["bound"]).all()
-    assert (found["bound"] <= found["nr"] + 1e-9).all()
-    assert (found["gain"] == found["exact"] / found["polyopt"]).all()
-    assert (found["gain"] <= found["most"]).all()
-    expected = found["polyopt"] + found["closed"] * (found["bound"] - found["polyopt"])
-    np.testing.assert_allclose(expected, found["exact"], rtol=1e-12)
-    assert (found[["leak", "leak_exact"]].max(axis=1) <= found["epsilon"] + 1e-9).all()
-    assert (found["gain"] > 1.01).any()
-
-
-def test_a_class_that_is_missing_leaves_a_hole_and_an_end_that_is_missing_no_row(nested):
-    fewer = beyond.steps(nested[nested["mechanism"] != "projections"])
-    assert fewer["projections"].isna().all()
-    assert len(fewer) == 2
-    skipped = nested.assign(status=nested["status"].mask(nested["mechanism"] == "polyopt", SKIPPED))
-    assert beyond.steps(skipped).empty
-
-
-def test_steps_to_read(nested):
-    texts = layouts.steps(beyond.steps(nested[nested["mechanism"] != "projections"]))
-    assert texts["epsilon"].tolist() == ["0.6", "1"]
-    assert (texts[MECHANISMS["projections"].label] == "-").all()
-    value = select(nested, mechanism="exact", metric="nmi", epsilon=1.0)["value"].iloc[0]
-    assert texts[MECHANISMS["exact"].label].iloc[1] == f"{value:.4f}"
 
 
 # Equal realized privacy
@@ -130,28 +95,6 @@ def test_only_robust_mechanisms_can_be_calibrated():
 # Figures
 
 
-def test_figure_of_the_steps_shows_the_table(nested, tmp_path):
-    table = beyond.steps(nested)
-    figure = beyond_figures.steps(table)
-    (ax,) = figure.axes
-    assert ax.get_title(loc="left") == "(a) a, b (2 × 3)"
-    assert [text.get_text() for text in ax.get_xticklabels()] == ["0.6", "1"]
-    for name in NESTED_CLASSES:
-        shown = [line.get_ydata()[0] for line in ax.lines if line.get_label() == LOOKS[name].label]
-        assert shown == table[name].tolist()
-    bounds = [line.get_ydata()[0] for line in ax.lines if line.get_label() == FRONTIER.label]
-    assert bounds == table["bound"].tolist()
-    assert [text.get_text() for text in ax.texts] == [f"×{gain:.3g}" for gain in table["gain"]]
-    low, high = ax.get_ylim()
-    assert low < table["polyopt"].min()
-    assert high > 1
-    # Where it is not certified, it is no optimum.
-    for bound, words in ((table["exact"], "Optimum over F"), (2 * table["exact"], "Best found over F")):
-        (legend,) = beyond_figures.steps(table.assign(bound=bound)).legends
-        assert words in [text.get_text() for text in legend.get_texts()]
-    save(figure, tmp_path / "steps.png", dpi=50)
-
-
 def test_figure_of_equal_realized_privacy_shows_both(equal, tmp_path):
     table = beyond.calibrated(equal)
     figure = beyond_figures.calibrated(table)
@@ -170,11 +113,10 @@ def test_figure_of_equal_realized_privacy_shows_both(equal, tmp_path):
     save(figure, tmp_path / "calibrated.png", dpi=50)
 
 
-def test_legends_have_one_order(nested, equal):
+def test_legends_have_one_order(sweep, equal):
     order = [look.label for look in LOOKS.values()] + [FRONTIER.label]
     for figure in (
-        figures.fig2(select(nested, metric="nmi")),
-        beyond_figures.steps(beyond.steps(nested)),
+        figures.fig2(select(sweep, metric="nmi")),
         beyond_figures.calibrated(beyond.calibrated(equal)),
     ):
         labels = [text.get_text() for text in figure.legends[0].get_texts()]
@@ -183,14 +125,14 @@ def test_legends_have_one_order(nested, equal):
         assert places == sorted(places)
 
 
-def test_the_frontier_is_a_line_of_figure_2(nested):
-    figure = figures.fig2(select(nested, metric="nmi"))
+def test_the_frontier_is_a_line_of_figure_2(sweep):
+    figure = figures.fig2(select(sweep, metric="nmi"))
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert FRONTIER.label in labels
     (line,) = [line for line in figure.axes[0].lines if line.get_label() == FRONTIER.label]
-    expected = select(nested, mechanism="exact", metric="nmi")["bound"]
+    expected = select(sweep, mechanism="exact", metric="nmi")["bound"]
     np.testing.assert_array_equal(line.get_ydata(), np.minimum(expected, 1.0))
-    without = figures.fig2(nested[nested["mechanism"] != "exact"])
+    without = figures.fig2(sweep[sweep["mechanism"] != "exact"])
     assert FRONTIER.label not in [text.get_text() for text in without.legends[0].get_texts()]
 
 

@@ -179,7 +179,6 @@ def test_figures(usual, tmp_path):
         "fig3": figures.fig3(summaries.fig3(usual)),
         "fig4": figures.fig4(summaries.fig4(usual)),
         "fig5": figures.fig5(usual, 1.5),
-        "gain": figures.gain(summaries.gain(usual)),
     }
     for name in ("fig3", "fig4", "fig5"):
         titles = [ax.get_title(loc="left") for ax in plots[name].axes]
@@ -259,17 +258,6 @@ def test_bands_of_realized_levels_need_tables_and_a_single_one_is_a_line(usual):
     assert len(styles) == len(entries)
 
 
-def test_a_gain_within_the_gap_of_the_solver_is_not_shown(usual):
-    summary = summaries.gain(usual)
-    shown = figures.gain(summary.assign(at_least=0.1)).axes[0].lines
-    # One table has no mean.
-    assert not figures.gain(summary.assign(instances=1)).axes[0].lines
-    hidden = figures.gain(summary.assign(at_least=-0.1)).axes[0].lines
-    assert not any(np.isnan(line.get_ydata()).any() for line in shown)
-    assert hidden
-    assert all(np.isnan(line.get_ydata()).all() for line in hidden)
-
-
 def test_figures_are_equal_byte_for_byte(usual, tmp_path):
     for name in ("one", "two"):
         save(figures.fig5(usual, 1.5), tmp_path / f"{name}.svg")
@@ -289,8 +277,6 @@ def test_a_figure_with_nothing_to_show_is_refused(usual):
         figures.fig5(usual, 9.0)
     with pytest.raises(ValueError, match="no rows of the mechanisms"):
         figures.fig4(summaries.fig4(usual[usual["mechanism"] == "ir"]))
-    # A configuration without distinct pairs has no gain to show.
-    assert not figures.gain(summaries.gain(usual[usual["mechanism"] == "ir"])).axes[0].lines
 
 
 def test_infinite_leaks_can_be_shown(usual, tmp_path):

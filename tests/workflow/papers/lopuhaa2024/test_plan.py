@@ -29,7 +29,7 @@ def test_the_default_has_no_contradictions():
 
 
 def test_parts_hold_plain_values():
-    for parts in (plan.fig2, plan.orders, plan.classes, plan.calibration, plan.synthetic, plan.beta):
+    for parts in (plan.fig2, plan.orders, plan.calibration, plan.synthetic, plan.beta):
         for arguments in parts(DEFAULT).values():
             rest = plain(arguments)
             assert json.loads(json.dumps(rest)) == rest
@@ -88,12 +88,8 @@ def test_a_pair_may_have_its_own_mechanisms_of_a_study():
     assert calibration["income-race/3"]["accuracy"] == common["calibrated"]["accuracy"]
 
 
-def test_steps_and_calibration_share_their_own_levels_out():
-    for study, planned in (
-        ("promises", plan.promises),
-        ("steps", plan.classes),
-        ("calibrated", plan.calibration),
-    ):
+def test_promises_and_calibration_share_their_own_levels_out():
+    for study, planned in (("promises", plan.promises), ("calibrated", plan.calibration)):
         parts = planned(changed(**{study: {**DEFAULT["lopuhaa2024"][study], "pairs": 4}}))
         levels = DEFAULT["lopuhaa2024"][study]["epsilon"]
         for pair in ("sex-race", "education-marital-status"):

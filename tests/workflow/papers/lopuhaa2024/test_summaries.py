@@ -45,7 +45,7 @@ def usual(table):
     return select(table, beta=0.05)
 
 
-# Orderings and gains
+# Orderings
 
 
 def test_orderings(sweep):
@@ -78,48 +78,6 @@ def test_an_answer_is_one_of_three(sweep):
     ranks = summaries.orderings(sweep).assign(grr_last="perhaps")
     with pytest.raises(TableError, match="unknown answer perhaps to grr_last"):
         summaries.ORDERINGS.conform(ranks)
-
-
-def test_gain_of_distinct_pairs(sweep):
-    gain = summaries.gain_adult(sweep)
-    assert len(gain) == sweep["epsilon"].nunique()
-    assert (gain["at_least"] <= gain["gain"] + 1e-12).all()
-    assert (gain["gain"] <= gain["at_most"] + 1e-12).all()
-    assert (gain["gain"] >= -1e-9).all()
-    assert gain["gain"].max() > 0.01
-    assert (gain["privacy"] <= gain["epsilon"] + 1e-9).all()
-    expected = gain["polyopt"] + gain["closed"] * (gain["nr"] - gain["polyopt"])
-    np.testing.assert_allclose(expected, gain["polyopt_distinct"], rtol=1e-12)
-    assert summaries.gain_adult(sweep[sweep["mechanism"] != "polyopt_distinct"]).empty
-
-
-def test_gain_over_the_instances(usual):
-    gain = summaries.gain(usual)
-    assert gain["mechanism"].unique().tolist() == ["exact", "polyopt_distinct"]
-    assert set(gain["instances"]) == {INSTANCES}
-    assert (gain["gain"] >= -1e-6).all()
-    assert gain["closed"].dropna().between(-1e-6, 1 + 1e-6).all()
-    assert (gain["nmi"] <= gain["nr"] + 1e-9).all()
-    assert (gain["low"] <= gain["high"]).all()
-    gains = gain.pivot_table("gain", ["size", "epsilon"], "mechanism")
-    assert (gains["exact"] >= gains["polyopt_distinct"] - 1e-9).all()
-    chosen = {"size": "2 x 3", "epsilon": 0.3}
-    means = select(usual, metric="nmi", **chosen).groupby("mechanism")["value"].mean()
-    row = select(gain, mechanism="exact", **chosen).iloc[0]
-    assert row["gain"] == pytest.approx(means["exact"] / means["polyopt"] - 1)
-    assert summaries.gain(usual[usual["mechanism"] != "nr"]).empty
-    assert summaries.gain(usual[usual["mechanism"] != "ir"])["over_ir"].isna().all()
-
-
-def test_a_mechanism_on_fewer_tables_is_compared_on_these(usual):
-    few = usual[(usual["mechanism"] != "exact") | (usual["instance"] == "000")]
-    gain = summaries.gain(few)
-    assert gain.groupby("mechanism")["instances"].max().to_dict() == {
-        "exact": 1,
-        "polyopt_distinct": INSTANCES,
-    }
-    one = summaries.gain(select(usual, instance="000"))
-    pd.testing.assert_frame_equal(select(gain, mechanism="exact"), select(one, mechanism="exact"))
 
 
 def test_mean_orderings_compare_equal_instances(usual):
