@@ -113,6 +113,51 @@ def test_widened_intervals_add_up() -> None:
         assert worst_attacker(both, joint, rng) <= (first + second) * (1 + 1e-9)
 
 
+def of_level(channel: Channel, odds: OddsRatios, epsilon: float) -> Channel:
+    """A mixture of a channel and its mean row, as much of the former as a level for acquaintances allows."""
+    mean = channel.matrix.mean(axis=0)
+    low, high = 0.0, 1.0
+    for _ in range(12):
+        share = 0.5 * (low + high)
+        mixed = Channel(share * channel.matrix + (1.0 - share) * mean)
+        low, high = (share, high) if association_epsilon(mixed, odds) <= epsilon else (low, share)
+    return Channel(low * channel.matrix + (1.0 - low) * mean)
+
+
+def random_mechanism(rng: np.random.Generator, odds: OddsRatios, epsilon: float, *, best: bool) -> Channel:
+    """An optimum, or a channel of the level that tells of U more or less."""
+    if best:
+        return optimal_association(odds, epsilon, tolerance=0.05, max_nodes=100).channel
+    a1, a2 = odds.shape
+    noise = rng.dirichlet(np.full(3, 0.5), a1 * a2)
+    of_u = np.tile(rng.dirichlet(np.full(3, 0.3), a2), (a1, 1))
+    share = rng.uniform(0.0, 0.5)
+    return of_level(Channel(share * noise + (1.0 - share) * of_u), odds, epsilon)
+
+
+@pytest.mark.parametrize("part", range(5))
+def test_levels_of_pairs_of_mechanisms_add_up_as_far_as_is_said(part: int) -> None:
+    """On 100 tables: exactly with widened intervals, even if the first report chooses the second mechanism.
+
+    Without widening, the largest odds ratio comes on top at most.
+    """
+    rng = np.random.default_rng(part)
+    for number in range(100):
+        joint = random_table(rng)
+        odds = OddsRatios.known(joint)
+        first, second = rng.uniform(0.1, 1.5, 2)
+        best = number % 10 == 0 and joint.size <= 6  # larger ones take seconds
+        one = random_mechanism(rng, odds, first, best=best)
+        # A mechanism for each of the reports that may come first, adapted to it.
+        widened = odds.widened(2.0 * first)
+        others = [random_mechanism(rng, widened, second, best=best and y == 0) for y in range(one.n_outputs)]
+        blocks = [one.matrix[:, [y]] * other.matrix for y, other in enumerate(others)]
+        assert worst_attacker(Channel(np.hstack(blocks)), joint, rng) <= (first + second) * (1 + 1e-9)
+
+        plain = products(one, random_mechanism(rng, odds, second, best=best))
+        assert worst_attacker(plain, joint, rng) <= first + second + math.log(odds.high.max()) + 1e-9
+
+
 def test_reports_without_a_level_together() -> None:
     # A fair coin U, independent of S: a report of U and one of U xor S.
     coin = np.full((2, 2), 0.25)
@@ -145,6 +190,19 @@ def test_two_reports_at_the_level_1(adaptive: bool, each: float, told: float) ->
     assert two.epsilon == pytest.approx(each, abs=5e-3)
     share = mutual_information(odds.prior, two.together) / entropy(odds.prior)
     assert share == pytest.approx(told, abs=2e-3)
+
+
+def test_many_reports_need_a_level_each() -> None:
+    odds = OddsRatios.known(np.full((2, 2), 0.25))
+    for adaptive in (False, True):
+        with pytest.raises(
+            ValueError, match=r"20 reports, which leaves 0\.0005 nats to each; .* 0\.02 or more"
+        ):
+            optimal_repeated(odds, 0.01, 20, adaptive=adaptive)
+    # The search goes below the level that each may have; the widened intervals have it.
+    few = optimal_repeated(OddsRatios.known([[0.4, 0.1], [0.1, 0.4]]), 0.002, 2)
+    assert few.epsilon >= 0.001 * (1 - 1e-9)
+    assert few.level <= 0.002 * (1 + 1e-9)
 
 
 def test_a_composition_has_a_limit() -> None:

@@ -14,7 +14,14 @@ from ldpfrontier.numerics.arguments import as_count, as_flag, as_instance, as_nu
 from ldpfrontier.numerics.deadline import time_is_up
 from ldpfrontier.optimal.association import optimal_association
 from ldpfrontier.optimal.settings import SETTINGS
-from ldpfrontier.optimum import UNKNOWN, Method, checked_epsilon, keeps_time_limit, records_fallbacks
+from ldpfrontier.optimum import (
+    LEAST_EPSILON,
+    UNKNOWN,
+    Method,
+    checked_epsilon,
+    keeps_time_limit,
+    records_fallbacks,
+)
 from ldpfrontier.several_reports import composition
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 
@@ -85,7 +92,8 @@ def optimal_repeated(
     Intractable
         If the channel of all reports is too large (`composition`).
     ValueError
-        If an argument is something else or out of range, or as `optimal_association`.
+        If an argument is something else or out of range, or epsilon / m is above 0 and below 0.001, or as
+        `optimal_association`.
 
     Examples
     --------
@@ -101,6 +109,11 @@ def optimal_repeated(
     adaptive = as_flag(adaptive, "adaptive")
     tolerance = as_number(tolerance, "tolerance", "a relative gap, 0 or more", least=0.0)
     each = epsilon / reports
+    if 0.0 < each < LEAST_EPSILON:
+        raise ValueError(
+            f"epsilon is {epsilon:g} for {reports} reports, which leaves {each:.2g} nats to each; with so"
+            f" many reports it must be 0, or {reports * LEAST_EPSILON:g} or more."
+        )
     # By what a person who has seen the other reports may have learnt of U.
     widened = odds.widened(2.0 * (epsilon - each))
 
@@ -128,4 +141,6 @@ def optimal_repeated(
         level *= epsilon * (1.0 - tolerance / 2.0) / tried.level if tried.level > 0.0 else 2.0
         if not low < level < high:
             level = 0.5 * (low + high)
+        if level < LEAST_EPSILON:
+            break
     return found or safe
