@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from attack.bounds import Instance, random_instance
+from ldpfrontier.optimal.large.over_set import dual_certificate
 from ldpfrontier.optimal.large.over_set.dual_certificate import Certificate
-from ldpfrontier.optimal.projections import schedule
 from ldpfrontier.optimal.robust import optimal_robust
 from oracles.column_search import (
     Cone,
@@ -62,7 +62,7 @@ def proofs(monkeypatch):
             )
             return kappa
 
-    monkeypatch.setattr(schedule, "Certificate", Recorded)
+    monkeypatch.setattr(dual_certificate, "Certificate", Recorded)
     return found
 
 
