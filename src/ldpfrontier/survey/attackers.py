@@ -83,6 +83,9 @@ class Population:
     factor : float
         By which the radius of F is multiplied, above 1 for a population that may have changed since it was
         counted.
+    widened : float
+        Nats by which both ends of the intervals are moved outwards, for what other reports of a person may
+        have told (`OddsRatios.widened`).
     """
 
     beta: float = 0.05
@@ -90,6 +93,7 @@ class Population:
     intervals: IntervalMethod = "exact"
     method: RadiusMethod = "asymptotic"
     factor: float = 1.0
+    widened: float = 0.0
 
     def ball(self, table: CountTable) -> RenyiBall:
         """Return the set F around a table."""
@@ -99,12 +103,16 @@ class Population:
 
     def odds(self, table: CountTable) -> OddsRatios:
         """Return the intervals of the odds ratios of a table."""
-        return _intervals(tuple(map(tuple, table.counts.tolist())), self.beta, self.intervals)
+        return _intervals(tuple(map(tuple, table.counts.tolist())), self.beta, self.intervals, self.widened)
 
 
 @functools.lru_cache(maxsize=4)
-def _intervals(counts: tuple[tuple[int, ...], ...], beta: float, method: IntervalMethod) -> OddsRatios:
+def _intervals(
+    counts: tuple[tuple[int, ...], ...], beta: float, method: IntervalMethod, widened: float
+) -> OddsRatios:
     """Return the intervals of odds ratios: a design and the levels of its channel need the same ones."""
+    if widened:
+        return _intervals(counts, beta, method, 0.0).widened(widened)
     return OddsRatios.confidence(counts, beta, method)
 
 
@@ -252,10 +260,11 @@ def scope_of(against: Attacker, useful: Label, population: Population | None) ->
         return ANYONE
     confidence = f"confidence {1.0 - population.beta:g}"
     if against == "acquaintance":
+        wider = f", widened by a factor of e^{population.widened:g}" if population.widened else ""
         return (
             f"for anyone whose knowledge about the person concerns {known} alone (nothing, the value, or"
             " something between, such as that it is one of two values), under every distribution with odds"
-            f" ratios in their {_INTERVALS[population.intervals]} ({confidence})"
+            f" ratios in their {_INTERVALS[population.intervals]} ({confidence}){wider}"
         )
     times = "" if population.factor == 1.0 else f", {population.factor:g} times the radius"
     order = "" if population.order == 2.0 else f", Rényi order {population.order:g}"
@@ -280,11 +289,11 @@ def promise_of(level: float, sensitive: Label, scope: str) -> str:
     factor = math.exp(min(level, 700.0))
     return (
         f"A report changes the odds between any two values of {said(sensitive)} by at most a factor"
-        f" of {factor:.4g} (level {_upwards(level):g}), {scope}."
+        f" of {factor:.4g} (level {upwards(level):g}), {scope}."
     )
 
 
-def _upwards(level: float) -> float:
+def upwards(level: float) -> float:
     """Return a level with two decimals, or two digits, that is not below it by more than rounding."""
     digits = max(2, 1 - math.floor(math.log10(level))) if 0.0 < level < math.inf else 2
     return level if math.isinf(level) else math.ceil(level * 10.0**digits - 1e-6) / 10.0**digits

@@ -127,6 +127,17 @@ class PrivateChannel:
         return hashlib.sha256(labels.encode() + weights).hexdigest()
 
     @property
+    def basis(self) -> str:
+        """What levels of several reports rest on: the values, their counts and what these leave open.
+
+        Intervals that are widened for other reports are those of the table.
+        """
+        table, around = self.table, self.certificate.population
+        known = None if around is None else asdict(replace(around, widened=0.0))
+        counts = table.counts.tolist() if table.counted else None
+        return json.dumps([table.sensitive, table.useful, table.rows, table.columns, counts, known])
+
+    @property
     def id(self) -> str:
         """A short name of the channel, which its reports carry: the first digits of `sha256`."""
         return id_of(self.sha256)

@@ -1,4 +1,4 @@
-"""The command `ldp-frontier`: design, apply, estimate, audit and verify."""
+"""The command `ldp-frontier`: design, apply, estimate, audit, level and verify."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # A value that a terminal has no letter for must not end a command that has written its files.
         sys.stdout.reconfigure(errors="backslashreplace")
     options = read_options(arguments)
-    run = {"design": design, "apply": apply, "estimate": estimate, "audit": audit, "verify": verify}
+    run = {"design": design, "apply": apply, "estimate": estimate, "audit": audit}
+    run |= {"level": level, "verify": verify}
     Progress.quiet = options.quiet
     try:
         with redirect_stdout(StringIO()) if options.quiet else nullcontext():
@@ -419,6 +420,20 @@ def audit(options: argparse.Namespace) -> int:
             _warn(problem)
     print(audit_text(found, private))
     return FOUND if found.problems else 0
+
+
+def level(options: argparse.Namespace) -> int:
+    """Compute what several reports of one person reveal together."""
+    from ldpfrontier.survey.together import levels_together, read_channels, together_text
+
+    privates = read_channels(options.files)
+    if options.json:
+        from ldpfrontier.survey.exports import as_json
+
+        print(as_json({"files": options.files, "levels": levels_together(privates)}))
+        return 0
+    print(together_text(options.files, privates))
+    return 0
 
 
 def verify(options: argparse.Namespace) -> int:

@@ -59,6 +59,12 @@ Compute the privacy level of the stored channel again. With --samples or --data,
 also compute a lower bound on the level of the reports that were drawn. The exit
 status is 1 if a promise of the channel does not hold."""
 
+_LEVEL = """\
+Compute what several reports of one person reveal together, each drawn with one
+of the channels, and to whom. A channel with which a person reports twice is
+named twice. All channels must be designed for the same values and from the same
+table."""
+
 _VERIFY = """\
 Check certificates in exact arithmetic. The checker is a single file that uses
 no other part of the package (ldpfrontier/verify.py). The exit status is 0 if
@@ -125,6 +131,9 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     _apply_options(command("apply", "privatize records", _APPLY))
     _estimate_options(command("estimate", "estimate the frequencies of values from reports", _ESTIMATE))
     _audit_options(command("audit", "check the privacy level of a channel", _AUDIT))
+    several = command("level", "say what several reports of one person reveal together", _LEVEL)
+    several.add_argument("files", nargs="+", metavar="JSON", help="a channel file, as written by design")
+    several.add_argument("--json", action="store_true", help=_JSON)
     five = command("verify", "check certificates", _VERIFY)
     five.add_argument("files", nargs="+", metavar="FILE", help="a certificate file")
     options = parser.parse_args(arguments)
@@ -423,11 +432,12 @@ def _spreadsheet_option(parser: argparse.ArgumentParser) -> None:
 
 
 _QUIET = "print warnings and errors only"
+_JSON = "print the results as JSON, for programs"
 
 
 def _printing_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_mutually_exclusive_group()
-    group.add_argument("--json", action="store_true", help="print the results as JSON, for programs")
+    group.add_argument("--json", action="store_true", help=_JSON)
     group.add_argument("--quiet", action="store_true", help=_QUIET)
 
 

@@ -1,0 +1,109 @@
+"""What several reports of one person, drawn independently, reveal together, and to whom."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ldpfrontier import levels_of_reports
+from ldpfrontier.survey.attackers import upwards
+from ldpfrontier.survey.channel_file import PrivateChannel, read_channel
+from ldpfrontier.survey.layout import columns, reports_text, wrapped
+from ldpfrontier.survey.reading import said
+from ldpfrontier.survey.settings import SETTINGS
+
+
+@dataclass(frozen=True)
+class LevelTogether:
+    """The level of several reports of one person for somebody, in nats.
+
+    Attributes
+    ----------
+    against : {"insider-only", "outsider", "acquaintance", "anyone"}
+    level : float
+        Rounded upwards by what its computation may lack; inf if some reports rule a value out.
+    exact : bool
+        Whether it is the level. If not, it is a bound: there are too many combinations of reports.
+    """
+
+    against: str
+    level: float
+    exact: bool
+
+
+def read_channels(paths: Sequence[Path | str]) -> list[PrivateChannel]:
+    """Read the channels of several reports of one person; a file that is named twice is read once.
+
+    Raises
+    ------
+    ValueError
+        If one is no channel that keeps its promise, or they are not of the same values and the same table.
+    """
+    files = {str(path): read_channel(path).verified() for path in dict.fromkeys(map(str, paths))}
+    (first, one), *others = files.items()
+    for path, other in others:
+        if (other.table.attributes, other.table.labels) != (one.table.attributes, one.table.labels):
+            raise ValueError(
+                f"{path} is about {said(other.table.attributes)}, and {first} about"
+                f" {said(one.table.attributes)}, or their values differ. Levels of reports on different"
+                " answers depend on how these belong together, which no file says."
+            )
+        if (other.table.sensitive, other.basis) != (one.table.sensitive, one.basis):
+            raise ValueError(
+                f"{path} and {first} were designed with different sensitive columns, counts or intervals;"
+                " their levels are about different populations, and say nothing about both reports together."
+            )
+    return [files[str(path)] for path in paths]
+
+
+def levels_together(privates: Sequence[PrivateChannel]) -> list[LevelTogether]:
+    """Compute the levels of one report by each of several channels together, for each attacker.
+
+    Parameters
+    ----------
+    privates : sequence of PrivateChannel
+        Of the same values and the same table, as `read_channels` returns them. Reports by the same channel
+        count as many times as it is there.
+    """
+    table, population = privates[0].table, privates[0].certificate.population
+    once = {private.sha256: private.channel for private in privates}
+    odds = ball = None
+    if population is not None:
+        odds, ball = replace(population, widened=0.0).odds(table), population.ball(table)
+    found = levels_of_reports(
+        [once[private.sha256] for private in privates], table.counts.shape, odds=odds, ball=ball
+    )
+    levels = [LevelTogether("anyone", found.anyone, True)]
+    if table.useful:
+        levels.insert(0, LevelTogether("insider-only", found.given_useful, True))
+    if found.acquaintances is not None and found.outsiders is not None:
+        levels.insert(1, LevelTogether("acquaintance", found.acquaintances, found.exact))
+        levels.insert(0, LevelTogether("outsider", found.outsiders, found.exact))
+    error = SETTINGS.level_error
+    return [replace(one, level=one.level + error * max(1.0, one.level)) for one in levels]
+
+
+def together_text(paths: Sequence[str], privates: Sequence[PrivateChannel]) -> str:
+    """Return what the reports of one person reveal together, to whom, as a paragraph and a table."""
+    table, useful = privates[0].table, said(privates[0].table.useful)
+    numbers = Counter(paths)
+    files = ", ".join(f"{number} by {path}" for path, number in numbers.items())
+    secret = said(table.sensitive)
+    head = (
+        f"{reports_text(len(paths))} of one person, drawn independently: {files}. Together they change the"
+        f" odds between any two values of {secret} by at most a factor of e^level."
+    )
+    who = {
+        "outsider": "whoever knows nothing else about the person",
+        "insider-only": f"whoever knows {useful}, and nothing else",
+        "acquaintance": f"whoever knows something about {useful}, and nothing else",
+        "anyone": "anyone, whatever they know or believe",
+    }
+    lines = [["level", "", "for"]]
+    for one in levels_together(privates):
+        shown = "no limit" if one.level > SETTINGS.max_epsilon else f"{upwards(one.level):.2f}"
+        kind = "" if shown == "no limit" else "exact" if one.exact else "at most"
+        lines.append([shown, kind, who[one.against]])
+    return wrapped(head) + "\n\n" + columns(lines)
