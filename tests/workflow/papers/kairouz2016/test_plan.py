@@ -1,9 +1,6 @@
 """What the configuration says about kairouz2016: jobs, arguments, contradictions; and its paper.yaml."""
 
 import json
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +9,6 @@ import yaml
 from ldpfrontier.optimal.registry import LIMITS
 from papers.kairouz2016 import plan
 from papers.kairouz2016.instances import UTILITIES
-from reproduction.ledger import claims
 from reproduction.planning.paper import Parts, load, papers, plain
 
 ROOT = Path(__file__).parents[4]
@@ -39,16 +35,6 @@ def test_more_instances_leave_the_jobs_alone():
     assert drawn[0] == drawn[1]
     assert [*drawn[1]] == ["3/0", "6/0"]
     assert [*drawn[2]] == ["3/0", "3/1", "6/0", "6/1"]
-
-
-def test_the_default_grid():
-    job = PAPER.tables["tv"].part_arguments(DEFAULT)["12/0"]
-    assert (job["epsilons"][0], job["epsilons"][1], job["epsilons"][-1]) == (0.0, 0.1, 10.0)
-    assert (len(job["numbers"]), job["instances"]) == (100, Parts(("12/0",)))
-    drawn = PAPER.tables["instances"].part_arguments(DEFAULT)["12/0"]
-    assert (len(drawn["numbers"]), drawn["seed"]) == (100, DEFAULT["seed"])
-    paper = DEFAULT["kairouz2016"]
-    assert (paper["sizes"], paper["size"], paper["concentration"]) == ([3, 4, 6, 12], 6, 1)
 
 
 def test_thresholds_are_found_for_the_sizes_of_the_tables_only():
@@ -100,35 +86,6 @@ def test_contradictions_get_a_sentence(keys, sentence):
     assert list(plan.contradictions(DEFAULT)) == []
     (found,) = plan.contradictions(with_(**keys))
     assert found.startswith(sentence)
-
-
-def loaded(module):
-    code = f"import sys; sys.path[:0] = ['src', 'workflow']; import {module}; print(*sys.modules)"
-    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    return set(run.stdout.split())
-
-
-def test_the_plan_needs_no_numerical_library():
-    assert not loaded(plan.__name__) & {"numpy", "pandas", "scipy", "matplotlib"}
-
-
-@pytest.mark.parametrize("name", ["figures", "claims", "summaries"])
-def test_what_reads_tables_loads_neither_solver_nor_experiments(name):
-    room = "papers.kairouz2016"
-    modules = loaded(f"{room}.{name}")
-    assert f"{room}.{name}" in modules
-    assert not modules & {
-        f"{room}.{other}" for other in ("experiments", "thresholds", "expansions", "checks")
-    }
-    assert not any(module.startswith(("ldpfrontier.optimal", "highspy")) for module in modules)
-
-
-def test_errata_name_tests_that_exist():
-    errata = claims.errata_of(PAPER)
-    assert errata
-    for erratum in errata:
-        file, _, function = erratum.test.partition("::")
-        assert re.search(rf"^def {function}\(", (ROOT / file).read_text(encoding="utf-8"), re.M), erratum.test
 
 
 def test_populations_are_fresh_and_vary_one_choice_at_a_time():

@@ -40,7 +40,6 @@ from reproduction.ledger.claims import (
     REPRODUCED,
     claims_of,
     decide,
-    errata_of,
 )
 from reproduction.planning.paper import papers
 from reproduction.results.tables import CHECKS, CLOSED_FORM, MEASURED, Check, select
@@ -258,14 +257,6 @@ def test_plan() -> None:
     (sentence,) = plan.contradictions(changed)
     assert sentence.startswith("kalantari2018.distortion.stop is 0.001; allowed is a number")
     assert list(plan.contradictions(CONFIGURATION)) == []
-
-
-def test_claims_and_errata() -> None:
-    theorems = ["Ka-S2", "Ka-T1", "Ka-T2", "Ka-T3", "Ka-L5", "Ka-L6"]
-    assert list(LEDGER) == [*theorems, "Ka-F4", "Ka-F5", "Ka-F6", "Ka-F7"]
-    for erratum in errata_of(PAPER):
-        file, _, function = erratum.test.partition("::")
-        assert f"def {function}(" in (ROOT / file).read_text()
 
 
 def test_jumps_are_drawn_as_jumps() -> None:

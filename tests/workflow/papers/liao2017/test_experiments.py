@@ -30,7 +30,6 @@ from reproduction.ledger.claims import (
     Claim,
     claims_of,
     decide,
-    errata_of,
 )
 from reproduction.planning.paper import papers
 from reproduction.results.tables import CHECKS, HEURISTIC, RESULTS, Check, TableError, select
@@ -128,13 +127,6 @@ def test_everything_is_in_bits_and_says_its_order(sweeps: pd.DataFrame, comparis
     assert not table["note"].str.contains("order").any()
     least = select(table, instance="Pair 1", metric="min_entropy")["value"].iloc[0]
     assert least == pytest.approx(-0.95 * math.log2(0.95) - 0.05 * math.log2(0.05))
-
-
-def test_a_search_is_not_certified(comparisons: pd.DataFrame) -> None:
-    search = select(comparisons, mechanism="grid")
-    assert set(search["status"]) == {HEURISTIC}
-    assert not search["certified"].any()
-    assert set(search["direction"]) == {"max"}
 
 
 def test_the_curve_stops_where_w_is_not_a_channel() -> None:
@@ -393,24 +385,6 @@ def test_contradictions(key: str, value: Any, sentence: str) -> None:
     changed["liao2017"][key] = value
     (found,) = plan.contradictions(changed)
     assert found.startswith(sentence)
-
-
-def test_claims_and_errata() -> None:
-    assert list(LEDGER) == [
-        "Li-T1",
-        "Li-T3",
-        "Li-L2",
-        "Li-F2a",
-        "Li-F2b",
-        "Li-F2c",
-        "Li-F2d",
-        "Li-F3",
-        "Li-S6",
-    ]
-    assert {said["claim"] for said in STATED} == {name for name in LEDGER if name.startswith("Li-F")}
-    for erratum in errata_of(PAPER):
-        file, _, function = erratum.test.partition("::")
-        assert f"def {function}(" in (ROOT / file).read_text()
 
 
 def test_errors(tmp_path: Path) -> None:

@@ -169,7 +169,6 @@ def test_a_claim_that_does_not_fit_gets_a_sentence(toy, change, sentence):
     ("entries", "sentence"),
     [
         ([{"id": "A"}], "Claim A of toy2026 lacks where, statement, rule, check, tables, tolerance, origin."),
-        ([{"where": "A"}], "Claim 1 of toy2026 lacks id, statement,"),
         (["A"], "Claim 1 of toy2026 is 'A'; it must be a mapping with id, where,"),
     ],
 )
@@ -191,7 +190,6 @@ def test_a_claim_is_there_once(toy):
             {"paper": "toy2026"},
             "Erratum 1 of toy2026 has the unknown key 'paper'; allowed are where, kind,",
         ),
-        ("Text", "Erratum 1 of toy2026 is 'Text'; it must be a mapping with where, kind,"),
     ],
 )
 def test_an_erratum_that_does_not_fit_gets_a_sentence(toy, entry, sentence):
@@ -204,11 +202,6 @@ def test_an_erratum_is_of_a_known_kind(toy):
         PaperError, match="Erratum 1 of toy2026 is of the kind 'bad'; allowed are wrong, not tight,"
     ):
         claims.errata_of(changed(toy, errata=[{**toy.errata[0], "kind": "bad"}]))
-
-
-def test_a_printed_number_is_a_text(toy):
-    with pytest.raises(PaperError, match=r"printed of Erratum 1 of toy2026 is 1; it must be a text\."):
-        claims.errata_of(changed(toy, errata=[{**toy.errata[0], "printed": 1}]))
 
 
 # Tables ---------------------------------------------------------------------------------------------------
@@ -230,10 +223,6 @@ def test_tables_are_read_by_name_and_checked(tmp_path):
     for name in ("late", "stray"):
         with pytest.raises(NotCheckable, match=rf"The table {name} is missing\."):
             tables[name]
-
-
-def test_a_folder_that_is_not_there_has_no_tables(tmp_path):
-    assert list(ResultTables(tmp_path / "none", {"checks": CHECKS})) == []
 
 
 # The ledger -----------------------------------------------------------------------------------------------
@@ -377,18 +366,6 @@ def test_only_tables_of_checks_will_do():
 # The papers themselves ------------------------------------------------------------------------------------
 
 each_paper = pytest.mark.parametrize("paper", PAPERS.values(), ids=lambda paper: paper.key)
-
-
-@each_paper
-def test_every_claim_is_sound(paper):
-    """Reading them checks tables, figures and functions; the rest is for the reader."""
-    entries = claims.claims_of(paper)
-    assert entries
-    for claim in entries:
-        assert re.fullmatch(r"[A-Z][a-z]?-\w+", claim.id)
-        assert re.fullmatch(r"(?s)[A-Z$].*\.", claim.rule), claim.id
-        assert re.fullmatch(r"(?s)\S.*\.", claim.statement), claim.id
-        assert claim.where, claim.id
 
 
 def test_ids_are_unique_over_all_papers():

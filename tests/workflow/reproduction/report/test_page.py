@@ -374,15 +374,6 @@ def test_what_a_table_says_is_text(tmp_path):
     assert "<figure" not in text
 
 
-def test_png_stands_in_where_there_is_no_svg(tmp_path):
-    path = tmp_path / "results/figures/kairouz2016/fig3.png"
-    path.parent.mkdir(parents=True)
-    path.write_bytes(b"\x89PNG")
-    found = Page(written(tmp_path / "results").read_text(encoding="utf-8"))
-    assert found.sources == ["data:image/png;base64,iVBORw=="]
-    assert ("a", "../figures/kairouz2016/fig3.png") in found.links
-
-
 def test_a_table_of_texts_has_files_and_no_rows(tmp_path):
     write_text("| a |\n", tmp_path / "results/tables/liao2017/distances.md")
     text = written(tmp_path / "results").read_text(encoding="utf-8")
@@ -431,7 +422,7 @@ def browser(tmp_path, *arguments):
     return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
 
 
-def seen(page, tmp_path, width, steps, query="", style=str):
+def seen(page, tmp_path, width, steps):
     """Open a copy of a page, and return what the script `steps` enters into ``seen`` once it is there."""
     probe = """<script>
     const seen = {errors: []};
@@ -442,11 +433,11 @@ def seen(page, tmp_path, width, steps, query="", style=str):
       %s
       document.body.dataset.seen = JSON.stringify(seen);
     });</script>"""
-    text = style(page.read_text(encoding="utf-8")).replace("<head>", f"<head>{probe % steps}", 1)
+    text = page.read_text(encoding="utf-8").replace("<head>", f"<head>{probe % steps}", 1)
     shutil.copytree(page.parents[1], tmp_path / "results")
     copy = tmp_path / "results/report/index.html"
     copy.write_text(text, encoding="utf-8")
-    done = browser(tmp_path, f"--window-size={width},900", "--dump-dom", copy.as_uri() + query)
+    done = browser(tmp_path, f"--window-size={width},900", "--dump-dom", copy.as_uri())
     found = re.search(r'data-seen="([^"]*)"', done.stdout)
     assert found, done.stderr
     assert "CONSOLE" not in done.stderr
@@ -505,7 +496,7 @@ USE = """
 @in_a_browser
 @pytest.mark.parametrize("width", [500, 1200])
 def test_on_a_phone_and_on_a_desktop(page, width, tmp_path):
-    """A window of Chromium is 500 wide at least; what is as narrow as a phone is in the next test."""
+    """A window of Chromium is 500 wide at least."""
     found = seen(page, tmp_path, width, USE)
     own = sum(claim.paper == "liao2017" for claim in CLAIMS)
     other = sum(claim.paper == "kalantari2018" for claim in CLAIMS)
@@ -537,40 +528,3 @@ def test_on_a_phone_and_on_a_desktop(page, width, tmp_path):
     assert max(sizes) > 1000
     assert (sizes[0] > width) == (width < 1024)
     assert min(sizes) <= width
-
-
-@in_a_browser
-def test_the_address_says_what_is_shown(page, tmp_path):
-    steps = """
-      seen.claims = shown(".claim").length;
-      seen.chosen = [...document.querySelectorAll(".filters select, .filters input")].map((x) => x.value);
-      seen.target = shown("#claim-K-T2").filter((x) => !x.closest("details:not([open])")).length;
-      // As narrow as a phone: nothing sticks out.
-      document.documentElement.style.width = "390px"; await wait();
-      const wide = (x) => x.getBoundingClientRect().right > 391 && !x.closest(".counts, .tables, details");
-      seen.out = shown("body *").filter(wide).map((x) => x.outerHTML.slice(0, 80));"""
-    found = seen(page, tmp_path, 500, steps, query="?paper=liao2017&verdict=nonsense#claim-K-T2")
-    own = sum(claim.paper == "liao2017" for claim in CLAIMS)
-    # The claim of another paper is shown because the address names it.
-    assert found == {"claims": own + 1, "chosen": ["liao2017", "", ""], "target": 1, "out": []}
-
-
-@in_a_browser
-def test_on_paper_nothing_is_lost(page, tmp_path):
-    steps = """
-      dispatchEvent(new Event("beforeprint")); await wait();
-      seen.closed = document.querySelectorAll(".fold:not([open])").length;
-      const right = document.body.getBoundingClientRect().right + 1;
-      const wide = (x) => x.getBoundingClientRect().right > right
-        || (x.scrollWidth > x.clientWidth + 1 && getComputedStyle(x).overflowX !== "visible");
-      seen.clipped = shown(".scroll, .scroll td, pre").filter(wide).map((x) => x.outerHTML.slice(0, 80));
-      seen.errata = shown(".errata tr.item").length;
-      seen.claims = shown(".ledger .item").length;
-      seen.left = shown("nav, .filters, .settings, .how, pre").length;"""
-    # The rules for paper, at the width of A4 between its margins.
-    found = seen(page, tmp_path, 680, steps, style=lambda text: text.replace("@media print", "@media all"))
-    errata = sum(len(paper.errata) for paper in PAPERS)
-    assert found == {"closed": 0, "clipped": [], "errata": errata, "claims": len(CLAIMS), "left": 0}
-    path = tmp_path / "page.pdf"
-    browser(tmp_path, f"--print-to-pdf={path}", (tmp_path / "results/report/index.html").as_uri())
-    assert path.read_bytes().startswith(b"%PDF")

@@ -206,10 +206,3 @@ def test_another_suffix_is_refused(tmp_path):
         ValueError, match=r"t\.txt ends in '\.txt'; a table is written as \.csv, \.md, \.tex\."
     ):
         write_texts(pd.DataFrame(), tmp_path / "t.txt")
-
-
-def test_missing_values_are_empty_in_markdown():
-    frame = pd.DataFrame(
-        {"text": ["a|b", None], "n": pd.array([2, None], dtype="Int64"), "x": [0.5, math.nan]}
-    )
-    assert markdown(frame).splitlines()[2:] == [r"| a\|b | 2 | 0.5 |", "|  |  |  |"]

@@ -230,11 +230,6 @@ def test_a_row_without_a_status_is_a_measurement():
     assert all(math.isnan(found[name]) for name in ("beta", "order", "distortion"))
 
 
-def test_a_measured_zero_has_no_gap():
-    (found,) = RESULTS.table([Result("p", "e", "000", "rr", "tv", 0.0, unit="1")]).to_dict("records")
-    assert math.isnan(found["gap"])
-
-
 def test_a_channel_enters_its_row():
     made = Result(
         "p", "e", "000", "rr", "tv", 0.5, unit="nats", channel=CHANNEL, epsilon=2.0, privacy=1.0,
@@ -248,13 +243,6 @@ def test_a_channel_enters_its_row():
     assert (found["epsilon"], found["privacy"], found["privacy_limit"]) == (2.0, 1.0, 2.0)
     assert (found["gap"], found["certified"]) == (0.5, True)
     assert Result("p", "e", "0", "m", "x", 1.0, unit="1", channel=CHANNEL, outputs=5).outputs == 5
-
-
-def test_privacy_is_taken_to_be_what_is_asked_for():
-    made = Result("p", "e", "000", "rr", "tv", 0.5, unit="1", epsilon=2.0)
-    assert (made.privacy, made.privacy_limit) == (2.0, 2.0)
-    made = Result("p", "e", "000", "rr", "tv", 0.5, unit="1", epsilon=2.0, privacy_limit=1.5)
-    assert (made.privacy, made.privacy_limit) == (1.5, 1.5)
 
 
 @pytest.mark.parametrize(
