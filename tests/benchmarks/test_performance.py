@@ -10,8 +10,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from reproduction.figure_style import save
-
 ROOT = Path(__file__).parents[2]
 SPEC = importlib.util.spec_from_file_location("performance", ROOT / "benchmarks/performance.py")
 performance = importlib.util.module_from_spec(SPEC)
@@ -67,20 +65,6 @@ def test_methods_take_turns_until_they_are_given_up(rows):
     assert (found["ratio"].xs(OURS, level="method") == 1.0).all()
     assert found.loc[(1, "cvxpy"), "error"] == 0.5
     assert math.isnan(found.loc[(2, "cvxpy"), "ratio"])
-
-
-def test_the_tables_have_a_row_per_size(rows, tmp_path):
-    text = performance.written(rows).splitlines()
-    assert text[2] == "**a contest**"
-    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text[6:]]
-    assert [row[0] for row in cells] == ["1", "2", "4"]
-    assert [row[5] for row in cells][1:] == ["-", "-"]
-    assert [row[4] for row in cells][1:] == ["given up", "-"]
-    assert cells[0][6] == "5e-01"
-    figure = performance.draw(rows, [contest(**{OURS: burn, "cvxpy": burn})])
-    crosses = [line for line in figure.axes[0].lines if line.get_marker() == "x"]
-    assert [line.get_xdata()[0] for line in crosses] == [2]
-    save(figure, tmp_path / "figure.png")
 
 
 @pytest.mark.parametrize("each", performance.CONTESTS, ids=lambda each: each.name)

@@ -1,4 +1,4 @@
-"""Leakage under Hamming distortion: exact solvers against formulas, full LPs and a second package."""
+"""Leakage under Hamming distortion: exact solvers against formulas and full LPs."""
 
 from __future__ import annotations
 
@@ -53,21 +53,6 @@ def random_set(seed: int) -> tuple[np.ndarray, float]:
 # DP leakage -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("P", "values"),
-    [
-        (P6, {0.1: 3.806662, 0.15: 3.238678, 0.2: 2.677279, 0.25: 2.014903, 0.3: 0.0}),
-        (P10, {0.2: 3.571096, 0.3: 2.975530, 0.5: 1.875141, 0.6: 1.246532, 0.7: 0.0}),
-        (swapped(P6, "a"), {0.5: 0.356675}),
-        (swapped(P6, "ab"), {0.5: 0.891598}),
-        (swapped(P6, "abc"), {0.5: 1.203973}),
-    ],
-)
-def test_known_values(P: np.ndarray, values: dict[float, float]) -> None:
-    for result, value in zip(hamming_leakages(P, list(values)), values.values(), strict=True):
-        assert result.value == pytest.approx(value, abs=1e-6)
-
-
 @pytest.mark.parametrize("seed", range(25))
 def test_full_lp_attains_the_distortion_at_the_leakage_and_not_below(seed: int) -> None:
     P, D = random_set(seed)
@@ -118,22 +103,6 @@ def test_jumps_and_thresholds_are_certified() -> None:
     assert hamming_leakage(P6, 0.3 - 1e-9).value > 1.5
 
 
-def test_qif_agrees_for_known_priors() -> None:
-    qif = pytest.importorskip("qif")
-    rng = np.random.default_rng(4)
-    for M in (2, 3, 5):
-        p = rng.dirichlet(np.ones(M))
-        D = (1.0 - p.max()) * rng.uniform(0.1, 0.9)
-        epsilon = hamming_leakage(p, D).value
-        for shift in (0.0, 0.05):
-            level = epsilon + shift
-            channel = qif.mechanism.d_privacy.min_loss_given_d(
-                p, M, lambda x, y, level=level: level * (x != y), lambda x, y: float(x != y)
-            )
-            least = 1.0 - p @ np.diag(channel)
-            assert least == pytest.approx(D, abs=1e-6) if shift == 0.0 else least < D
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_a_start_shortens_the_climb_and_changes_nothing(seed: int) -> None:
     P, D = random_set(seed)
@@ -171,14 +140,6 @@ def test_too_few_rounds_leave_an_interval_around_the_leakage(rounds: int) -> Non
     assert [best.status for best in hamming_leakages(SLOW, [0.3, SLOW_D], max_rounds=rounds)] == [
         "bounded"
     ] * 2
-
-
-def test_a_gap_above_the_tolerance_is_no_error() -> None:
-    for leakage in (hamming_leakage, information_leakage):
-        best, strict = leakage(SLOW, SLOW_D), leakage(SLOW, SLOW_D, tolerance=0.0)
-        assert strict.status == ("bounded" if strict.value > strict.bound else "optimal")
-        assert strict.value == pytest.approx(best.value, abs=1e-9)
-        assert strict.bound == pytest.approx(best.bound, abs=1e-9)
 
 
 @pytest.mark.parametrize("M", [2, 5])

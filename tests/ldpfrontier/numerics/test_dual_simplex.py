@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -54,21 +52,6 @@ def by_highs(scale, rows, cost, lo, hi):
     return -float(found.fun) if found.status == 0 else -np.inf
 
 
-def by_vertices(scale, rows, cost, lo, hi):
-    """The largest value over all vertices, each the meeting point of n constraints."""
-    n, best = len(cost), -np.inf
-    normals = np.vstack([rows, np.eye(n), np.eye(n)])
-    ends = np.concatenate([np.zeros(len(rows)), lo, hi])
-    for chosen in itertools.combinations(range(len(normals)), n - 1):
-        matrix = np.vstack([normals[list(chosen)], scale])
-        if abs(np.linalg.det(matrix)) < 1e-9:
-            continue
-        v = np.linalg.solve(matrix, np.append(ends[list(chosen)], 1.0))
-        if (v >= lo - 1e-9).all() and (v <= hi + 1e-9).all() and (rows @ v <= 1e-9).all():
-            best = max(best, float(cost @ v))
-    return best
-
-
 def check(found, value, scale, rows, cost, lo, hi):
     """The bound is the value, the solution has it and is allowed, and the reduced costs prove the bound."""
     bound, v, reduced = found
@@ -97,18 +80,6 @@ def test_the_value_is_that_of_another_solver(seed) -> None:
     # Other costs over the same pool begin with the inequalities that were needed.
     other = (scale, rows, -cost, lo, hi)
     check(maximize(pool, -cost, lo, hi, 0.0, -np.inf), by_highs(*other), *other)
-
-
-@given(st.integers(0, 10**6))
-def test_the_value_is_that_of_the_best_vertex(seed) -> None:
-    scale, rows, cost, lo, hi = program(seed, most_variables=3)
-    case = (scale, rows[:8], cost, lo, hi)
-    value = by_vertices(*case)
-    found = maximize(pool_of(scale, rows[:8]), cost, lo, hi, 0.0, -np.inf)
-    if value > -np.inf:
-        check(found, value, *case)
-    else:
-        assert found[0] == -np.inf or by_highs(*case) == pytest.approx(found[0], abs=1e-6)
 
 
 @given(st.integers(0, 10**6), st.floats(-3.0, 3.0))

@@ -97,16 +97,6 @@ def test_the_best_against_outsiders_gives_s_away_to_insiders(table, designed):
         only.best()
 
 
-def test_protection_from_more_attackers_costs_information(designed):
-    best = {against: designed(against).best("information") for against in ATTACKERS}
-    values = [best[against].nmi for against in ATTACKERS]
-    assert all(np.diff(values) < 0)
-    assert best["insider-only"].levels.insider <= 1.0 + 1e-9
-    assert best["insider-only"].levels.outsider > 1.1
-    assert best["acquaintance"].levels.acquaintance <= 1.0 + 1e-9
-    assert best["anyone"].levels.anyone <= 1.0 + 1e-9
-
-
 @pytest.fixture
 def few_cells(monkeypatch):
     """Let tables of more than 5 cells be large."""
@@ -266,9 +256,6 @@ def test_what_has_to_be_precise_is_what_the_design_makes_precise(table, for_freq
     ("arguments", "sentence"),
     [
         ({"epsilon": 0.0}, "epsilon is 0.0; it must be a number from 0.001 to 20"),
-        ({"epsilon": 21.0}, "epsilon is 21.0; it must be"),
-        ({"epsilon": -1.0}, "epsilon is -1.0; it must be"),
-        ({"epsilon": math.nan}, "epsilon is nan; it must be"),
         (
             {"epsilon": 1.0, "mechanisms": ["binary"]},
             "The mechanism is 'binary'; allowed against acquaintance are unconditional, ass",

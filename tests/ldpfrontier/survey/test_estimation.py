@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from ldpfrontier.survey import count_reports, design_channel, estimate_distribution, privatize_file
+from ldpfrontier.survey import estimate_distribution
 from ldpfrontier.survey.estimation import (
     Inversion,
     inversion,
@@ -15,15 +15,7 @@ from ldpfrontier.survey.estimation import (
 )
 from ldpfrontier.survey.sampling import Sampler
 from ldpfrontier.survey.settings import SETTINGS
-from support.owndata import adult_table, channel_of, flat, seeded, small_table
-
-#: Pairs of Adult with two mechanisms each.
-CASES = [
-    ("sex", "race", "exact"),
-    ("sex", "race", "srr"),
-    ("income", "relationship", "exact"),
-    ("income", "relationship", "grr"),
-]
+from support.owndata import channel_of, flat, seeded, small_table
 
 
 def full(seed: int, inputs: int = 4, outputs: int = 6):
@@ -115,55 +107,6 @@ def test_a_report_that_the_channel_never_gives_is_refused():
 
 
 # Intervals ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("sensitive", "useful", "mechanism"), CASES)
-def test_intervals_cover_and_errors_are_as_expected(sensitive, useful, mechanism):
-    """2000 repetitions: 95% intervals cover in 93% or more, and errors are within 10% of `design`'s."""
-    table = adult_table(sensitive, useful)
-    made = design_channel(table, 1.0, against="outsider", mechanisms=[mechanism])
-    (candidate,) = made.candidates
-    private = made.private(candidate)
-    matrix, vectors = private.channel.matrix, quantities(table)[1]
-    truth = table.distribution.ravel()
-    linear = inversion(matrix, table)
-    rng = np.random.default_rng(17)
-    frequencies = rng.multinomial(table.records, truth @ matrix, size=2000) / table.records
-    estimates = np.array([linear.estimate(f) for f in frequencies])
-    errors = np.array([linear.error(f, table.records) for f in frequencies])
-    covered = (np.abs(estimates - vectors @ truth) <= 1.96 * errors).mean(axis=0)
-    assert covered.min() >= 0.93
-    assert covered.max() <= 0.97
-    squares = ((estimates - vectors @ truth) ** 2).mean(axis=0)
-    a1, a2 = table.counts.shape
-    ends = np.split(squares, [a1 * a2, a1 * a2 + a1])
-    seen = [math.sqrt(part.mean()) for part in ends]
-    assert candidate.errors == pytest.approx(seen, rel=0.1)
-
-
-@pytest.mark.parametrize(("sensitive", "useful", "mechanism"), CASES)
-def test_from_records_to_intervals(request, tmp_path, sensitive, useful, mechanism):
-    """Privatize records drawn from a pair of Adult, and estimate: 100 times if time is no matter."""
-    table = adult_table(sensitive, useful)
-    private = channel_of(table, mechanism)
-    truth = table.distribution.ravel()
-    rng = np.random.default_rng(23)
-    times = 100 if request.config.getoption("--long") else 3
-    covered = np.zeros(len(quantities(table)[0]))
-    for seed in range(times):
-        labels = rng.choice(truth.size, size=table.records, p=truth)
-        lines = [",".join(label) for label in table.labels]
-        text = "\n".join([",".join(table.attributes), *(lines[x] for x in labels)])
-        (tmp_path / "in.csv").write_text(text + "\n", encoding="utf-8")
-        privatize_file(private, tmp_path / "in.csv", tmp_path / "out.csv", source=seeded(seed))
-        found = estimate_distribution(private, count_reports(private, tmp_path / "out.csv"))
-        assert found.records == table.records
-        ends = np.array([(row.low, row.high) for row in found.frequencies])
-        true = quantities(table)[1] @ truth
-        covered += (ends[:, 0] <= true) & (true <= ends[:, 1])
-        assert all(0 <= row.likely <= 1 for row in found.frequencies)
-    # All frequencies together: those of one estimate are not independent.
-    assert covered.mean() / times >= (0.93 if times == 100 else 0.75)
 
 
 @pytest.mark.parametrize("counts", [[1, 2], [0] * 6, [-1, 1, 1, 1, 1, 1]])

@@ -15,7 +15,7 @@ from ldpfrontier.survey.intervals import limit_weights, mean_limits, upper_limit
 from support.grids import few
 from support.interval_coverage import TAIL, coverage, signed_weights
 from support.owndata import channel_of
-from support.realtables import NAMES, real_table
+from support.realtables import real_table
 
 REPETITIONS = 400
 
@@ -175,31 +175,3 @@ def test_simultaneous_intervals_cover_all_together():
     table = real_table("Titanic 2x4")
     tail = TAIL / len(quantities(table)[0])
     assert coverage(channel_matrix("Titanic 2x4", "grr", 1.0), table, 500, REPETITIONS, tail=tail)[1] >= 0.95
-
-
-MECHANISMS = ["srr", "grr", "subset", "ldp", "ir", "polyopt", "exact"]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-@pytest.mark.parametrize("name", NAMES)
-def test_every_interval_covers_on_every_table(name, mechanism):
-    """Least and mean coverage: the table is printed with -rP.
-
-    Where one of many cells is below 93% of 400 repetitions, which happens by chance if 95% are right, 4,000
-    other repetitions decide.
-    """
-    table = real_table(name)
-    levels = (0.5, 1.0, 2.0, 4.0) if table.counts.size <= 8 else (1.0,)
-    for epsilon in levels:
-        if mechanism == "subset" and table.counts.size > 20:
-            pytest.skip("more outputs than are listed")
-        matrix = channel_matrix(name, mechanism, epsilon)
-        for n in (20, 100, 592, 3000, 100_000):
-            seen = coverage(matrix, table, n, REPETITIONS)[0]
-            print(f"{name:18} {mechanism:13} {epsilon:4} {n:7,} {seen.min():.4f} {seen.mean():.4f}", end="")
-            if seen.min() < 0.93:
-                seen = coverage(matrix, table, n, 4000, seed=2)[0]
-                print(f" again {seen.min():.4f} {seen.mean():.4f}", end="")
-            print()
-            assert seen.min() >= 0.93

@@ -11,7 +11,7 @@ from scipy.stats import beta
 
 from ldpfrontier.survey import CountTable, estimate_distribution, estimate_rates
 from ldpfrontier.survey.cli import main
-from ldpfrontier.survey.estimate_texts import estimate_csv, estimate_text
+from ldpfrontier.survey.estimate_texts import estimate_csv
 from ldpfrontier.survey.estimation import FittedReports
 from ldpfrontier.survey.intervals import upper_limits
 from ldpfrontier.survey.rates import last_accepted
@@ -281,34 +281,3 @@ def test_the_command_gives_rates_within_80_columns(reports, subset, capsys):
         assert (row["measure"], json.loads(row["given"])) == (rate.measure, list(rate.given))
         assert float(row["low"]) == pytest.approx(rate.low)
         assert row["estimable"] == ("yes" if rate.estimable else "no")
-
-
-@pytest.mark.parametrize("n", [40, 2000])
-def test_long_labels_are_shown_in_full_and_lines_keep_to_80_columns(n):
-    long = "a very long name of a group of people " * 3
-    labels = tuple((f"{long}{i}{long}",) for i in range(3))
-    table = CountTable(("s",), ("u",), (("yes",), ("no",)), labels, np.array([[40, 50, 30], [60, 80, 50]]))
-    private = channel_of(table, "grr")
-    counts = drawn(private, n)
-    rates = estimate_rates(private, counts)
-    said = estimate_text(estimate_distribution(private, counts), rates)
-    assert max(map(len, said.splitlines())) <= 80
-    plain = " ".join(said.split())
-    for row in rates.rows[: 2 * 3]:  # once among rates, and all but those compared with among differences
-        times = 1 if row.given == rates.compared_with else 2
-        assert plain.count(f"{row.value[0]} given {' '.join(row.given[0].split())} ") == times
-
-
-def test_decimals_are_two_digits_of_the_narrowest_interval(subset):
-    few, many = (
-        estimate_text(
-            estimate_distribution(subset, drawn(subset, n)), estimate_rates(subset, drawn(subset, n))
-        )
-        for n in (1000, 10_000_000)
-    )
-    assert "0.000" not in few.split("\n\n")[2]
-    assert len(many) > len(few)
-    assert "-0.00 " not in few
-
-
-# The picture ----------------------------------------------------------------------------------------------

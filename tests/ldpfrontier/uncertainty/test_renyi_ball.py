@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import brentq, minimize, minimize_scalar
+from scipy.optimize import brentq, minimize_scalar
 from scipy.stats import chi2
 
 from ldpfrontier.channel import Channel
@@ -132,55 +132,20 @@ def test_lower_bounds_and_radii_hold_over_the_ball(seed, order):
     assert (ball.lower_bounds[ball.centre == 0] == 0).all()
 
 
-def direct_optimum(r, B, order, objective, starts):
-    """Largest objective over the ball around r, by SLSQP from many starts."""
-    constraints = [
-        {"type": "eq", "fun": lambda R: R.sum() - 1},
-        {"type": "ineq", "fun": lambda R: B - renyi_divergence(r, R / R.sum(), order)},
-    ]
-    best = -math.inf
-    for R0 in starts:
-        found = minimize(
-            lambda R: -objective(R),
-            R0,
-            constraints=constraints,
-            bounds=[(1e-9, 1)] * r.size,
-            options={"ftol": 1e-13, "maxiter": 300},
-        )
-        R = np.maximum(found.x, 0) / np.maximum(found.x, 0).sum()
-        if renyi_divergence(r, R, order) <= B + 1e-8:
-            best = max(best, objective(R))
-    return best
-
-
 @pytest.mark.parametrize("order", ORDERS)
-def test_statistics_are_attained(order, long):
-    """lopuhaa2024, Propositions 1 and 2, against direct optimization over the projection."""
-    rng = np.random.default_rng(2)
-    ball = RenyiBall.confidence([[12, 30, 8], [25, 10, 15]], order=order)
-    for s in range(2) if long else (1,):
-        r, B = ball.conditionals[s], ball.projected_radii[s]
-        starts = [0.9 * r + 0.1 * t for t in rng.dirichlet(np.ones(3), size=2 if long else 1)]
-        for u in range(3):
-            low = -direct_optimum(r, B, order, lambda R, u=u: -R[u], starts)
-            assert ball.lower_bounds[s, u] == pytest.approx(low, abs=1e-6)
-        # The l1 norm is the largest of linear functions: one smooth problem per sign pattern.
-        signs = [e for e in itertools.product([-1, 1], repeat=3) if abs(sum(e)) < 3]
-        widest = max(direct_optimum(r, B, order, lambda R, r=r, e=e: np.dot(e, R - r), starts) for e in signs)
-        assert ball.radii[s] == pytest.approx(widest, abs=1e-6)
-
-
-def test_explicit_lower_bounds_equal_the_general_solver():
+def test_lower_bounds_are_those_of_the_general_solver(order):
+    """And in order 2 those of the closed form."""
     rng = np.random.default_rng(0)
     for _ in range(30):
-        ball = random_ball(rng, 2, 5, n=int(rng.integers(20, 50000)))
+        ball = random_ball(rng, 2, 5, order, int(rng.integers(20, 50000)))
         for s in np.flatnonzero(ball.sensitive):
             least, largest = ball.support(int(s), np.eye(5))
             assert least == pytest.approx(ball.lower_bounds[s], abs=1e-12)
-            r, b = ball.conditionals[s], math.exp(ball.projected_radii[s])
-            root = np.sqrt((b - 1) * (b - (2 * r - 1) ** 2))
-            assert least == pytest.approx((b + 2 * r - 1 - root) / (2 * b), abs=1e-12)
-            assert largest == pytest.approx((b + 2 * r - 1 + root) / (2 * b), abs=1e-12)
+            if order == 2.0:
+                r, b = ball.conditionals[s], math.exp(ball.projected_radii[s])
+                root = np.sqrt((b - 1) * (b - (2 * r - 1) ** 2))
+                assert least == pytest.approx((b + 2 * r - 1 - root) / (2 * b), abs=1e-12)
+                assert largest == pytest.approx((b + 2 * r - 1 + root) / (2 * b), abs=1e-12)
 
 
 @pytest.mark.parametrize("order", [0.5, 1.0, 2.0, 3.0])
@@ -271,43 +236,6 @@ def test_support_bounds_members_and_is_monotone_in_the_radius(seed, order):
         assert shifted[0] == pytest.approx(3 * least - 2, abs=1e-11)
         assert shifted[1] == pytest.approx(3 * largest - 2, abs=1e-11)
         assert (wider.support(int(s), q)[0] <= least + 1e-12).all()
-
-
-def direct_worst_case(ball, channel):
-    """Largest realized epsilon over P itself, by SLSQP, one smooth problem per (y, s1, s2)."""
-    shape = ball.centre.shape
-    Q = channel.matrix.reshape(*shape, -1)
-    constraints = [
-        {"type": "eq", "fun": lambda x: x.sum() - 1},
-        {"type": "ineq", "fun": lambda x: ball.radius - float(ball.divergence((x / x.sum()).reshape(shape)))},
-    ]
-
-    def leak(x, y, s1, s2):
-        R = conditionals(x.reshape(shape))
-        return math.log(R[s1] @ Q[s1, :, y]) - math.log(R[s2] @ Q[s2, :, y])
-
-    return max(
-        -minimize(
-            lambda x, triple=(y, s1, s2): -leak(x, *triple),
-            ball.centre.ravel(),
-            constraints=constraints,
-            bounds=[(1e-6, 1)] * ball.centre.size,
-            options={"ftol": 1e-13, "maxiter": 500},
-        ).fun
-        for y in range(channel.n_outputs)
-        for s1, s2 in itertools.permutations(range(shape[0]), 2)
-    )
-
-
-@pytest.mark.parametrize("order", ORDERS)
-def test_worst_case_epsilon_against_direct_optimization(order, long):
-    rng = np.random.default_rng(9)
-    for _ in range(2 if long else 1):
-        ball = RenyiBall.confidence(rng.integers(5, 40, size=(2, 3)), order=order)
-        channel = Channel(rng.dirichlet(np.full(2, 1.5), size=6))
-        value = ball.worst_case_epsilon(channel)
-        assert value == pytest.approx(direct_worst_case(ball, channel), abs=2e-6)
-        assert value <= ball.projected_epsilon(channel) + 1e-12
 
 
 @given(seeds, orders)

@@ -16,9 +16,7 @@ from oracles.conic import (
     barrier_epsilons,
     barrier_levels,
     conic_epsilon,
-    conic_level,
     conic_support,
-    questions,
     random_case,
 )
 from support.grids import few
@@ -105,22 +103,6 @@ def test_levels_by_conic_programs(order, shape, long):
     near &= missed == 0
     assert found[near] == pytest.approx(stated[near], abs=1e-6, rel=1e-6)
     assert near.mean() >= (0.5 if len(tables) > 1 else 0)
-
-
-@some_orders
-def test_the_optimizers_agree(order):
-    """The barrier method reaches the optima of the conic programs, question by question."""
-    rng, balls = some_tables(order, size=2)
-    for ball in balls:
-        channel = Channel(rng.dirichlet(np.ones(2), size=12))
-        asked = questions(ball, channel)
-        together = [np.array(part) for part in zip(*asked, strict=True)]
-        m = len(asked)
-        found, _ = barrier_levels(
-            np.repeat(ball.centre[None], m, axis=0), np.full(m, ball.radius), order, *together
-        )
-        conic = [conic_level(ball.centre, ball.radius, order, *question) for question in asked]
-        assert found == pytest.approx(conic, abs=1e-7)
 
 
 @some_orders
