@@ -61,6 +61,7 @@ def answer_text(made: Design, best: Candidate, private: PrivateChannel, error: f
         f"{origin}: {kinds}.",
         _precision(made, best, error),
         _chances(private),
+        _several(private),
         _useful(private),
         f"Written: {visible(written)} and the files beside it. {counts}",
     ]
@@ -74,6 +75,7 @@ def answer_text(made: Design, best: Candidate, private: PrivateChannel, error: f
     if len(lines) + len(values) < LINES:  # otherwise --details has them
         lines[len(head) : len(head)] = values
     start, end = f"Next: ldp-frontier apply --channel {visible(written)}", "--data FILE --out OUT.csv"
+    end += "" if private.certificate.allowance is None else " --memo MEMO --id COLUMN --wave NAME"
     between = " " if len(start) + len(end) < WIDTH else " \\\n    "  # a shell reads both lines as one
     return "\n".join([*lines, start + between + end])
 
@@ -149,6 +151,25 @@ def _chances(private: PrivateChannel) -> str:
     return (
         f"{first} {limits[0]} with a report for whoever knows nothing else, {limits[1]} for whoever knows"
         f" something about {useful}, {limits[2]} for whoever knows it."
+    )
+
+
+def _several(private: PrivateChannel) -> str:
+    """Return how often a person may report, and how much likelier all reports make the rarest value."""
+    allowance = private.certificate.allowance
+    if allowance is None:
+        return ""
+    shares = private.table.distribution.sum(axis=1)
+    limit = _raised(float(shares[shares > 0].min()), allowance.level)
+    if allowance.reports is not None:
+        return (
+            f"A person may report {allowance.reports} times with this channel, and with no other one. All"
+            f" these reports together raise that chance to at most {limit}."
+        )
+    return (
+        f"A person may report with all channels of the budget {allowance.level:g} while their levels, here"
+        f" {private.certificate.epsilon:g}, add up to no more. All of them raise that chance to at most"
+        f" {limit}."
     )
 
 

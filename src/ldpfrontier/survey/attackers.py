@@ -274,6 +274,18 @@ def scope_of(against: Attacker, useful: Label, population: Population | None) ->
     )
 
 
+def reader_of(against: Attacker, useful: Label) -> str:
+    """Return whom a level of several reports holds for, in few words."""
+    known = said(useful)
+    if not useful or against == "anyone":
+        return "anyone, whatever they know or believe"
+    return {
+        "outsider": "whoever knows nothing else about the person",
+        "insider-only": f"whoever knows {known}, and nothing else",
+        "acquaintance": f"whoever knows something about {known}, and nothing else",
+    }[against]
+
+
 def promise_of(level: float, sensitive: Label, scope: str) -> str:
     """Return a promise as a sentence.
 

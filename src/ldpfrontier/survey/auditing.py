@@ -111,6 +111,10 @@ def audit_channel(
     problems = []
     if level > stated + 2 * SETTINGS.level_error:
         problems.append(f"The level of the matrix is {level:.6f}; its certificate states {stated:.6f}.")
+    try:
+        private.check_allowance()
+    except ValueError as reason:
+        problems.append(str(reason))
     problems += [
         f"The level of the matrix for {name} is {found:.6f}; its certificate states {said:.6f}."
         for (name, found), said in zip(asdict(levels).items(), asdict(claimed).values(), strict=True)

@@ -16,6 +16,7 @@ import numpy as np
 
 from ldpfrontier import Channel
 from ldpfrontier.atomic import replacing
+from ldpfrontier.survey.allowance import Allowance, check_allowance
 from ldpfrontier.survey.attackers import (
     ANYONE,
     ATTACKERS,
@@ -25,7 +26,9 @@ from ldpfrontier.survey.attackers import (
     Levels,
     Population,
     promise_of,
+    reader_of,
     scope_of,
+    upwards,
     whole_levels,
 )
 from ldpfrontier.survey.layout import csv_text
@@ -70,6 +73,8 @@ class Certificate:
         Normalized mutual information at the distribution of the table, and what no such mechanism can pass.
     code_version : str
         Of the package.
+    allowance : Allowance or None
+        What one person may report; None for one report.
     """
 
     mechanism: str
@@ -80,6 +85,7 @@ class Certificate:
     nmi: float
     bound: float
     code_version: str = ""
+    allowance: Allowance | None = None
 
     @property
     def level(self) -> float:
@@ -154,6 +160,25 @@ class PrivateChannel:
 
     def promise(self) -> str:
         """Return sentences that state the strongest promise that is kept, and what is not promised."""
+        return " ".join(filter(None, [self._promise_of_one(), self.promise_of_all()]))
+
+    def promise_of_all(self) -> str:
+        """Return what all reports of a person keep together; nothing if the channel is for one report."""
+        stated, allowance = self.certificate, self.certificate.allowance
+        if allowance is None:
+            return ""
+        level = f"the level {upwards(allowance.level):g} for {reader_of(stated.against, self.table.useful)}"
+        if allowance.reports is not None:
+            return (
+                f"{allowance.reports} reports of a person by this channel, and none by another one, have at"
+                f" most {level}."
+            )
+        return (
+            f"All reports of a person by channels of this budget have together at most {level}, as long as"
+            f" their levels, of which that of this one is {stated.epsilon:g}, add up to no more."
+        )
+
+    def _promise_of_one(self) -> str:
         stated, levels, table = self.certificate, self.certificate.levels, self.table
         if levels.record <= stated.epsilon:
             return promise_of(levels.record, table.attributes, ANYONE)
@@ -195,7 +220,21 @@ class PrivateChannel:
                 f"The level of the channel is {level:.9g}; its certificate allows"
                 f" {self.certificate.epsilon:.9g}."
             )
+        self.check_allowance()
         return self.with_levels(levels)
+
+    def check_allowance(self) -> None:
+        """Raise a `ValueError` if what one person may report does not keep its level."""
+        stated = self.certificate
+        if stated.allowance is not None:
+            check_allowance(
+                stated.allowance,
+                self.channel,
+                self.table,
+                stated.population,
+                stated.against,
+                stated.epsilon,
+            )
 
     def with_levels(self, levels: Levels) -> PrivateChannel:
         """Return the channel with other levels in its certificate."""
@@ -413,6 +452,8 @@ def _parsed(content: Mapping[str, Any]) -> PrivateChannel:
         raise ValueError(f"against is {stated['against']!r}; allowed are {', '.join(ATTACKERS)}.")
     around = stated["population"]
     stated |= {"levels": Levels(**levels), "population": None if around is None else Population(**around)}
+    if stated.get("allowance") is not None:
+        stated["allowance"] = Allowance(**stated["allowance"])
     weights = np.array([[int(n) for n in row.split(" ")] for row in content["weights"]], dtype=np.int64)
     private = PrivateChannel(table, weights, Certificate(**stated))
     if (around is not None) != (counted and bool(table.useful)):

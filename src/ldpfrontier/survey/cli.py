@@ -139,6 +139,8 @@ def design(options: argparse.Namespace) -> int:
     proof = SETTINGS.proof_seconds if options.prove is None else options.prove
     if most is None and epsilon is not None and options.purpose == "frequencies" and not options.compare:
         most = SETTINGS.search_seconds + proof
+    if most is not None and options.max_seconds is None and options.reports is not None:
+        most *= SETTINGS.calibrations
     with time_limit(most) as limit:
         if epsilon is None:
             from ldpfrontier.survey.least_level import least_epsilon
@@ -150,17 +152,15 @@ def design(options: argparse.Namespace) -> int:
             epsilon = least_epsilon(table, **aim, mechanism=named, progress=search, **choice)
             search.end()
         solving = Progress("solving for {}" + ("" if most is None else f" (at most {most:g} s)"), 0.0)
-        made = design_channel(
-            table,
-            epsilon,
-            mechanisms=None if named is None else [named],
-            own=own,
-            cones=cones,
-            purpose=None if options.compare else options.purpose,
-            progress=solving,
-            proof_seconds=proof,
-            **choice,
-        )
+        choice |= {"mechanisms": None if named is None else [named], "own": own, "cones": cones}
+        choice |= {"purpose": None if options.compare else options.purpose}
+        choice |= {"progress": solving, "proof_seconds": proof}
+        if options.reports is None:
+            made = design_channel(table, epsilon, budget=options.budget, **choice)
+        else:
+            from ldpfrontier.survey.repeated import design_for_reports
+
+            made = design_for_reports(table, epsilon, options.reports, options.purpose, **choice)
         solving.end()
     if limit.reached:
         _warn(
@@ -199,9 +199,11 @@ def design(options: argparse.Namespace) -> int:
     from ldpfrontier.survey.texts import design_text, public_text
 
     print("\n" + design_text(made, best, options.error or USUAL_ERROR))
-    print(f"\nThe mechanism chosen for {options.purpose} is {best.name}, at epsilon {epsilon:g}.")
+    print(f"\nThe mechanism chosen for {options.purpose} is {best.name}, at epsilon {made.epsilon:g}.")
     print(wrapped(private.promise()))
-    if few := too_few(made, best, None if options.epsilon is options.utility is None else options.error):
+    wanted = None if options.epsilon is options.utility is None else options.error
+    few = too_few(made, best, wanted) if made.allowance is None else None  # advice is for one report
+    if few is not None:
         print("\n" + advice_text(few) + "\n")
     print(wrapped(f"Files written: {', '.join(map(str, paths))}."))
     print("\n" + wrapped(public_text(table, options.out)))
@@ -303,7 +305,7 @@ def apply(options: argparse.Namespace) -> int:
         source = np.random.default_rng(options.seed).bytes
     replaced = Path(options.out).is_file()
     working = Progress("{:,} records privatized")
-    memo = None if options.memo is None else Memo(options.memo, options.id, source)
+    memo = None if options.memo is None else Memo(options.memo, options.id, source, options.wave)
     done = privatize_file(
         private, options.data, options.out, memo=memo, keep=options.keep, column=options.column,
         spreadsheet=options.spreadsheet, source=source, progress=working, **_reading(options),

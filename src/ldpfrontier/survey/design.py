@@ -22,6 +22,7 @@ from ldpfrontier import (
     rate_target,
     time_limit,
 )
+from ldpfrontier.survey.allowance import Allowance
 from ldpfrontier.survey.attackers import (
     Attacker,
     Guess,
@@ -128,6 +129,8 @@ class Design:
         No mechanism of this level has a larger normalized mutual information.
     precise : {"cells", "S", "U", "rates"}
         What has to be precise.
+    allowance : Allowance or None
+        What one person may report; None for one report.
     """
 
     table: CountTable
@@ -138,6 +141,7 @@ class Design:
     candidates: list[Candidate]
     bound: float
     precise: Precise = "cells"
+    allowance: Allowance | None = None
 
     def error_of(self, candidate: Candidate) -> float:
         """Return the root mean square error of what has to be precise; NaN if it cannot be estimated."""
@@ -233,8 +237,11 @@ class Design:
             nmi=mutual_information(prior, sampled_channel(weights)) / entropy(prior),
             bound=self.bound,
             code_version=import_module("ldpfrontier").__version__,
+            allowance=self.allowance,
         )
-        return PrivateChannel(self.table, weights, certificate)
+        private = PrivateChannel(self.table, weights, certificate)
+        private.check_allowance()
+        return private
 
 
 # More than eight parameters, all but two with a usual value: they are the options of the command.
@@ -253,6 +260,7 @@ def design_channel(
     radius_method: RadiusMethod = "asymptotic",
     radius_factor: float = 1.0,
     records: int | None = None,
+    budget: float | None = None,
     progress: Callable[[str], None] | None = None,
     max_seconds: float | None = None,
     proof_seconds: float | None = None,
@@ -297,6 +305,10 @@ def design_channel(
         odds ratios, which are exact ones, or normal ones on tables for which that takes long.
     records : int, optional
         The number of records that will be privatized. By default it is the number of counted records.
+    budget : float, optional
+        Level in nats, from epsilon to 20, of all reports that a person will give with mechanisms designed so,
+        whose levels epsilon add up to no more, even if each is chosen after the reports before it were seen.
+        Against acquaintances the intervals are widened for that.
     progress : callable, optional
         A function that is called with the name of every mechanism before it is computed.
     max_seconds : float, optional
@@ -337,11 +349,31 @@ def design_channel(
         )
     if population is not None:  # refused where they are out of range
         _ = population.ball(table), population.odds(table)
+    allowance = None
+    if budget is not None:
+        allowance = _budget(budget, epsilon, whom)
+        if population is not None and whom == "acquaintance":
+            population = replace(population, widened=2.0 * (budget - epsilon))
     problem = Problem(table, epsilon, whom, population, precise, proof_seconds)
     chosen, asked_for = _chosen(table, against, mechanisms, own, cones, purpose)
     with time_limit(max_seconds):
         candidates, bound = _computed(problem, chosen, asked_for, own, cones, records, progress)
-    return Design(table, epsilon, whom, population, records, candidates, bound, precise)
+    return Design(table, epsilon, whom, population, records, candidates, bound, precise, allowance)
+
+
+def _budget(budget: float, epsilon: float, against: Attacker) -> Allowance:
+    """Return what one person may report within a budget."""
+    if against == "outsider":
+        raise ValueError(
+            "A promise to outsiders says nothing about a second report of a person; a budget needs protection"
+            " against acquaintance, insider-only or anyone."
+        )
+    if not epsilon <= budget <= SETTINGS.max_epsilon:
+        raise ValueError(
+            f"The budget is {budget}; it must be a number from epsilon, {epsilon:g}, to"
+            f" {SETTINGS.max_epsilon:g}."
+        )
+    return Allowance(float(budget), None)
 
 
 def _chosen(

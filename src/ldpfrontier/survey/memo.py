@@ -1,21 +1,32 @@
-"""A memo of reports, so that a person who has reported before gives the same report again.
+"""A memo of reports: a person who is asked again gives the same report, or has reports left of an allowance.
 
 Many independent reports of a person reveal everything. The level of two of them is at most the sum of
 their levels for anyone, and for insiders; for acquaintances the largest odds ratio comes on top, once;
 for outsiders there is no limit, since the first report may give the useful value away, and what they are
-promised does not hold for somebody who knows it. A report that is stored and repeated reveals nothing
+promised does not hold for somebody who knows it.
+
+If the channel is for one report, a report that is stored and repeated reveals nothing
 new, however often it is requested; RAPPOR (Erlingsson, Pihur, Korolova, CCS 2014) calls this the
 permanent response. Reports are stored by person and not by value: a person whose value has changed still
 gives the first report. The level of the channel thus holds for all releases together, and the estimates
 refer to the values at the first report.
 
-The file is an SQLite database. It contains who gave which report, and no value of a record. Of several runs
+If the channel is for several reports of a person (`Allowance`), each of them belongs to a wave, a name that
+the user gives. Within a wave a person's report is repeated, so that a run that failed may be started again;
+in another wave a new one is drawn, if the channel allows one more. Reports are saved before they are
+published: one that nobody has seen may count, but none is seen that does not count.
+
+The file is an SQLite database. It contains who gave which report with which channel and in which wave, and no
+value of a record. Of several runs
 that find no memo, one creates it (`O_EXCL`), and the others are refused. Only the run that created the file
 ever removes it: if it fails, holds the lock, and finds that nobody has saved anything in the file.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -26,12 +37,13 @@ import numpy as np
 
 from ldpfrontier.atomic import OWNER
 from ldpfrontier.survey.channel_file import PrivateChannel, id_of
+from ldpfrontier.survey.layout import reports_text
 from ldpfrontier.survey.outputs import check_outputs
 from ldpfrontier.survey.sampling import Sampler, Source
 from ldpfrontier.types import IntArray
 
 #: Marks a database as a memo, with the version of its tables.
-APPLICATION, VERSION = 0x6C647066, 2
+APPLICATION, VERSION = 0x6C647066, 3
 
 #: How long to wait for programs that read the memo before the new reports are saved, in seconds.
 PATIENCE = 5.0
@@ -71,10 +83,13 @@ class Memo:
         The column of the records that identifies people.
     source : callable, optional
         A source of random bytes, as in `privatize_file`.
+    wave : str
+        Which of several reports this is, of a channel that is for several; within it a person's report is
+        repeated. Empty for a channel that is for one.
     """
 
-    def __init__(self, path: Path | str, column: str, source: Source | None = None) -> None:
-        self.path, self.column, self._source = Path(path), column, source
+    def __init__(self, path: Path | str, column: str, source: Source | None = None, wave: str = "") -> None:
+        self.path, self.column, self.wave, self._source = Path(path), column, wave, source
 
     @contextmanager
     def drawing(self, private: PrivateChannel) -> Iterator[Draw]:
@@ -87,8 +102,17 @@ class Memo:
         ------
         ValueError
             If the file is no memo, belongs to another channel, is in use, or is not there any more when the
-            block has ended.
+            block has ended; if there is a wave and the channel is for one report, or none and it is for
+            several. The function refuses a report that the person has not left.
         """
+        if (private.certificate.allowance is None) != (self.wave == ""):
+            raise ValueError(
+                f"The channel {private.id!r} is for several reports of a person; a wave (--wave NAME) says"
+                " which of them this is."
+                if self.wave == ""
+                else f"The wave is {self.wave!r}, but the channel {private.id!r} is for one report of a"
+                " person, which is repeated in every wave."
+            )
         check_outputs([self.path], [])
         file = Path(os.path.realpath(self.path))
         first = not file.exists()
@@ -103,7 +127,7 @@ class Memo:
                 try:
                     self._check_file(file, identity)
                     self._open(base, private, first)
-                    yield _Repeating(base, private, self._source)
+                    yield _Repeating(base, private, self._source, self.wave)
                     base.execute("COMMIT")
                     self._check_file(file, identity)
                 except BaseException:
@@ -147,11 +171,14 @@ class Memo:
         if _is_empty(base):
             base.execute(f"PRAGMA application_id = {APPLICATION}")
             base.execute(f"PRAGMA user_version = {VERSION}")
-            base.execute("CREATE TABLE channel (sha256 TEXT NOT NULL, id_column TEXT NOT NULL)")
-            base.execute("INSERT INTO channel VALUES (?, ?)", (private.sha256, self.column))
+            base.execute("CREATE TABLE account (allows TEXT NOT NULL, id_column TEXT NOT NULL)")
+            base.execute("CREATE TABLE channels (channel TEXT PRIMARY KEY NOT NULL, cost REAL NOT NULL)")
             base.execute(
-                "CREATE TABLE reports (id TEXT PRIMARY KEY NOT NULL, report TEXT NOT NULL) WITHOUT ROWID"
+                "CREATE TABLE reports (id TEXT NOT NULL, channel TEXT NOT NULL, wave TEXT NOT NULL,"
+                " report TEXT NOT NULL, PRIMARY KEY (id, channel, wave)) WITHOUT ROWID"
             )
+            base.execute("INSERT INTO account VALUES (?, ?)", (_allows(private), self.column))
+            self._enter(base, private)
             return
         if first:  # another run was faster between the creation of the file and its lock
             raise ValueError(self._in_use())
@@ -162,29 +189,70 @@ class Memo:
             raise ValueError(
                 f"{self.path} is a database, but not a memo of version {VERSION} of ldp-frontier."
             )
-        kept, column = base.execute("SELECT sha256, id_column FROM channel").fetchone()
-        if kept != private.sha256:
+        kept, column = base.execute("SELECT allows, id_column FROM account").fetchone()
+        if kept != _allows(private):
+            (earlier,) = base.execute("SELECT channel FROM channels LIMIT 1").fetchone()
             raise ValueError(
-                f"{self.path} contains reports of another channel, {id_of(kept)!r}; this one is"
-                f" {private.id!r}. Reports of two channels together reveal"
-                " more than the level of each allows; people must report with the channel that they used"
-                " first."
+                f"{self.path} contains reports of another channel, {id_of(earlier)!r}; this one is"
+                f" {private.id!r}. Reports of two channels together reveal more than the level of each"
+                " allows, unless both were designed for the same table, readers and budget; people must"
+                " report with the channel that they used first."
             )
         if column != self.column:
             raise ValueError(
                 f"{self.path} identifies people by the column {column!r}, but {self.column!r} was given; the"
                 " two must be the same."
             )
+        self._enter(base, private)
+
+    def _enter(self, base: sqlite3.Connection, private: PrivateChannel) -> None:
+        """Enter a channel with what a report costs; the same one may have been designed at a higher level."""
+        cost, _ = _costs(private)
+        base.execute(
+            "INSERT INTO channels VALUES (?, ?) ON CONFLICT (channel) DO UPDATE SET cost = max(cost, ?)",
+            (private.sha256, cost, cost),
+        )
+
+
+def _costs(private: PrivateChannel) -> tuple[float, float]:
+    """Return what a report costs a person, and what all reports of a person may cost."""
+    stated = private.certificate
+    return (1.0, 1.0) if stated.allowance is None else stated.allowance.cost(stated.epsilon)
+
+
+def _allows(private: PrivateChannel) -> str:
+    """Return a hash that channels share if one person may report with them, and no others."""
+    stated = private.certificate
+    allowed: list[str | float] = [private.sha256]
+    if stated.allowance is not None and stated.allowance.reports is None:
+        allowed = [private.basis, stated.against, stated.allowance.level]
+    elif stated.allowance is not None:
+        allowed += [stated.allowance.level, stated.allowance.cost(stated.epsilon)[1]]
+    return hashlib.sha256(json.dumps(allowed).encode()).hexdigest()
 
 
 class _Repeating(Draw):
-    """Draws a report for a person who is not in the memo, and repeats it for one who is."""
+    """Repeats the report that a person has given in this wave, or draws one if the channel allows one more.
 
-    def __init__(self, base: sqlite3.Connection, private: PrivateChannel, source: Source | None) -> None:
+    Parameters
+    ----------
+    base : sqlite3.Connection
+        A memo, locked.
+    private, source
+        As of `Draw`.
+    wave : str
+    """
+
+    def __init__(
+        self, base: sqlite3.Connection, private: PrivateChannel, source: Source | None, wave: str
+    ) -> None:
         super().__init__(private, source)
-        self._base, self._outputs = base, private.outputs
+        self._base, self._outputs, self._key, self._wave = base, private.outputs, private.sha256, wave
+        self._allowance = private.certificate.allowance
+        self._cost, self._most = _costs(private)
+        self._costs = dict(base.execute("SELECT channel, cost FROM channels").fetchall())
         self._places = {report: place for place, report in enumerate(private.outputs)}
-        (self._people,) = base.execute("SELECT COUNT(*) FROM reports").fetchone()
+        (self._people,) = base.execute("SELECT COUNT(DISTINCT id) FROM reports").fetchone()
         #: Who was drawn in this run, until the memo is seen to know somebody.
         self._strangers: set[str] | None = set() if self._people else None
 
@@ -198,20 +266,39 @@ class _Repeating(Draw):
         for place, name in enumerate(ids):
             if name in found or name in first:
                 continue
-            row = self._base.execute("SELECT report FROM reports WHERE id = ?", (name,)).fetchone()
-            if row is None:
-                first[name] = place
-            else:
-                found[name] = self._places[row[0]]
+            given = self._base.execute(
+                "SELECT channel, wave, report FROM reports WHERE id = ?", (name,)
+            ).fetchall()
+            if given and self._strangers is not None and name not in self._strangers:
+                self._strangers = None
+            reports = [report for *of, report in given if of == [self._key, self._wave]]
+            if reports:
+                found[name] = self._places[reports[0]]
+                continue
+            self._check_left(name, [self._costs[channel] for channel, _, _ in given])
+            first[name] = place
         if self._strangers is not None:
             self._strangers.update(first)
-            if found.keys() - self._strangers:
-                self._strangers = None
         outputs = self._sampler.draw(inputs[list(first.values())]).tolist()
         found.update(zip(first, outputs, strict=True))
-        kept = ((name, self._outputs[output]) for name, output in zip(first, outputs, strict=True))
-        self._base.executemany("INSERT INTO reports VALUES (?, ?)", kept)
+        kept = (
+            (name, self._key, self._wave, self._outputs[output])
+            for name, output in zip(first, outputs, strict=True)
+        )
+        self._base.executemany("INSERT INTO reports VALUES (?, ?, ?, ?)", kept)
         return np.array([found[name] for name in ids], dtype=np.int64), len(ids) - len(first)
+
+    def _check_left(self, name: str, spent: list[float]) -> None:
+        """Refuse a report of a person who has none left; what is left over by rounding counts as left."""
+        if math.fsum([*spent, self._cost]) > self._most * (1.0 + 1e-9):
+            allowed = f"{self._most:g} reports"
+            if self._allowance is None or self._allowance.reports is None:
+                allowed = f"levels that add up to {self._most:g}, and this report has {self._cost:g}"
+            raise ValueError(
+                f"The person {name!r} has given {reports_text(len(spent))}; one more, in the wave"
+                f" {self._wave!r}, would exceed what the channel allows a person: {allowed}. No report was"
+                " written. Take the records of people who have no report left out of the file."
+            )
 
 
 #: The device and the inode of a file: whether a path still leads to it.

@@ -155,12 +155,16 @@ def _contradiction(options: argparse.Namespace) -> str:
             return "--seed and --insecure must be given together; without them, reports are drawn securely"
         if (options.memo is None) != (options.id is None):
             return "--memo and --id must be given together: the file of reports and the column of ids"
+        if options.wave and options.memo is None:
+            return "--wave is about the reports of a person in a memo, and needs --memo and --id"
     if options.command == "estimate" and options.quiet and options.out is options.picture is None:
         return "--quiet needs --out or --plot; otherwise the estimate would be lost"
     if options.command != "design":
         return ""
     if options.epsilon is options.utility is options.error is None:
         return "one of --epsilon, --utility and --error is needed"
+    if options.epsilon is None and not options.reports is options.budget is None:
+        return "--reports and --budget need --epsilon"
     if options.utility is not None and options.purpose == "frequencies":
         return "--utility is a share of information, and goes with --for information"
     if options.purpose == "information" and options.precise != "cells":
@@ -228,6 +232,16 @@ def _design_options(one: argparse.ArgumentParser) -> None:
         "--utility", type=number, metavar="NMI",
         help="find the least level, to 0.001, at which reports carry this share of the information of a"
         " record (NMI), between 0 and 1",
+    )  # fmt: skip
+    several = one.add_mutually_exclusive_group()
+    several.add_argument(
+        "--reports", type=whole, metavar="M",
+        help="design for M reports of every person, which together keep the level --epsilon (default: 1)",
+    )  # fmt: skip
+    several.add_argument(
+        "--budget", type=number, metavar="NATS",
+        help="design a report of the level --epsilon for people who give several, by this channel and others"
+        " of the same budget: their levels may add up to this",
     )  # fmt: skip
     one.add_argument(
         "--error", type=number, metavar="E",
@@ -330,6 +344,12 @@ def _apply_options(two: argparse.ArgumentParser) -> None:
         help="store the report of every person in this file, and repeat it whenever the person reports again",
     )  # fmt: skip
     two.add_argument("--id", metavar="COLUMN", help="the column that identifies people, for --memo")
+    two.add_argument(
+        "--wave", metavar="NAME", default="",
+        help="for a channel that is for several reports of a person: the name of the occasion, such as 2027."
+        " Reports of the same wave are repeated, those of another one are drawn if the memo says that the"
+        " person has some left",
+    )  # fmt: skip
     _spreadsheet_option(two)
     two.add_argument("--seed", type=whole, help="make the reports predictable; allowed with --insecure only")
     two.add_argument(

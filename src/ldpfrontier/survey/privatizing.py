@@ -190,6 +190,9 @@ def several_reports_text(private: PrivateChannel) -> tuple[str, bool]:
     of the levels given u, and the weights of two values of u by an odds ratio at most (docs/beyond.md,
     statement 11 (f)). What outsiders are promised says nothing of a second report.
     """
+    if private.certificate.allowance is not None:
+        more = "--memo FILE --id COLUMN --wave NAME keeps an account of what each person has reported."
+        return f"{private.promise_of_all()} {more}", False
     levels, protects, stated = private.certificate.levels, private.protects, private.certificate
     secret, two = said(private.table.sensitive), "Two reports of a person, drawn independently,"
     together = 2.0 * levels.anyone

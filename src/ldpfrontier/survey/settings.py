@@ -35,6 +35,8 @@ class SurveySettings:
     uninformative_width: float = 0.9
     #: Share of people whose useful value is guessed right, from which on a report gives it away.
     given_away: float = 0.9
+    #: Reports of a person that a channel may be designed for: their level is computed for all of them.
+    max_reports: int = 100
     #: Samples of an audit: some minutes of work.
     max_samples: int = 1_000_000_000
     #: Entries of a channel whose level is proved with exact arithmetic: seconds.
@@ -94,6 +96,10 @@ class SurveySettings:
     #: Nodes of branch and bound for its bound, or rays, for each second of the time for the proof if that is
     #: limited: they take less. With 20,000, errors were lower by up to 0.03%.
     estimate_nodes: int = 5_000
+    #: Designs at most in the search for the level of one of several reports: two or three are usual.
+    calibrations: int = 6
+    #: What share of the level of all reports together it may leave unused.
+    calibration_gap: float = 0.01
     #: Most seconds that count so, since they take memory.
     most_proof_seconds: float = 200.0
     #: By which share its error may rise so that it has fewer outputs.

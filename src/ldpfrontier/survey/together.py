@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ldpfrontier import levels_of_reports
-from ldpfrontier.survey.attackers import upwards
+from ldpfrontier.survey.attackers import Attacker, reader_of, upwards
 from ldpfrontier.survey.channel_file import PrivateChannel, read_channel
 from ldpfrontier.survey.layout import columns, reports_text, wrapped
 from ldpfrontier.survey.reading import said
@@ -28,7 +28,7 @@ class LevelTogether:
         Whether it is the level. If not, it is a bound: there are too many combinations of reports.
     """
 
-    against: str
+    against: Attacker
     level: float
     exact: bool
 
@@ -87,7 +87,7 @@ def levels_together(privates: Sequence[PrivateChannel]) -> list[LevelTogether]:
 
 def together_text(paths: Sequence[str], privates: Sequence[PrivateChannel]) -> str:
     """Return what the reports of one person reveal together, to whom, as a paragraph and a table."""
-    table, useful = privates[0].table, said(privates[0].table.useful)
+    table = privates[0].table
     numbers = Counter(paths)
     files = ", ".join(f"{number} by {path}" for path, number in numbers.items())
     secret = said(table.sensitive)
@@ -95,15 +95,9 @@ def together_text(paths: Sequence[str], privates: Sequence[PrivateChannel]) -> s
         f"{reports_text(len(paths))} of one person, drawn independently: {files}. Together they change the"
         f" odds between any two values of {secret} by at most a factor of e^level."
     )
-    who = {
-        "outsider": "whoever knows nothing else about the person",
-        "insider-only": f"whoever knows {useful}, and nothing else",
-        "acquaintance": f"whoever knows something about {useful}, and nothing else",
-        "anyone": "anyone, whatever they know or believe",
-    }
     lines = [["level", "", "for"]]
     for one in levels_together(privates):
         shown = "no limit" if one.level > SETTINGS.max_epsilon else f"{upwards(one.level):.2f}"
         kind = "" if shown == "no limit" else "exact" if one.exact else "at most"
-        lines.append([shown, kind, who[one.against]])
+        lines.append([shown, kind, reader_of(one.against, table.useful)])
     return wrapped(head) + "\n\n" + columns(lines)

@@ -108,7 +108,7 @@ def test_a_memo_that_does_not_fit_is_refused(ask, tmp_path, private):
         privatize_file(private, source, target, memo=Memo(tmp_path / "memo", "name"))
     base = sqlite3.connect(tmp_path / "other")
     base.execute("CREATE TABLE t (x)")
-    with pytest.raises(ValueError, match="other is a database, but not a memo of version 2 of"):
+    with pytest.raises(ValueError, match="other is a database, but not a memo of version 3 of"):
         privatize_file(private, source, target, memo=Memo(tmp_path / "other", "name"))
     (tmp_path / "text").write_text("no database " * 100)
     with pytest.raises(ValueError, match="text is not a memo of ldp-frontier: file is not a database"):
