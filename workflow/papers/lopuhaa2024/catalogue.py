@@ -1,4 +1,4 @@
-"""The mechanisms of lopuhaa2024 and beyond: one list of their names, classes and looks, and the statements.
+"""The mechanisms of lopuhaa2024 and beyond: one list of their names and looks, and the statements.
 
 Those of the user's own that the job knows of are in it, too. No numerical library is imported, so that a
 configuration can be checked without one.
@@ -14,7 +14,6 @@ from reproduction.planning.own_mechanisms import OwnMechanism, registered
 
 if TYPE_CHECKING:
     from ldpfrontier.optimal.robust import Envelope
-    from ldpfrontier.types import Pairs
 
 #: What the note of a realized level says of the true distribution P*.
 COVERED, MISSED = "P* lies in F", "P* lies outside F"
@@ -117,11 +116,10 @@ class Design(NamedTuple):
     both_levels: bool = False
 
 
-#: By the name that configurations use, the weakest promise first: outsiders, by the class of PolyOpt with
-#: distinct pairs, the projections of F, and F itself; acquaintances; anyone; and, for all of X, anyone.
+#: By the name that configurations use, the weakest promise first: outsiders, over F itself and
+#: over simplices around its projections; acquaintances; anyone; and, for all of X, anyone.
 DESIGNS: Mapping[str, Design] = {
     "set": Design("outsiders, over F", "#882255", "*", both_levels=True),
-    "projections": Design("outsiders, projections of F", "#332288", "X"),
     "simplices": Design("outsiders, simplices as PolyOpt", "#D55E00", "^", both_levels=True),
     "acquaintances": Design("acquaintances", "#E69F00", "P"),
     "anyone": Design("anyone", "#6699CC", "D", (0, (4, 1.5, 1, 1.5))),
@@ -174,39 +172,19 @@ class Mechanism:
         return {name: getattr(self, name) for name in ("label", "colour", "marker", "dash", "filled")}
 
 
-class Class(NamedTuple):
-    """A class of mechanisms as `ldpfrontier.optimal_robust` names it, and the classes that it contains."""
-
-    envelope: Envelope
-    pairs: Pairs
-    contains: tuple[str, ...] = ()
-
-
-#: The classes of mechanisms with one guarantee, from PolyOpt as published to the optimum over F. Each
-#: contains those before it, but for the third, which does not contain the second.
-NESTED_CLASSES: Mapping[str, Class] = {
-    "polyopt": Class("simplex", "all"),
-    "polyopt_distinct": Class("simplex", "distinct", ("polyopt",)),
-    "projections": Class("projections", "all", ("polyopt",)),
-    "projections_distinct": Class("projections", "distinct", ("polyopt", "polyopt_distinct", "projections")),
-    "exact": Class(
-        "exact", "distinct", ("polyopt", "polyopt_distinct", "projections", "projections_distinct")
-    ),
-}
+#: The mechanisms that `ldpfrontier.optimal_robust` finds, and what it calls their classes; a mechanism of one
+#: is in those after it.
+OPTIMA: Mapping[str, Envelope] = {"polyopt": "simplex", "exact": "exact"}
 
 #: By the name that configurations and tables use, in the order of legends. The colours are those of Okabe and
-#: Ito, three of Tol's, and a brown; what is optimal for a known distribution is black, as in the figures of
+#: Ito and one of Tol's; what is optimal for a known distribution is black, as in the figures of
 #: the other papers; marker, filling and dash differ too, so that curves can be told apart in grey.
 MECHANISMS: dict[str, Mechanism] = {
     "nr": Mechanism("NR (not robust)", "#000000", "", (0, (1, 1.2)), private=ESTIMATE),
     "exact": Mechanism("Best found over F", "#882255", "*", "-", private=SET),
-    "projections_distinct": Mechanism("Projections of F", "#332288", "X", "-"),
-    "projections": Mechanism("Projections of F, all pairs", "#999933", "p", (0, (3, 1)), filled=False),
-    "polyopt_distinct": Mechanism("PolyOpt, distinct pairs", "#D55E00", "^", "-", filled=False),
     "polyopt": Mechanism("PolyOpt", "#0072B2", "o", "-"),
     "ir": Mechanism("IR", "#009E73", "s", (0, (5, 1.5)), filled=False),
     "ir_tight": Mechanism("IR, tight d", "#56B4E9", "s", (0, (3, 1))),
-    "ir_optimal": Mechanism("IR, optimal parts", "#A6761D", "P", (0, (6, 1.5, 1, 1.5)), heuristic=True),
     "srr": Mechanism("SRR", "#CC79A7", "D", (0, (4, 1.5, 1, 1.5))),
     "grr": Mechanism("GRR", "#7A7A7A", "v", (0, (2, 1.2)), filled=False),
 }

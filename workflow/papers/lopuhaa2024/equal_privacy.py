@@ -15,7 +15,7 @@ from ldpfrontier.calibration import Calibration, calibrated
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from papers.lopuhaa2024.catalogue import CALIBRATED, MECHANISMS, NESTED_CLASSES, NOMINAL
+from papers.lopuhaa2024.catalogue import CALIBRATED, MECHANISMS, NOMINAL, OPTIMA
 from papers.lopuhaa2024.experiments import (
     Problem,
     Solution,
@@ -118,5 +118,5 @@ def _calibrated(name: str, problem: Problem, leak: float, accuracy: float) -> Ca
         return found
 
     # An optimum leaks about as much less than it is asked for at every level, and it is dear at high ones.
-    most = problem.epsilon + REACH * max(problem.epsilon - leak, 0.0) if name in NESTED_CLASSES else None
+    most = problem.epsilon + REACH * max(problem.epsilon - leak, 0.0) if name in OPTIMA else None
     return calibrated(family, problem.ball, problem.epsilon, most=most, tol=accuracy)

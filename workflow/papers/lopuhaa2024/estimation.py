@@ -194,8 +194,6 @@ def promise(design: str, setting: Setting, epsilon: float) -> tuple[Cone, Callab
     match design:
         case "set":
             return robust_cone(ball, epsilon), ball.worst_case_epsilon
-        case "projections":
-            return robust_cone(ball, epsilon, envelope="projections"), ball.projected_epsilon
         case "simplices":
             return polyopt_cone(ball.lower_bounds, epsilon, pairs="distinct"), ball.projected_epsilon
         case "acquaintances":

@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
-from ldpfrontier.optimal.improved_reporting import improved_reporting
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.robust import optimal_robust
@@ -32,7 +31,7 @@ from papers.lopuhaa2024.catalogue import (
     ESTIMATE,
     EVERYWHERE,
     MECHANISMS,
-    NESTED_CLASSES,
+    OPTIMA,
     OVER_SET,
     OWN,
     SET,
@@ -96,17 +95,15 @@ class Problem:
 
 
 def _optimum(problem: Problem, name: str) -> Optimum:
-    envelope, pairs, contains = NESTED_CLASSES[name]
-    inside = [problem.solved[other] for other in contains if other in problem.solved]
+    smaller = [*OPTIMA][: [*OPTIMA].index(name)]
     return optimal_robust(
         problem.ball,
         problem.epsilon,
-        envelope=envelope,
-        pairs=pairs,
+        envelope=OPTIMA[name],
         tolerance=problem.tolerance,
         max_rounds=problem.max_rounds,
-        # Every class does at least as well as those within it, also where a solve stops early.
-        start=max(inside, key=partial(mutual_information, problem.ball.centre), default=None),
+        # A class does at least as well as one within it, also where a solve stops early.
+        start=next((problem.solved[other] for other in smaller if other in problem.solved), None),
         # The bounds of large tables are a table of their own.
         max_nodes=0 if name == "exact" and problem.ball.centre.size > LIMITS.max_joint_cells else None,
     )
@@ -128,11 +125,10 @@ def _own(problem: Problem, name: str) -> Channel:
 #: What makes each mechanism of the catalogue: an optimum, or a channel without a bound of its own. They are
 #: solved in this order, in which a class comes after those that it contains.
 SOLVERS: Mapping[str, Callable[[Problem], Optimum | Channel]] = {
-    **{name: partial(_optimum, name=name) for name in NESTED_CLASSES},
+    **{name: partial(_optimum, name=name) for name in OPTIMA},
     "nr": lambda problem: problem.nonrobust,
     "ir": lambda problem: independent_reporting(problem.ball, problem.epsilon),
     "ir_tight": lambda problem: independent_reporting(problem.ball, problem.epsilon, distance="tight"),
-    "ir_optimal": lambda problem: improved_reporting(problem.ball, problem.epsilon).channel,
     "srr": _srr,
     "grr": lambda problem: randomized_response(problem.ball.centre.size, problem.epsilon),
     **{name: partial(_own, name=name) for name in OWN},
@@ -250,7 +246,7 @@ def solve(
             except (ArithmeticError, RuntimeError) as error:
                 error.add_note(f"In {name} at epsilon {epsilon:g}.")
                 raise
-            if name in NESTED_CLASSES and solution.channel is not None:
+            if name in OPTIMA and solution.channel is not None:
                 problem.solved[name] = solution.channel
             yield solution
 

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from papers.lopuhaa2024.catalogue import MECHANISMS, NESTED_CLASSES, OF_THE_PAPER, OWN
+from papers.lopuhaa2024.catalogue import MECHANISMS, OF_THE_PAPER, OPTIMA, OWN
 from papers.lopuhaa2024.notes import absent, tables
 from papers.lopuhaa2024.panels import (
     EQUALITY,
@@ -36,7 +36,7 @@ from reproduction.results.tables import select
 #: and the user's own.
 AVERAGED = tuple(name for name in MECHANISMS if name != "ir_tight")
 REALIZED = ("nr", "exact", "polyopt", *OWN)
-COMPARED = ("polyopt_distinct", "polyopt", "ir", "srr", *OWN)
+COMPARED = ("polyopt", "ir", "srr", *OWN)
 
 #: Mechanisms of the paper and the user's own: on top of ours in every figure.
 _ON_TOP = {*OF_THE_PAPER, *OWN}
@@ -80,7 +80,7 @@ def fig2(table: pd.DataFrame, bounds: pd.DataFrame | None = None) -> Figure:
             ax.plot(epsilon, value, markevery=_marker_places(name, len(curve)), **line(look))
             if name == "exact":
                 _draw_frontier(ax, curve, _bounds_of(curve, bounds))
-            elif name in NESTED_CLASSES:
+            elif name in OPTIMA:
                 bound = np.minimum(curve["bound"].to_numpy(), 1.0)
                 ax.fill_between(epsilon, value, bound, color=look.colour, alpha=0.18, linewidth=0)
         _set_level_axis(ax, rows["epsilon"])

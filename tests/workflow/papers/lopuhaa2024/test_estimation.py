@@ -56,7 +56,7 @@ def rows(long) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def measured() -> tuple[pd.DataFrame, pd.DataFrame]:
-    mechanisms = ["polyopt", "polyopt_distinct", "exact", "srr", "nr"]
+    mechanisms = ["polyopt", "exact", "srr", "nr"]
     of_fig2 = fig2(COUNTS, [0.5, 1.0], instance="a, b", mechanisms=mechanisms, tolerance=1e-3)
     return of_fig2, promises(COUNTS, [0.5, 1.5], instance="a, b", max_nodes=500)
 
@@ -100,7 +100,7 @@ def test_least_errors_are_those_of_the_library(rows):
 
 def test_a_stronger_promise_needs_more_people(rows):
     for weaker, stronger in (
-        ("set", "projections"), ("projections", "simplices"), ("set", "acquaintances"),
+        ("set", "simplices"), ("set", "acquaintances"),
         ("simplices", "anyone"), ("acquaintances", "anyone"), ("anyone", "ldp"),
     ):  # fmt: skip
         assert least(rows, weaker)["bound"] <= least(rows, stronger)["value"]
@@ -182,7 +182,7 @@ def test_mechanisms_made_for_information_are_measured_at_the_same_levels():
 
 
 def test_an_unknown_design_is_refused():
-    with pytest.raises(ValueError, match="The design is 'polyopt'; allowed are set, projections,"):
+    with pytest.raises(ValueError, match="The design is 'polyopt'; allowed are set, simplices,"):
         estimation(COUNTS, [], instance="a, b", designs={"polyopt": [1.0]})
 
 

@@ -14,11 +14,11 @@ from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from oracles.enumeration import robust_rays
 from papers.lopuhaa2024 import experiments
-from papers.lopuhaa2024.catalogue import MECHANISMS, NESTED_CLASSES
+from papers.lopuhaa2024.catalogue import MECHANISMS, OPTIMA
 from papers.lopuhaa2024.example import extreme_rays, facets, worked_example
 from papers.lopuhaa2024.experiments import SOLVERS, Problem, evaluate, fig2, orders
 from reproduction.plotting import Look
-from reproduction.results.tables import HEURISTIC, MEASURED, OPTIMAL, SKIPPED, TableError, select
+from reproduction.results.tables import MEASURED, OPTIMAL, SKIPPED, TableError, select
 
 COUNTS = np.array([[30, 0, 12], [25, 41, 60]])
 #: Of the optima: what holds for them holds also for coarse ones.
@@ -42,32 +42,23 @@ def test_every_mechanism_of_the_catalogue_has_a_solver_and_a_look_of_its_own():
     assert len({(look.marker, look.filled) for look in looks}) == len(looks)
 
 
-def test_classes_are_solved_after_those_that_they_contain():
-    solved = list(SOLVERS)
-    for name, members in NESTED_CLASSES.items():
-        assert all(solved.index(other) < solved.index(name) for other in members.contains)
-        for other in members.contains:
-            assert set(NESTED_CLASSES[other].contains) <= set(members.contains)
-
-
-def test_an_optimum_starts_from_the_best_mechanism_that_its_class_contains(monkeypatch):
+def test_the_optimum_over_f_starts_from_polyopt(monkeypatch):
     starts = {}
 
-    def solver(ball, epsilon, *, envelope, pairs, tolerance, max_rounds, start, max_nodes):
-        starts[envelope, pairs] = start
+    def solver(ball, epsilon, *, envelope, tolerance, max_rounds, start, max_nodes):
+        starts[envelope] = start
         return optimal_robust(ball, epsilon, start=start)
 
     monkeypatch.setattr(experiments, "optimal_robust", solver)
     ball = RenyiBall.confidence(COUNTS)
-    silent, good, better = (optimal_robust(ball, level).channel for level in (0.0, 0.3, 0.5))
-    solved = {"srr": better, "polyopt": silent, "polyopt_distinct": better, "projections": good}
-    problem = Problem(ball, 1.0, optimal_nonrobust(ball.centre, 1.0), 1e-7, 300, solved=solved)
-    for name in NESTED_CLASSES:
+    good, other = (optimal_robust(ball, level).channel for level in (0.3, 0.5))
+    problem = Problem(
+        ball, 1.0, optimal_nonrobust(ball.centre, 1.0), 1e-7, 300, solved={"srr": other, "polyopt": good}
+    )
+    for name in OPTIMA:
         evaluate(name, problem)
-    assert starts["simplex", "all"] is None
-    assert starts["simplex", "distinct"] is silent
-    assert starts["projections", "all"] is silent
-    assert starts["projections", "distinct"] is starts["exact", "distinct"] is better
+    assert starts["simplex"] is None
+    assert starts["exact"] is good
 
 
 def test_unknown_mechanism():
@@ -90,8 +81,7 @@ def test_sweep_has_two_metrics_per_mechanism_and_what_attackers_learn(sweep):
     assert (certificates["value"] <= certificates["bound"]).all()
     assert (certificates["direction"] == "max").all()
     assert (certificates["privacy"] <= certificates["epsilon"] + 1e-9).all()
-    assert set(sweep.loc[sweep["certified"], "mechanism"]) == {*NESTED_CLASSES, "nr"}
-    assert set(sweep.loc[sweep["status"] == HEURISTIC, "mechanism"]) == {"ir_optimal"}
+    assert set(sweep.loc[sweep["certified"], "mechanism"]) == {*OPTIMA, "nr"}
     leaks = sweep[sweep["metric"] == "worst_case_epsilon"]
     # NR is private under P-hat only.
     assert ((leaks["value"] > leaks["epsilon"] + 1e-9) == (leaks["mechanism"] == "nr")).all()
@@ -146,35 +136,30 @@ def test_closed_forms_carry_the_bound_of_nr(sweep):
     at = sweep[(sweep["metric"] == "mutual_information") & (sweep["epsilon"] == 1.0)].set_index("mechanism")
     for mechanism in ("ir", "srr", "grr"):
         assert at.loc[mechanism, "bound"] == at.loc["nr", "bound"]
-    assert at.loc["polyopt", "value"] <= at.loc["polyopt_distinct", "value"] <= at.loc["nr", "bound"]
+    assert at.loc["polyopt", "value"] <= at.loc["exact", "value"] <= at.loc["nr", "bound"]
 
 
 @pytest.mark.parametrize(
     ("counts", "order"), [(COUNTS, 0.5), (COUNTS, 2.0), (np.array([[12, 40], [30, 3], [15, 60]]), 2.0)]
 )
-def test_every_step_is_worth_at_least_as_much_and_nothing_passes_the_frontier(counts, order, long):
+def test_the_optimum_is_worth_at_least_as_much_as_polyopt_and_at_most_the_bound(counts, order, long):
     levels, tolerance = ([0.1, 1.0], 1e-7) if long else ([1.0], 1e-2)
-    names = [*NESTED_CLASSES, "nr"]
+    names = [*OPTIMA, "nr"]
     table = fig2(counts, levels, instance="a, b", order=order, mechanisms=names, tolerance=tolerance)
     rows = table[table["metric"] == "nmi"]
     value, bound = (rows.pivot_table(name, "epsilon", "mechanism") for name in ("value", "bound"))
-    for name, members in NESTED_CLASSES.items():
-        for other in members.contains:
-            assert (value[other] <= value[name] + 1e-9).all(), (other, name)
+    assert (value["polyopt"] <= value["exact"] + 1e-9).all()
     assert (value["exact"] <= bound["exact"]).all()
     assert (bound["exact"] <= bound["nr"] + 1e-12).all()
-    # With two useful values the simplex around a projection is the projection.
-    gained = value["projections_distinct"] - value["polyopt_distinct"]
-    assert (gained > 1e-4).any() == (counts.shape[1] > 2)
 
 
 def test_the_level_of_the_optimum_over_f_is_that_over_f(monkeypatch):
     monkeypatch.setattr(RenyiBall, "worst_case_epsilon", lambda *_: 0.125)
-    names = ["exact", "projections_distinct"]
+    names = ["exact", "polyopt"]
     table = fig2(COUNTS, [1.0], instance="a, b", mechanisms=names, tolerance=TOLERANCE)
     levels = table.groupby("mechanism")["privacy"].unique()
     assert levels["exact"].tolist() == [0.125]
-    assert levels["projections_distinct"][0] == pytest.approx(1.0, abs=1e-6)
+    assert levels["polyopt"][0] == pytest.approx(1.0, abs=1e-6)
 
 
 def test_a_table_with_labels_is_a_table_of_counts():
@@ -204,7 +189,7 @@ def test_progress_is_logged(caplog):
 
 
 def test_intractable_cases_are_rows_with_the_reason():
-    table = fig2(np.ones((2, 21)) * 50, [1.0], instance="big", mechanisms=["polyopt_distinct"])
+    table = fig2(np.ones((2, 21)) * 50, [1.0], instance="big", mechanisms=["polyopt"])
     assert (table["status"] == SKIPPED).all()
     assert table["note"].str.contains("at most 20 are supported").all()
     assert table[["value", "bound", "privacy", "privacy_limit"]].isna().all(axis=None)
@@ -231,15 +216,10 @@ def test_every_printed_number_of_the_examples_agrees_or_says_why():
     assert table["agrees"].sum() > 150
 
 
-def test_larger_classes_in_the_example():
+def test_the_optimum_in_the_example():
     computed = worked_example().set_index("quantity")["computed"]
-    distinct, projections, exact = (
-        computed[f"I_P-hat of {name}"]
-        for name in ("PolyOpt, distinct pairs", "the projections of F", "the optimum over F")
-    )
-    # With two useful values the simplex around a projection is the projection.
-    assert computed["I_P-hat of PolyOpt"] + 0.1 < distinct == pytest.approx(projections, abs=1e-7)
-    assert projections <= exact + 1e-9
+    exact = computed["I_P-hat of the optimum over F"]
+    assert computed["I_P-hat of PolyOpt"] + 0.1 < exact
     assert exact <= computed["bound on I_P-hat of every robust mechanism"]
 
 
@@ -272,7 +252,7 @@ def test_a_solver_that_stops_at_its_limit_says_so_and_keeps_its_certificate() ->
     bounds = {}
     for rounds in (1, 300):
         table = fig2(
-            counts, [1.0], instance="a, b", mechanisms=["polyopt_distinct"], tolerance=1e-9, max_rounds=rounds
+            counts, [1.0], instance="a, b", mechanisms=["polyopt"], tolerance=1e-9, max_rounds=rounds
         )
         row = table[table["metric"] == "nmi"].iloc[0]
         bounds[rounds] = row["value"], row["bound"], row["status"]

@@ -90,11 +90,11 @@ def outside(figure) -> float:
 )
 def test_legends_and_titles_fit_into_the_figure(table, monkeypatch, pairs, instance):
     srr = select(table, mechanism="srr", instance="a, c", metric="nmi")
-    names = ["nr", "exact", "polyopt_distinct", "polyopt", "ir", "srr", "grr"]
+    names = ["nr", "exact", "polyopt", "ir", "srr", "grr"]
     rows = [srr.assign(mechanism=name, bound=srr["value"] + 0.01) for name in names]
     own = pd.concat([pd.concat(rows).assign(instance=f"{i}{instance}") for i in range(pairs)])
     figure = figures.fig2(own)
-    assert len(figure.legends[0].get_texts()) == 9
+    assert len(figure.legends[0].get_texts()) == 8
     assert outside(figure) <= 0
     assert figure.get_size_inches()[0] <= PAGE_WIDTH
     if pairs == 2 and len(instance) > 20:
@@ -163,8 +163,6 @@ def test_a_colour_means_one_mechanism_or_one_promise():
     assert len(set(promises.values())) == 3
     designs = {name: design.colour for name, design in DESIGNS.items()}
     assert designs["set"] == LOOKS["exact"].colour
-    assert designs["projections"] == LOOKS["projections_distinct"].colour
-    assert designs["simplices"] == LOOKS["polyopt_distinct"].colour
     assert designs["acquaintances"] == promises["intervals"]
     assert designs["anyone"] == promises["anyone"]
     assert len(set(designs.values())) == len(designs)

@@ -127,7 +127,7 @@ def test_least_errors_are_shared_out_by_level():
     [
         (
             {"polyopt": [1.0]},
-            "lopuhaa2024.estimation.designs has 'polyopt'; allowed is one of set, projections, ",
+            "lopuhaa2024.estimation.designs has 'polyopt'; allowed is one of set, simplices, ",
         ),
         ({"set": []}, "lopuhaa2024.estimation.designs has no privacy level; allowed is one or more"),
     ],
