@@ -199,6 +199,7 @@ TESTED_THROUGH = {
     "numerics.rounding": "optimal/ldp/test_rounding.py",
     "optimal.estimation.cut_columns": "optimal/estimation/test_solve.py",
     "optimal.exact.budget_split": "optimal/exact/test_separation.py",
+    "optimal.projections.schedule": "optimal/projections/test_solve.py",
     "survey.answer": "survey/test_cli.py",
     "survey.options": "survey/test_cli.py",
     "uncertainty.exact_intervals": "uncertainty/test_odds_ratios.py",
