@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ldpfrontier.survey.auditing import Audit, audit_channel, count_pairs
+    from ldpfrontier.survey.change import Changes, estimate_change
     from ldpfrontier.survey.channel_file import PrivateChannel, read_channel
     from ldpfrontier.survey.design import Design, design_channel
     from ldpfrontier.survey.estimation import Estimate, estimate_distribution
@@ -18,11 +19,13 @@ if TYPE_CHECKING:
     from ldpfrontier.survey.memo import Memo
     from ldpfrontier.survey.privatizing import privatize, privatize_file
     from ldpfrontier.survey.rates import Rates, estimate_rates
+    from ldpfrontier.survey.repeated import design_for_reports
     from ldpfrontier.survey.reports import count_reports
     from ldpfrontier.survey.tables import CountTable, count_records, table_of_values, with_values
 
 __all__ = [
     "Audit",
+    "Changes",
     "CountTable",
     "Design",
     "Estimate",
@@ -34,6 +37,8 @@ __all__ = [
     "count_records",
     "count_reports",
     "design_channel",
+    "design_for_reports",
+    "estimate_change",
     "estimate_distribution",
     "estimate_rates",
     "least_epsilon",
@@ -47,6 +52,7 @@ __all__ = [
 #: The module of this folder that defines each name, as imported above for type checkers.
 _HOMES = {
     "Audit": "auditing",
+    "Changes": "change",
     "CountTable": "tables",
     "Design": "design",
     "Estimate": "estimation",
@@ -58,6 +64,8 @@ _HOMES = {
     "count_records": "tables",
     "count_reports": "reports",
     "design_channel": "design",
+    "design_for_reports": "repeated",
+    "estimate_change": "change",
     "estimate_distribution": "estimation",
     "estimate_rates": "rates",
     "least_epsilon": "least_level",

@@ -1,4 +1,4 @@
-"""The command `ldp-frontier`: design, apply, estimate, audit, level and verify."""
+"""The command `ldp-frontier`: design, apply, estimate, change, audit, level and verify."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     options = read_options(arguments)
     run = {"design": design, "apply": apply, "estimate": estimate, "audit": audit}
-    run |= {"level": level, "verify": verify}
+    run |= {"change": change, "level": level, "verify": verify}
     Progress.quiet = options.quiet
     try:
         with redirect_stdout(StringIO()) if options.quiet else nullcontext():
@@ -394,6 +394,25 @@ def estimate(options: argparse.Namespace) -> int:
     print("\n" + wrapped(f"The promise to the people who reported: {private.promise()}"))
     if outputs:
         print("\n" + visible(f"Files written: {', '.join(outputs)}."))
+    return 0
+
+
+def change(options: argparse.Namespace) -> int:
+    """Estimate what has changed between two waves."""
+    from ldpfrontier.survey.change import change_of_files, change_text
+    from ldpfrontier.survey.channel_file import read_channel
+
+    found = change_of_files(
+        [read_channel(path).verified() for path in options.channel], options.data, person=options.id,
+        column=options.column, confidence=options.confidence, simultaneous=options.simultaneous,
+        remark=_warn,
+    )  # fmt: skip
+    if options.json:
+        from ldpfrontier.survey.exports import as_json
+
+        print(as_json(found))
+    else:
+        print(change_text(found))
     return 0
 
 

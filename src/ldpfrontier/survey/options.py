@@ -54,6 +54,11 @@ with confidence intervals that are suitable for few reports as well as for many.
 What the reports do not determine "cannot be estimated". The CSV file contains
 unbiased estimates of the frequencies as well, and all intervals."""
 
+_CHANGE = """\
+Estimate how the shares of values have changed between two waves of a survey,
+with confidence intervals for many reports. With --id, people may be in both
+waves: how their reports depend on each other is estimated from the data."""
+
 _AUDIT = """\
 Compute the privacy level of the stored channel again. With --samples or --data,
 also compute a lower bound on the level of the reports that were drawn. The exit
@@ -130,6 +135,7 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     _design_options(one)
     _apply_options(command("apply", "privatize records", _APPLY))
     _estimate_options(command("estimate", "estimate the frequencies of values from reports", _ESTIMATE))
+    _change_options(command("change", "estimate what has changed between two waves", _CHANGE))
     _audit_options(command("audit", "check the privacy level of a channel", _AUDIT))
     several = command("level", "say what several reports of one person reveal together", _LEVEL)
     several.add_argument("files", nargs="+", metavar="JSON", help="a channel file, as written by design")
@@ -386,6 +392,26 @@ def _estimate_options(three: argparse.ArgumentParser) -> None:
         " column (default: the most frequent one in the table of the design)",
     )  # fmt: skip
     _picture_option(three, "the estimates with their intervals")
+
+
+def _change_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--channel", required=True, nargs="+", metavar="JSON",
+        help="the channel file of both waves, or one of each",
+    )  # fmt: skip
+    parser.add_argument(
+        "--data", required=True, nargs=2, metavar="FILE", help="the reports of the first and the second wave"
+    )
+    _column_option(parser)
+    parser.add_argument(
+        "--id", metavar="COLUMN",
+        help="a column that identifies people in both files; some may be in both (default: nobody is)",
+    )  # fmt: skip
+    _confidence_option(parser, "each interval")
+    parser.add_argument(
+        "--simultaneous", action="store_true", help="let --confidence apply to all changes together"
+    )
+    parser.add_argument("--json", action="store_true", help=_JSON)
 
 
 def _picture_option(one: argparse.ArgumentParser, what: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -175,19 +175,56 @@ def count_reports(
         If the file is no table, lacks a column, has no records, one that is no report of the channel, a
         report of another channel, or several reports of a person if nobody says so.
     """
+    counts = np.zeros(len(private.outputs), dtype=np.int64)
+    for _, outputs in _first_reports(private, path, column, person, progress, remark):
+        counts += np.bincount(outputs, minlength=counts.size)
+    return counts
+
+
+def reports_of_people(
+    private: PrivateChannel,
+    path: Path | str,
+    *,
+    column: str = REPORT,
+    person: str | None = None,
+    remark: Callable[[str], None] | None = None,
+) -> dict[str, int]:
+    """Return the first report of every person in a file, as the number of an output, by the id of the person.
+
+    Without a column that identifies people, every report is that of another person, who has a value of the
+    column ``id`` if the file has one, and otherwise an id that is in no other file.
+
+    Parameters and errors are those of `count_reports`.
+    """
+    found = dict[str, int]()
+    for names, outputs in _first_reports(private, path, column, person, None, remark):
+        unnamed = [name or f" {path} {len(found) + place}" for place, name in enumerate(names)]
+        found.update(zip(unnamed, outputs.tolist(), strict=True))
+    return found
+
+
+def _first_reports(
+    private: PrivateChannel,
+    path: Path | str,
+    column: str,
+    person: str | None,
+    progress: Callable[[int], None] | None,
+    remark: Callable[[str], None] | None,
+) -> Iterator[tuple[list[str], IntArray]]:
+    """Yield ids, empty if there is none, and the outputs of the first report of each person, in chunks."""
     if person == column:
         raise ValueError(f"The column {column!r} contains the reports; it cannot identify people as well.")
     asked = [column] if person is None else [column, person]
     identity = person or PERSON
     more = [channel_column(column)] + ([PERSON] if person is None and column != PERSON else [])
     codes = Codes(path, (column,), [(report,) for report in private.outputs])
-    counts = np.zeros(len(private.outputs), dtype=np.int64)
     seen = set[str]()
     done = again = 0
     for chunk in read_chunks(path, asked, optional=more, progress=progress):
         outputs = codes([(report,) for report in chunk[column]], done)
         check_channel(private, path, chunk[channel_column(column)].tolist(), done)
-        texts = [] if identity == column else chunk[identity].tolist()
+        texts = [""] * len(chunk) if identity == column else chunk[identity].tolist()
+        names = [""] * len(chunk)
         if any(texts) or person is not None:
             if person is None:  # whoever has no id in a column that nobody named is another person
                 names = [normal_id(text) or f" {place}" for place, text in enumerate(texts, start=done)]
@@ -197,8 +234,8 @@ def count_reports(
             new = [place for name, place in first.items() if name not in seen]
             again += len(names) - len(new)
             seen.update(first)
-            outputs = outputs[new]
-        counts += np.bincount(outputs, minlength=counts.size)
+            names, outputs = ["" if names[place][0] == " " else names[place] for place in new], outputs[new]
+        yield names, outputs
         done += len(chunk)
     if again and person is None:
         raise ValueError(
@@ -211,4 +248,3 @@ def count_reports(
             f"{again:,} of {done:,} reports are further ones of the same people, by the column {person!r};"
             " only the first of each person counts."
         )
-    return counts
