@@ -81,7 +81,8 @@ LAYERS = (
     {"reproduction.planning"},
     {"reproduction.results"},
     {"reproduction", "reproduction.ledger", "reproduction.data.populations"},
-    {f"papers.{key}" for key in PAPERS} | {"papers"},
+    {f"papers.{key}" for key, paper in PAPERS.items() if not paper.builds_on} | {"papers"},
+    {f"papers.{key}" for key, paper in PAPERS.items() if paper.builds_on},
     {"reproduction.report"},
     {SURVEY},
 )
@@ -264,7 +265,8 @@ def module_of(call: Call) -> str:
 
 def modules_of(call: Call, paper: Paper) -> set[str]:
     """Return the modules that the workflow hashes for a call: of its function, and of its schemas."""
-    tables = [paper.tables[name] for name in call.tables]
+    places = (name.rpartition("/") for name in call.tables)
+    tables = [PAPERS[key or paper.key].tables[name] for key, _, name in places]
     tables += [call] if isinstance(call, Table) else []
     return {module_of(call), *(table.schema_name.partition(":")[0] for table in tables)}
 
@@ -402,10 +404,11 @@ def changed(*files: str) -> set[tuple[str, str, str]]:
 @pytest.mark.parametrize(
     ("file", "again"),
     [
-        ("src/ldpfrontier/uncertainty/renyi_ball.py", {"lopuhaa2024"}),
-        ("src/ldpfrontier/optimal/robust.py", {"lopuhaa2024"}),
-        ("src/ldpfrontier/optimal/ldp/staircase.py", {"kairouz2016", "lopuhaa2024"}),
-        ("src/ldpfrontier/optimal/column_generation/smoothed.py", {"kairouz2016", "lopuhaa2024"}),
+        ("src/ldpfrontier/uncertainty/renyi_ball.py", {"lopuhaa2024", "frontier"}),
+        ("src/ldpfrontier/optimal/robust.py", {"lopuhaa2024", "frontier"}),
+        ("src/ldpfrontier/optimal/association.py", {"frontier"}),
+        ("src/ldpfrontier/optimal/ldp/staircase.py", {"kairouz2016", "lopuhaa2024", "frontier"}),
+        ("src/ldpfrontier/optimal/column_generation/smoothed.py", {"kairouz2016", "lopuhaa2024", "frontier"}),
         ("src/ldpfrontier/hypothesis_testing/leakage.py", {"liao2017"}),
         ("src/ldpfrontier/hypothesis_testing/euclidean.py", {"liao2017"}),
         ("src/ldpfrontier/hamming/dp_leakage.py", {"kalantari2018"}),
@@ -460,9 +463,15 @@ def test_an_edit_of_the_style_draws_again_and_computes_nothing() -> None:
 @each_paper
 def test_an_edit_of_figures_draws_them_again_and_nothing_else(paper: Paper) -> None:
     found = changed(f"workflow/papers/{paper.key}/figures.py")
-    drawn = {name for name, call in paper.figures.items() if call.function.startswith("figures:")}
+    drawn = {
+        (other.key, name)
+        for other in PAPERS.values()
+        if paper.key in (other.key, *other.builds_on)
+        for name, call in other.figures.items()
+        if call.function.startswith("figures:")
+    }
     assert drawn
-    assert found == {(paper.key, "figure", name) for name in drawn}
+    assert found == {(key, "figure", name) for key, name in drawn}
 
 
 @each_paper
@@ -474,10 +483,24 @@ def test_an_edit_of_claims_or_plans_computes_and_draws_nothing(paper: Paper, nam
         assert changed(f"workflow/papers/{paper.key}/{name}.py") == verdicts
 
 
+def test_the_projects_own_results_build_on_one_paper_and_no_paper_builds_on_another() -> None:
+    assert {key: paper.builds_on for key, paper in PAPERS.items() if paper.builds_on} == {
+        "frontier": ("lopuhaa2024",)
+    }
+
+
 @each_paper
-def test_an_edit_of_a_paper_stays_with_the_paper(paper: Paper) -> None:
+def test_a_paper_imports_the_papers_that_it_builds_on_and_no_other(paper: Paper) -> None:
+    own = [name for name in FILES if name.startswith(f"papers.{paper.key}.")]
+    keys = {name.split(".")[1] for module in own for name in reached(module) if name.startswith("papers.")}
+    assert keys - {paper.key} == set(paper.builds_on)
+
+
+@each_paper
+def test_an_edit_of_a_paper_stays_with_the_paper_and_those_that_build_on_it(paper: Paper) -> None:
     files = [str(path.relative_to(ROOT)) for path in (ROOT / f"workflow/papers/{paper.key}").glob("*.py")]
-    assert {key for key, _, _ in changed(*files)} == {paper.key}
+    above = {key for key, other in PAPERS.items() if paper.key in other.builds_on}
+    assert {key for key, _, _ in changed(*files)} == {paper.key} | above
 
 
 # One number can be followed --------------------------------------------------------------------------------

@@ -58,6 +58,8 @@ def _entry(path: Path, comment: str, finished: Container[Path]) -> dict[str, str
 
 def _shown(paper: Paper, call: Call) -> str:
     number, what = call.labels.get("figure", "-"), call.labels.get("shows", call.name)
+    if not paper.authors:
+        return f"{paper.title}: {what}"
     if number == "-":
         return f"Beside {paper.short_name}: {what}"
     return f"{'Figure ' if number[0].isdigit() else ''}{number} of {paper.short_name}: {what}"
@@ -132,7 +134,7 @@ def codecheck() -> str:
     """Return codecheck.yml as it is before a check."""
     citation = cited()
     # One URL is the reference, by version 2.0: that of the paper whose figures are the most work.
-    links = {paper.key: paper.link for paper in papers().values()}
+    links = {paper.key: paper.link for paper in papers().values() if paper.authors}
     content = {
         "version": _SPEC,
         "paper": {

@@ -163,12 +163,13 @@ def read() -> dict[str, Any]:
     pages = yaml.safe_load((DOCS / "quoted.yaml").read_text(encoding="utf-8"))
     for name, page in pages.items():
         known, quotes = page.pop("define", {}), []
-        for table, entries in page["quotes"].items():
+        for place, entries in page["quotes"].items():
+            paper, _, table = place.rpartition("/")
+            paper = paper or page.get("paper", name)
             for entry in entries:
                 given = {"text": entry} if isinstance(entry, str) else dict(entry)
                 for key in {"text", "rows"} & set(given):
                     given[key] = re.sub(r"\$(\w+)", lambda m, known=known: known.get(m[1], m[0]), given[key])
-                paper = given.pop("paper", page.get("paper", name))
                 quotes.append(Quoted(DOCS / f"{name}.md", paper, table, **given))
         page["quotes"] = quotes
     return dict(pages)

@@ -30,6 +30,7 @@ GROUPS = {
         "Liao et al. 2017 <docs/liao2017>",
         "Kalantari et al. 2018 <docs/kalantari2018>",
         "Lopuhaä and Goseling 2024 <docs/lopuhaa2024>",
+        "docs/frontier",
         "docs/beyond",
         "docs/atlas",
         "docs/related-work",

@@ -10,7 +10,6 @@ import pandas as pd
 
 from falsified import Case, Tables, measuring, of_checks
 from papers.lopuhaa2024 import summaries
-from papers.lopuhaa2024.beyond import COVERAGE
 from papers.lopuhaa2024.catalogue import (
     DIMENSIONS,
     INEQUALITIES,
@@ -327,7 +326,7 @@ def _coverage() -> Case:
         found = [plain | {"truth": name, "covered": x} for name, x in zip(truths, covered, strict=True)]
         # Another order and another radius, which the paper does not take.
         found += [found[0] | {"order": 1.0, "covered": 0.5}, found[0] | {"method": "finite", "covered": 0.5}]
-        return {"coverage": COVERAGE.table(found)}
+        return {"coverage": summaries.COVERAGE.table(found)}
 
     return Case(
         tables(0.9440, 0.9999),

@@ -37,7 +37,9 @@ def test_what_archives_read_is_as_the_citation_is(artifact):
     assert artifact.CODEMETA.read_text(encoding="utf-8") == artifact.codemeta(), renewed
     deposit, description = json.loads(artifact.zenodo()), json.loads(artifact.codemeta())
     assert {entry["identifier"] for entry in deposit["related_identifiers"]} >= {
-        paper.link.removeprefix("https://doi.org/") for paper in artifact.plan_of().papers.values()
+        paper.link.removeprefix("https://doi.org/")
+        for paper in artifact.plan_of().papers.values()
+        if paper.authors
     }
     assert deposit["version"] == description["version"] == ldpfrontier.__version__
 

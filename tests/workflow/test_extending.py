@@ -62,7 +62,7 @@ def test_a_mechanism(run, tmp_path):
     module.write_text(module.read_text().replace("epsilon) / (np", "1.0 * epsilon) / (np"))
     planned = run("fig2.png", "-n")
     assert "lopuhaa2024_fig2_part" in planned
-    assert "lopuhaa2024_bounds" not in planned
+    assert "lopuhaa2024_orders" not in planned
     configuration = tmp_path / "my.yaml"
     configuration.write_text(configuration.read_text().replace("my_module:mechanism", "my_module:leaky"))
     (sentence,) = [" ".join(text.split()) for kind, text in BLOCKS if "has the privacy level" in text]

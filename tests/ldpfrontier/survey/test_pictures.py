@@ -4,7 +4,7 @@ import numpy as np
 
 from ldpfrontier.survey import CountTable, design_channel
 from ldpfrontier.survey.pictures import channel_picture, draw
-from papers.lopuhaa2024 import atlas_figures
+from papers.frontier import atlas_figures
 from reproduction.figure_style import SHADES
 
 

@@ -51,8 +51,39 @@ _THIN = 0.7
 _LEVELS = (0.1, 0.2, 0.5, 1, 2, 5)
 
 
-def fig2(table: pd.DataFrame, bounds: pd.DataFrame | None = None) -> Figure:
+def fig2(table: pd.DataFrame) -> Figure:
     """Plot Figure 2: normalized mutual information against epsilon, one panel per pair of attributes.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `experiments.fig2` returns it, of one setting: of it the mechanisms of the paper, and the user's
+        own. Skipped rows leave no curve, and a certified bound that is visibly above its curve is a band.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If the table has several settings, or nothing to show (so in all figures).
+    """
+    return information(table, mechanisms=[*OF_THE_PAPER, *OWN])
+
+
+def own_fig2(table: pd.DataFrame) -> Figure:
+    """Plot Figure 2 for tables of the user's own, with the mechanisms of the paper and all others.
+
+    Arguments are as of `fig2`.
+    """
+    return information(table)
+
+
+def information(
+    table: pd.DataFrame, bounds: pd.DataFrame | None = None, mechanisms: Sequence[str] = tuple(LOOKS)
+) -> Figure:
+    """Plot normalized mutual information against epsilon, one panel per pair of attributes.
 
     Parameters
     ----------
@@ -61,7 +92,10 @@ def fig2(table: pd.DataFrame, bounds: pd.DataFrame | None = None) -> Figure:
         that is visibly above its curve is a band, and that of the optimum over F, which no robust mechanism
         passes, a thin line as well. The small tables come first.
     bounds : DataFrame, optional
-        As `beyond.BOUNDS`: each holds at its level and at all lower ones.
+        What the NMI of a robust mechanism does not pass: each `bound` holds at its level and at all lower
+        ones.
+    mechanisms : sequence of str
+        What to show; all by default.
 
     Returns
     -------
@@ -87,7 +121,7 @@ def fig2(table: pd.DataFrame, bounds: pd.DataFrame | None = None) -> Figure:
         ax.set_ylim(0.0, 1.02)
         note(ax, absent(nmi, rows), top=True)
 
-    nmi = select(table, metric="nmi")
+    nmi = select(table, metric="nmi", mechanism=list(mechanisms))
     rows = nmi.dropna(subset=["value"])
     found = set(rows["mechanism"])
     more: list[Artist] = []

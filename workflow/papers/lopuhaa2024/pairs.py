@@ -2,83 +2,41 @@
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from reproduction.data.catalogue import attributes
 from reproduction.planning.own_mechanisms import names_in, own_mechanisms
 from reproduction.planning.paper import Counts
 
 #: The data set of a pair that names none.
 DATA = "adult"
 
-#: The pairs of the atlas: every ordered one of the attributes of `DATA`.
-ALL = "all"
-
 #: Arguments of parts, by their names.
 PartsByName = dict[str, dict[str, Any]]
 
 
-def study_of_pairs(
-    configuration: Mapping[str, Any],
-    name: str,
-    own: Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]],
-    chunks: int | None = None,
-) -> PartsByName:
-    """Return the parts of a study of the first pairs: those of `_chunks`, with arguments of its own.
-
-    Parameters
-    ----------
-    configuration : mapping
-    name : str
-        The key of the study, which has `pairs` and `epsilon`.
-    own : callable
-        Its arguments, from the keys of the paper, of the study and of the pair.
-    chunks : int, optional
-        Of a pair that does not say how many; as many as for Figure 2 by default.
-    """
-    paper = configuration["lopuhaa2024"]
-    study = paper[name]
-    usual = {} if chunks is None else {"chunks": chunks}
-    return {
-        part: {**keys, **own(paper, study, pair)}
-        for pair in paper["pairs"][: study["pairs"]]
-        for part, keys in chunks_of(paper, {**usual, **pair}, sorted(map(float, study["epsilon"])))
-    }
-
-
 def whole_pairs(
-    configuration: Mapping[str, Any], name: str, keys: Sequence[str], more: Mapping[str, Any]
+    paper: Mapping[str, Any], study: Mapping[str, Any], keys: Sequence[str], more: Mapping[str, Any]
 ) -> PartsByName:
     """Return the parts of a study of the first pairs, one for each.
 
     Parameters
     ----------
-    configuration : mapping
-    name : str
-        The key of the study, which has `pairs`.
+    paper : mapping
+        The section of lopuhaa2024.
+    study : mapping
+        That of the study, which has `pairs`.
     keys : sequence of str
         Its keys that are arguments; `epsilons` is called `epsilon` there.
     more : mapping
         Other arguments.
     """
-    paper = configuration["lopuhaa2024"]
-    own = {key: paper[name]["epsilon" if key == "epsilons" else key] for key in keys}
+    own = {key: study["epsilon" if key == "epsilons" else key] for key in keys}
     return {
         file_name(pair): {**counts_of(pair), **own, "beta": float(paper["beta"]), **more}
-        for pair in paper["pairs"][: paper[name]["pairs"]]
+        for pair in paper["pairs"][: study["pairs"]]
     }
-
-
-def atlas_pairs(configuration: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the pairs of the atlas."""
-    pairs = configuration["lopuhaa2024"]["atlas"]["pairs"]
-    if pairs != ALL:
-        return list(pairs)
-    names = itertools.permutations(attributes(DATA, configuration), 2)
-    return [{"sensitive": sensitive, "useful": useful} for sensitive, useful in names]
 
 
 def chunks_of(
@@ -105,9 +63,9 @@ def own_pairs(configuration: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"data": name, **entry} for name, entry in configuration.get("data", {}).items()]
 
 
-def keys_of_study(paper: Mapping[str, Any], pair: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return the keys of a study as they are for one pair."""
-    return {**paper[name], **pair.get(name, {})}
+def keys_of_study(study: Mapping[str, Any], pair: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return the keys of a study as they are for one pair, which may have its own under the name."""
+    return {**study, **pair.get(name, {})}
 
 
 def mechanisms_of(paper: Mapping[str, Any], entry: Mapping[str, Any]) -> list[str]:

@@ -9,7 +9,6 @@ from typing import Any
 from papers.lopuhaa2024.contradictions import contradictions as contradictions
 from papers.lopuhaa2024.pairs import (
     PartsByName,
-    atlas_pairs,
     chunks_of,
     counts_of,
     file_name,
@@ -17,7 +16,6 @@ from papers.lopuhaa2024.pairs import (
     mechanisms_of,
     own_pairs,
     solver_of,
-    study_of_pairs,
     whole_pairs,
 )
 from reproduction.planning.configuration import values
@@ -56,116 +54,18 @@ def own_fig2(configuration: Mapping[str, Any]) -> PartsByName:
     }
 
 
-def bounds(configuration: Mapping[str, Any]) -> PartsByName:
-    """Return the parts of the bounds of Figure 2 on large tables: a part per pair and level."""
-    paper = configuration["lopuhaa2024"]
-    study = paper["bounds"]
-    return {
-        f"{file_name(pair)}/{place}": {
-            **counts_of(pair),
-            "epsilons": [epsilon],
-            "beta": float(paper["beta"]),
-            "order": float(paper["order"]),
-            "max_nodes": study["max_nodes"],
-        }
-        for pair in paper["pairs"]
-        for place, epsilon in enumerate(sorted(map(float, study["epsilon"])))
-    }
-
-
-def calibration(configuration: Mapping[str, Any]) -> PartsByName:
-    """Return the parts of the table of equal realized privacy, cut as Figure 2 is."""
-    return study_of_pairs(
-        configuration,
-        "calibrated",
-        lambda paper, study, pair: {
-            "mechanisms": mechanisms_of(paper, keys_of_study(paper, pair, "calibrated")),
-            "accuracy": float(study["accuracy"]),
-        },
-    )
-
-
-def second_level(configuration: Mapping[str, Any]) -> PartsByName:
-    """Return the parts of the table of optima with a second level: one or more per pair."""
-    return study_of_pairs(
-        configuration,
-        "second_level",
-        lambda paper, study, pair: {
-            "levels": sorted(map(float, study["levels"])),
-            **solver_of(paper, study),
-        },
-        chunks=1,
-    )
-
-
-def drift(configuration: Mapping[str, Any]) -> PartsByName:
-    """Return the parts of the table of drifts, cut as Figure 2 is."""
-    return study_of_pairs(
-        configuration,
-        "drift",
-        lambda paper, study, pair: {
-            "factors": sorted(map(float, study["factors"])),
-            "shares": sorted(map(float, study["shares"])),
-            "truths": study["truths"],
-            "mechanisms": list(study["mechanisms"]),
-            "seed": configuration["seed"],
-            **solver_of(paper, study),
-        },
-    )
-
-
 def coverage(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of the table of coverage: pairs of attributes."""
-    keys = ("orders", "shares", "added", "rare", "samples")
-    return whole_pairs(configuration, "coverage", keys, {"seed": configuration["seed"]})
-
-
-def few_records(configuration: Mapping[str, Any]) -> PartsByName:
-    """Return the parts of the table of what sets for any number of records cost: pairs of attributes."""
-    paper = configuration["lopuhaa2024"]
-    solver = solver_of(paper, paper["few_records"])
-    return whole_pairs(configuration, "few_records", ("epsilons", "orders", "mechanisms"), solver)
-
-
-def promises(configuration: Mapping[str, Any]) -> PartsByName:
-    """Return the parts of the table of six promises: as many per pair as the study says."""
-    return study_of_pairs(
-        configuration,
-        "promises",
-        lambda paper, study, pair: {"max_nodes": study["max_nodes"], **solver_of(paper, study)},
-        chunks=configuration["lopuhaa2024"]["promises"]["chunks"],
-    )
-
-
-def estimation(configuration: Mapping[str, Any]) -> PartsByName:
-    """Return the parts of the table of least errors: as many per pair as the study says."""
-    paper = configuration["lopuhaa2024"]
-    study = paper["estimation"]
-    of_design = {name: sorted(map(float, levels)) for name, levels in study["designs"].items()}
-    grid = sorted({level for levels in of_design.values() for level in levels})
-    # The least error of S takes no time: the first part of a pair has it, also at the levels of Figure 2.
-    of_sensitive = sorted({*grid, *map(float, values(paper["epsilon"]))})
-    return {
-        name: {
-            **part,
-            "of_sensitive": of_sensitive if part["epsilons"][0] == grid[0] else [],
-            "designs": {
-                design: kept
-                for design, levels in of_design.items()
-                if (kept := [level for level in levels if level in part["epsilons"]])
-            },
-            "mechanisms": list(study["mechanisms"]),
-            **solver_of(paper, study),
-        }
-        for pair in paper["pairs"][: study["pairs"]]
-        for name, part in chunks_of(paper, {"chunks": study["chunks"], **pair}, grid)
-    }
+    paper, keys = configuration["lopuhaa2024"], ("orders", "shares", "added", "rare", "samples")
+    return whole_pairs(paper, paper["coverage"], keys, {"seed": configuration["seed"]})
 
 
 def orders(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of the table of Renyi orders: pairs of attributes."""
     paper = configuration["lopuhaa2024"]
-    studies = {file_name(pair): (pair, keys_of_study(paper, pair, "orders")) for pair in paper["pairs"]}
+    studies = {
+        file_name(pair): (pair, keys_of_study(paper["orders"], pair, "orders")) for pair in paper["pairs"]
+    }
     return {
         name: {
             **counts_of(pair),
@@ -177,27 +77,6 @@ def orders(configuration: Mapping[str, Any]) -> PartsByName:
         }
         for name, (pair, study) in studies.items()
     }
-
-
-def atlas(configuration: Mapping[str, Any]) -> PartsByName:
-    """Return the parts of the atlas: pairs of attributes."""
-    paper = configuration["lopuhaa2024"]
-    study = paper["atlas"]
-    return {
-        file_name(pair): {
-            **counts_of(pair),
-            "epsilons": sorted(map(float, study["epsilon"])),
-            "mechanisms": mechanisms_of(paper, study),
-            "cells": dict(study["cells"]),
-            "beta": float(paper["beta"]),
-            "order": float(paper["order"]),
-            **solver_of(paper, study),
-        }
-        for pair in atlas_pairs(configuration)
-    }
-
-
-# Random tables --------------------------------------------------------------------------------------------
 
 
 def random_tables(configuration: Mapping[str, Any]) -> PartsByName:

@@ -163,6 +163,23 @@ def best_first(values: pd.Series[float]) -> list[str]:
     return [str(name) for name in present.sort_values(ascending=False, kind="stable").index]
 
 
+# How often F contains the truth -----------------------------------------------------------------------------
+
+COVERAGE = Schema(
+    name="coverage",
+    columns={
+        **_columns([name for name in _INSTANCE if name != "epsilon"]),
+        "method": "str",  # of the radius: for many records, or for any number of them
+        "truth": "str",
+        "records": "Int64",  # of a sample
+        "radius": "float64",  # of F, nats
+        "covered": "float64",  # share of the samples whose F contains the truth
+        "samples": "Int64",
+    },
+    key=("size", "instance", "beta", "order", "method", "truth", "records"),
+)
+
+
 # Figures 3 to 5 and Table 2 -------------------------------------------------------------------------------
 
 _QUARTILES = dict.fromkeys(("low", "median", "high"), "float64")

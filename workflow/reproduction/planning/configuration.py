@@ -88,7 +88,12 @@ def check(configuration: Mapping[str, Any], common: Mapping[str, Any], found: It
     plain = json.loads(json.dumps(configuration, default=str))
     errors = sorted(Draft202012Validator(schema).iter_errors(plain), key=lambda e: list(map(str, e.path)))
     problems = [
-        *(text for error in errors if not _is_nonfinite(error.instance) for text in _sentences(error)),
+        *(
+            text
+            for error in errors
+            if not _is_nonfinite(error.instance)
+            for text in _sentences(error, schema)
+        ),
         *(
             f"{_dotted_key(path)} is {value}; allowed is a finite number."
             for path, value in _nonfinite_numbers(plain)
@@ -120,7 +125,7 @@ def _read_inside(value: Any) -> Any:
         return value
 
 
-def _sentences(error: ValidationError) -> Iterator[str]:
+def _sentences(error: ValidationError, whole: Mapping[str, Any]) -> Iterator[str]:
     where, found = _dotted_key(error.absolute_path), error.instance
     schema: Any = error.schema
     if error.validator == "additionalProperties":
@@ -128,6 +133,10 @@ def _sentences(error: ValidationError) -> Iterator[str]:
         for name in sorted(found.keys() - set(known)):
             close = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"allowed are {', '.join(known)}."
+            # A section of one paper may have the key of another one.
+            places = [key for key, x in whole["properties"].items() if name in x.get("properties", {})]
+            if len(error.absolute_path) == 1 and len(places) == 1:
+                hint = f"did you mean {places[0]}.{name}?"
             yield f"Unknown key {_dotted_key([*error.absolute_path, name])}; {hint}"
     elif error.validator == "required":
         for name in sorted(set(schema["required"]) - found.keys()):

@@ -3,8 +3,10 @@
 A folder with a ``paper.yaml`` is a paper, in this repository or, where the configuration names it, outside of
 it. The file says what there is, in the same notation for all of it:
 
+- ``builds_on``: other papers whose modules, tables and mechanisms of the user's own the folder uses.
 - ``tables``: each is what a function returns. ``function`` is ``module:name`` in the folder (``name`` alone
-  is in ``experiments``); ``tables`` names the tables it reads, in the order of its arguments; ``arguments``
+  is in ``experiments``); ``tables`` names the tables it reads, in the order of its arguments, one of a paper
+  that the folder builds on as ``paper/table``; ``arguments``
   are plain values, and ``settings`` maps further arguments to keys of the configuration, or names a function
   of the folder's ``plan.py`` that returns them; ``needs`` is a key of the configuration without which it is
   not made. A table too long for one job has ``parts`` instead of
@@ -207,17 +209,21 @@ class Layout(Call):
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: who wrote it, and what there is of it; numbers of equations are those of one `version`."""
+    """A paper: who wrote it, and what there is of it; numbers of equations are those of one `version`.
+
+    Without authors it is no paper, but the results of this project.
+    """
 
     key: str
     folder: Path
     title: str
-    authors: str
     year: int
+    authors: str = ""
     venue: str = ""
     doi: str = ""
     url: str = ""
     version: str = ""
+    builds_on: tuple[str, ...] = ()
     tables: Mapping[str, Table] = field(default_factory=dict)
     figures: Mapping[str, Call] = field(default_factory=dict)
     layouts: Mapping[str, Layout] = field(default_factory=dict)
@@ -235,7 +241,12 @@ class Paper:
 
     @property
     def short_name(self) -> str:
-        """Authors and year, as a text names the paper: the surname of one or two, of more the first."""
+        """Authors and year, as a text names the paper: the surname of one or two, of more the first.
+
+        The title, if there are no authors.
+        """
+        if not self.authors:
+            return self.title
         surnames = [name.split()[-1] for name in self.authors.replace(" and ", ", ").split(", ")]
         who = " and ".join(surnames) if len(surnames) < 3 else f"{surnames[0]} et al."
         return f"{who} {self.year}"
@@ -297,7 +308,11 @@ def papers(root: Path = ROOT, outside: Iterable[str | Path] = ()) -> dict[str, P
     found = [read(path) for path in sorted(root.glob("*/paper.yaml"))]
     for folder in map(Path, outside):
         found.append(_read_outside(folder, {paper.key for paper in found}))
-    return {paper.key: paper for paper in sorted(found, key=lambda paper: (paper.year, paper.key))}
+    by_key = {paper.key: paper for paper in sorted(found, key=lambda paper: (paper.year, paper.key))}
+    for paper in found:
+        if wrong := next(_wrong_neighbours(paper, by_key), ""):
+            raise PaperError(f"{paper.folder / 'paper.yaml'} {wrong}")
+    return by_key
 
 
 def _read_outside(folder: Path, known: Set[str]) -> Paper:
@@ -352,9 +367,23 @@ def _read_call(path: Path, cls: type[T], module: str, name: str, entry: Any) -> 
     )
 
 
+def _wrong_neighbours(paper: Paper, papers: Mapping[str, Paper]) -> Iterator[str]:
+    """Yield what a paper names of other papers that is not there, as the rest of a sentence."""
+    for other in paper.builds_on:
+        if other not in papers or other == paper.key:
+            yield f"builds on {other!r}; allowed are {', '.join(key for key in papers if key != paper.key)}."
+    for call in (*paper.tables.values(), *paper.figures.values(), *paper.layouts.values()):
+        for other, _, name in (name.partition("/") for name in call.tables if "/" in name):
+            if name not in papers[other].tables:
+                yield f"has {call.name}, which reads the table {name} of {other}, which is not there."
+
+
 def _contradictions(call: Call, paper: Paper) -> Iterator[str]:
     """Yield what does not go together, as the rest of a sentence."""
-    if unknown := [name for name in call.tables if name not in paper.tables]:
+    others = [name.partition("/")[0] for name in call.tables if "/" in name]
+    if strange := [other for other in others if other not in paper.builds_on]:
+        yield f"reads a table of {strange[0]}, on which the paper does not build."
+    if unknown := [name for name in call.tables if "/" not in name and name not in paper.tables]:
         yield f"reads the table {unknown[0]}, which is not there."
     if isinstance(call, Table) and call.parts and call.settings:
         yield "has parts and settings; allowed is one of them."

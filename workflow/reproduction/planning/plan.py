@@ -130,7 +130,8 @@ class Plan:
 
     def input_tables(self, call: Call) -> list[Table]:
         """Return the tables that a call reads."""
-        return [self.papers[call.paper].tables[name] for name in call.tables]
+        places = (name.rpartition("/") for name in call.tables)
+        return [self.papers[paper or call.paper].tables[name] for paper, _, name in places]
 
     def input_files(self, call: Call, part: str | None = None) -> list[list[str]]:
         """Return the files of every table that a call, or a part of a table, reads."""
@@ -168,7 +169,8 @@ class Plan:
 
         What is made from tables in a moment has columns for them, curves or words. Other tables have not.
         """
-        own = own_mechanisms(self.configuration.get(call.paper))
+        papers = (call.paper, *self.papers[call.paper].builds_on)
+        own = {name: x for key in papers for name, x in own_mechanisms(self.configuration.get(key)).items()}
         shows = call.tables and (not isinstance(call, Table) or (call.brief and not call.population))
         found = {}
         for x in own.values():

@@ -126,8 +126,9 @@ def write(
         _paper_entry(paper, ledger, figures.get(paper.key, {}), tables.get(paper.key, {}), assumptions)
         for paper in papers
     ]
-    keys_in_order = [paper.key for paper in papers]
-    keys = set(keys_in_order)
+    published = [paper.key for paper in papers if paper.authors]
+    of_papers = ledger["paper"].isin(published)
+    keys = {paper.key for paper in papers}
     cards = [card for entry in entries for card in entry["cards"]]
     # What does not hold comes first.
     cards.sort(key=lambda card: card["claim"].get("verdict") != NOT_REPRODUCED)
@@ -145,7 +146,9 @@ def write(
             openings=openings,
             names={paper.key: paper.short_name for paper in papers},
             verdicts=VERDICTS,
-            counts=_counts(ledger, keys_in_order),
+            published=published,
+            counts=_counts(ledger[of_papers], published),
+            own=_counts(ledger[~of_papers], sorted(keys - {*published}))[:-1],
             certificates=count_certificates(certificates).to_dict("records"),
             titles={
                 f"figure-{figure.paper}-{figure.name}": f"{figure.place}: {figure.shows}"
@@ -249,7 +252,7 @@ def _environment(papers: Sequence[Paper]) -> Environment:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    names = {paper.key: paper.short_name for paper in papers}
+    names = {paper.key: paper.short_name for paper in papers if paper.authors}
     key = re.compile("|".join(map(re.escape, names)) or "(?!)")
     environment.filters["slug"] = lambda text: re.sub(r"\W+", "-", str(text))
     environment.filters["named"] = lambda text: key.sub(lambda found: names[found[0]], str(text))

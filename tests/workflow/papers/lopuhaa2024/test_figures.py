@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from papers.lopuhaa2024 import beyond_figures, figures, notes, panels, summaries
-from papers.lopuhaa2024.catalogue import DESIGNS, MECHANISMS, PROMISES
+from papers.lopuhaa2024 import figures, notes, panels, summaries
+from papers.lopuhaa2024.catalogue import MECHANISMS
 from papers.lopuhaa2024.experiments import fig2
 from papers.lopuhaa2024.panels import FRONTIER, LOOKS, NMI
 from reproduction.figure_style import PAGE_WIDTH, save, style
@@ -93,7 +93,7 @@ def test_legends_and_titles_fit_into_the_figure(table, monkeypatch, pairs, insta
     names = ["nr", "exact", "polyopt", "ir", "srr", "grr"]
     rows = [srr.assign(mechanism=name, bound=srr["value"] + 0.01) for name in names]
     own = pd.concat([pd.concat(rows).assign(instance=f"{i}{instance}") for i in range(pairs)])
-    figure = figures.fig2(own)
+    figure = figures.own_fig2(own)
     assert len(figure.legends[0].get_texts()) == 8
     assert outside(figure) <= 0
     assert figure.get_size_inches()[0] <= PAGE_WIDTH
@@ -101,7 +101,7 @@ def test_legends_and_titles_fit_into_the_figure(table, monkeypatch, pairs, insta
         # A mechanism of the user's own may have a name that is wider than half a page, or than a page.
         for label in ("My own mechanism, which has a name that is as long as a sentence is", "m" * 100):
             monkeypatch.setitem(panels.LOOKS, "srr", replace(LOOKS["srr"], label=label))
-            assert outside(figures.fig2(own)) <= 0
+            assert outside(figures.own_fig2(own)) <= 0
 
 
 def test_curves_are_the_values_of_the_table(table):
@@ -117,27 +117,20 @@ def test_curves_are_the_values_of_the_table(table):
     assert figures.fig2(one).axes[0].get_xscale() == "linear"
 
 
+def test_figure_2_has_the_mechanisms_of_the_paper_and_that_of_ones_own_table_has_all(table):
+    ir = select(table, mechanism="ir", metric="nmi")
+    rows = pd.concat([table, ir.assign(mechanism="exact", bound=1.0)])
+    shown = [
+        {line.get_label() for line in figure.axes[0].lines}
+        for figure in (figures.fig2(rows), figures.own_fig2(rows))
+    ]
+    assert shown[1] - shown[0] == {LOOKS["exact"].label, FRONTIER.label}
+
+
 def test_skipped_rows_leave_no_curve(table):
     skipped = table[table["mechanism"] == "grr"].assign(mechanism="polyopt", status=SKIPPED, value=np.nan)
     figure = figures.fig2(pd.concat([table, skipped]))
     assert "PolyOpt" not in [line.get_label() for line in figure.axes[0].lines]
-
-
-def test_a_bound_at_one_level_holds_at_all_lower_ones(table):
-    """And beyond it the own bounds of the curve do, which are those of NR on large tables."""
-    nr = select(table, mechanism="nr", instance="a, c")
-    best = nr.assign(mechanism="exact", value=0.5 * nr["value"], bound=nr["value"])
-    levels = sorted(best["epsilon"].unique())
-    bound = 0.6 * float(best["bound"].min())
-    setting = {name: best[name].iloc[0] for name in ("size", "instance", "beta", "order")}
-    bounds = pd.DataFrame([{**setting, "epsilon": levels[1], "bound": bound, "nr": 1.0}])
-    ax = figures.fig2(pd.concat([table, best]), bounds).axes[0]
-    (line,) = [line for line in ax.lines if line.get_label() == FRONTIER.label]
-    x, y = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
-    np.testing.assert_array_equal(y[x <= levels[1]], bound)
-    own = select(best, metric="nmi").set_index("epsilon")["bound"]
-    np.testing.assert_allclose(y[np.isin(x, levels[2:])], own.loc[levels[2:]])
-    assert (y[x > levels[1]] > bound).all()
 
 
 @pytest.mark.parametrize("suffix", ["pdf", "svg", "png"])
@@ -152,24 +145,6 @@ def test_mechanisms_can_be_told_apart_without_colour():
     assert list(LOOKS) == list(MECHANISMS)
     assert len({(look.marker, look.filled) for look in LOOKS.values()}) == len(LOOKS)
     assert len({look.colour for look in LOOKS.values()}) == len(LOOKS)
-
-
-def test_a_colour_means_one_mechanism_or_one_promise():
-    promises = {name: promise.colour for name, promise in PROMISES.items()}
-    assert promises.pop("outsiders") == LOOKS["exact"].colour
-    assert not set(promises.values()) & {look.colour for look in LOOKS.values()}
-    # Knowing the odds ratios or not, it is the promise to acquaintances.
-    assert promises["known"] == promises["intervals"] == beyond_figures._ACQUAINTANCES.colour
-    assert len(set(promises.values())) == 3
-    designs = {name: design.colour for name, design in DESIGNS.items()}
-    assert designs["set"] == LOOKS["exact"].colour
-    assert designs["acquaintances"] == promises["intervals"]
-    assert designs["anyone"] == promises["anyone"]
-    assert len(set(designs.values())) == len(designs)
-    assert len({(p.marker, p.filled) for p in PROMISES.values()}) == len(PROMISES)
-
-
-# The synthetic study
 
 
 def test_figures(usual, tmp_path):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import math
 from pathlib import Path
 
 import pytest
@@ -29,7 +28,7 @@ def test_the_default_has_no_contradictions():
 
 
 def test_parts_hold_plain_values():
-    for parts in (plan.fig2, plan.orders, plan.calibration, plan.synthetic, plan.beta):
+    for parts in (plan.fig2, plan.orders, plan.synthetic, plan.beta):
         for arguments in parts(DEFAULT).values():
             rest = plain(arguments)
             assert json.loads(json.dumps(rest)) == rest
@@ -75,67 +74,14 @@ def test_orders_have_a_part_per_pair():
 
 
 def test_a_pair_may_have_its_own_mechanisms_of_a_study():
-    own = {"orders": {"mechanisms": ["exact"]}, "calibrated": {"mechanisms": ["srr"]}}
+    own = {"orders": {"mechanisms": ["exact"]}}
     pairs = [{"sensitive": "sex", "useful": "race", **own}, {"sensitive": "income", "useful": "race"}]
     configuration = changed(pairs=pairs, chunks=100)
     common = DEFAULT["lopuhaa2024"]
-    orders, calibration = plan.orders(configuration), plan.calibration(configuration)
+    orders = plan.orders(configuration)
     assert orders["sex-race"]["mechanisms"] == ["exact"]
     assert orders["sex-race"]["orders"] == orders["income-race"]["orders"]
     assert orders["income-race"]["mechanisms"] == common["orders"]["mechanisms"]
-    assert calibration["sex-race/0"]["mechanisms"] == ["srr"]
-    assert calibration["income-race/3"]["mechanisms"] == common["calibrated"]["mechanisms"]
-    assert calibration["income-race/3"]["accuracy"] == common["calibrated"]["accuracy"]
-
-
-def test_promises_and_calibration_share_their_own_levels_out():
-    for study, planned in (("promises", plan.promises), ("calibrated", plan.calibration)):
-        parts = planned(changed(**{study: {**DEFAULT["lopuhaa2024"][study], "pairs": 4}}))
-        levels = DEFAULT["lopuhaa2024"][study]["epsilon"]
-        for pair in ("sex-race", "education-marital-status"):
-            found = [part["epsilons"] for name, part in parts.items() if name.startswith(f"{pair}/")]
-            assert sorted(level for part in found for level in part) == sorted(levels)
-        fewer = changed(**{study: {**DEFAULT["lopuhaa2024"][study], "pairs": 2}})
-        names = {name.split("/")[0] for name in planned(fewer)}
-        assert names == {"sex-race", "income-relationship"}
-        # The levels of a large table are in as many parts as its chunks.
-        most = max(len(part["epsilons"]) for name, part in parts.items() if name[:3] in ("edu", "occ"))
-        assert most == math.ceil(len(levels) / 4)
-
-
-def test_least_errors_are_shared_out_by_level():
-    designs = {"set": [2.0, 0.5], "anyone": [1.0, 0.5], "ldp": []}
-    study = {**DEFAULT["lopuhaa2024"]["estimation"], "designs": designs, "chunks": 2, "pairs": 1}
-    parts = plan.estimation(changed(estimation=study))
-    assert list(parts) == ["sex-race/0", "sex-race/1"]
-    assert parts["sex-race/0"]["designs"] == {"set": [0.5, 2.0], "anyone": [0.5]}
-    assert parts["sex-race/0"]["epsilons"] == [0.5, 2.0]
-    # The least error of S is there at all levels of Figure 2 as well, once.
-    assert {0.075, 0.5, 1.0, 2.0, 5.0} < set(parts["sex-race/0"]["of_sensitive"])
-    assert parts["sex-race/1"]["of_sensitive"] == []
-    assert parts["sex-race/1"]["designs"] == {"anyone": [1.0]}
-    assert (parts["sex-race/1"]["tolerance"], parts["sex-race/1"]["max_rounds"]) == (1e-4, 200)
-    default = plan.estimation(DEFAULT)
-    assert {name.split("/")[0] for name in default} == {"sex-race", "income-relationship"}
-    for name, levels in DEFAULT["lopuhaa2024"]["estimation"]["designs"].items():
-        found = [level for part in default.values() for level in part["designs"].get(name, [])]
-        assert sorted(found) == sorted(2 * levels)
-
-
-@pytest.mark.parametrize(
-    ("designs", "sentence"),
-    [
-        (
-            {"polyopt": [1.0]},
-            "lopuhaa2024.estimation.designs has 'polyopt'; allowed is one of set, simplices, ",
-        ),
-        ({"set": []}, "lopuhaa2024.estimation.designs has no privacy level; allowed is one or more"),
-    ],
-)
-def test_wrong_designs_of_least_errors_are_named(designs, sentence):
-    study = {**DEFAULT["lopuhaa2024"]["estimation"], "designs": designs}
-    (found,) = plan.contradictions(changed(estimation=study))
-    assert found.startswith(sentence)
 
 
 def test_a_pair_may_be_of_another_data_set():
@@ -238,14 +184,6 @@ def test_more_tables_leave_the_parts_alone():
         (
             {"orders": {**DEFAULT["lopuhaa2024"]["orders"], "mechanisms": ["olh"]}},
             'lopuhaa2024.orders.mechanisms[0] is "olh"; allowed is one of nr,',
-        ),
-        (
-            {"calibrated": {**DEFAULT["lopuhaa2024"]["calibrated"], "mechanisms": ["srr", "nr"]}},
-            'lopuhaa2024.calibrated.mechanisms[1] is "nr"; allowed are robust mechanisms, which can be',
-        ),
-        (
-            {"pairs": [{"sensitive": "sex", "useful": "race", "calibrated": {"mechanisms": ["olh"]}}]},
-            'lopuhaa2024.pairs[0].calibrated.mechanisms[0] is "olh"; allowed is one of nr,',
         ),
         (
             {"epsilon": {**DEFAULT["lopuhaa2024"]["epsilon"], "stop": 0.05}},

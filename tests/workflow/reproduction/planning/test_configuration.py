@@ -135,6 +135,8 @@ def test_every_key_of_the_default_has_a_comment_and_the_schema_is_named():
     ("dotted", "value", "sentence"),
     [
         ("lopuhaa2024.betta", 0.1, "Unknown key lopuhaa2024.betta; did you mean 'beta'?"),
+        ("lopuhaa2024.drift", {}, "Unknown key lopuhaa2024.drift; did you mean frontier.drift?"),
+        ("lopuhaa2024.bounds", {}, "Unknown key lopuhaa2024.bounds; did you mean frontier.bounds?"),
         (
             "lopuhaa2024.beta",
             1.5,

@@ -1,32 +1,26 @@
-"""lopuhaa2024, beyond the paper: how often F contains the truth, and what a set that always does so costs.
+"""How often the uncertainty set F of lopuhaa2024 contains the truth (its section 3).
 
 The radius of F is that of large samples. Where cells are rare, the set may contain the truth less often than
-it says; the radius for any number of samples (`uncertainty.confidence_radius`) is larger, and its optimum
-tells less.
+it says; the radius for any number of samples (`uncertainty.confidence_radius`) is larger.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.priors import generator
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.divergence import renyi_divergences
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from papers.lopuhaa2024.beyond import COVERAGE, FEW_RECORDS
 from papers.lopuhaa2024.catalogue import SET_METHODS
-from papers.lopuhaa2024.experiments import solve
+from papers.lopuhaa2024.summaries import COVERAGE
 
 #: Samples of a truth that are drawn at once.
 _BATCH = 1000
-
-_log = logging.getLogger(__name__)
 
 
 def coverage(
@@ -65,7 +59,7 @@ def coverage(
     Returns
     -------
     DataFrame
-        As `beyond.COVERAGE`.
+        As `summaries.COVERAGE`.
     """
     table = np.asarray(counts, dtype=float)
     rows = []
@@ -120,57 +114,6 @@ def truths(
         p = np.full(table.size, min(expected / records, 0.5) / (table.size - 1))
         p[0] = 1.0 - p[1:].sum()
         yield f"rare cells, {expected:g} expected in all", p
-
-
-def few_records(
-    counts: ArrayLike | pd.DataFrame,
-    epsilons: Sequence[float],
-    *,
-    instance: str,
-    orders: Sequence[float],
-    mechanisms: Sequence[str],
-    beta: float = 0.05,
-    tolerance: float = 1e-3,
-    max_rounds: int = 300,
-) -> pd.DataFrame:
-    """Compute mechanisms for confidence sets of large samples, and for those of any number of records.
-
-    Parameters
-    ----------
-    counts, epsilons, instance, beta, tolerance, max_rounds
-        As in `experiments.fig2`.
-    orders : sequence of float
-        Orders of the divergence, up to 2.
-    mechanisms : sequence of str
-        Names in the catalogue.
-
-    Returns
-    -------
-    DataFrame
-        As `beyond.FEW_RECORDS`; what is out of reach has no row.
-    """
-    table = np.asarray(counts, dtype=float)
-    rows = []
-    for order, method in ((order, method) for order in orders for method in SET_METHODS):
-        ball = RenyiBall.confidence(table, beta=beta, order=order, method=method)
-        for solution in solve(ball, epsilons, mechanisms, tolerance=tolerance, max_rounds=max_rounds):
-            if solution.channel is None:
-                continue
-            rows.append(
-                {
-                    "size": " x ".join(map(str, table.shape)),
-                    "instance": instance,
-                    "beta": beta,
-                    "order": order,
-                    "epsilon": solution.epsilon,
-                    "mechanism": solution.mechanism,
-                    "method": method,
-                    "radius": ball.radius,
-                    "nmi": mutual_information(ball.centre, solution.channel) / entropy(ball.centre),
-                }
-            )
-        _log.info("%s, order %g: %s", instance, order, method)
-    return FEW_RECORDS.conform(pd.DataFrame(rows, columns=list(FEW_RECORDS.columns)))
 
 
 def _sampled_divergences(

@@ -1,4 +1,4 @@
-"""Tables of lopuhaa2024 about what lies past PolyOpt: bounds, equal realized privacy, drift and coverage.
+"""Tables about what lies past PolyOpt: bounds, equal realized privacy, drift and sets for few records.
 
 NMI is I(X; Y) / H(X) under the estimate P-hat.
 """
@@ -57,20 +57,6 @@ DRIFT = Schema(
     key=(*_KEY, "mechanism", "factor", "drift", "records"),
 )
 
-COVERAGE = Schema(
-    name="coverage",
-    columns={
-        **{name: kind for name, kind in _SETTING.items() if name != "epsilon"},
-        "method": "str",  # of the radius: for many records, or for any number of them
-        "truth": "str",
-        "records": "Int64",  # of a sample
-        "radius": "float64",  # of F, nats
-        "covered": "float64",  # share of the samples whose F contains the truth
-        "samples": "Int64",
-    },
-    key=("size", "instance", "beta", "order", "method", "truth", "records"),
-)
-
 FEW_RECORDS = Schema(
     name="few records",
     columns={
@@ -90,7 +76,7 @@ def calibrated(calibration: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     calibration : DataFrame
-        As `equal_privacy.calibration` returns it, of any number of instances.
+        As `calibration.calibration` returns it, of any number of instances.
 
     Returns
     -------

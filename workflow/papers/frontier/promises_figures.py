@@ -1,4 +1,4 @@
-"""Figure of lopuhaa2024 about whom mechanisms protect from, and what they tell those whom they do not."""
+"""Figure about whom mechanisms protect from, and what they tell those whom they do not."""
 
 from __future__ import annotations
 

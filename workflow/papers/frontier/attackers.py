@@ -1,4 +1,4 @@
-"""Tables of lopuhaa2024 about attackers whom RLDP does not consider, and what protection from them costs.
+"""Tables about attackers whom RLDP does not consider, and what protection from them costs.
 
 (eps, F)-RLDP bounds P(y | s) / P(y | s'): what a report tells about S to someone who knows nothing else of
 the person. Someone who knows the useful value u compares Q(y | s, u) with Q(y | s', u), which the guarantee
@@ -158,7 +158,7 @@ def attackers(fig2: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     fig2 : DataFrame
-        As `experiments.fig2` returns it, of any number of instances.
+        As `lopuhaa2024.experiments.fig2` returns it, of any number of instances.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The atlas of lopuhaa2024: every mechanism on many pairs of attributes, at a few privacy levels."""
+"""The atlas: every mechanism of lopuhaa2024 on many pairs of attributes, at a few privacy levels."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def atlas(
 ) -> pd.DataFrame:
     """Compute the mechanisms on one table of counts, the expensive ones on small tables only.
 
-    Metrics as in `experiments.fig2`; what is left out is skipped, and its note says why.
+    Metrics as in `lopuhaa2024.experiments.fig2`; what is left out is skipped, and its note says why.
 
     Parameters
     ----------
     counts, epsilons, instance, mechanisms, beta, order, tolerance, max_rounds
-        As in `experiments.fig2`.
+        As in `lopuhaa2024.experiments.fig2`.
     cells : mapping of str to int
         By mechanism, the most cells of a table that it is computed on; what is not there has no limit.
 
@@ -46,7 +46,7 @@ def atlas(
     Raises
     ------
     TableError, ValueError
-        As `experiments.fig2`.
+        As `lopuhaa2024.experiments.fig2`.
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     place, size = place_of("atlas", instance, beta, ball), ball.centre.size

@@ -1,4 +1,4 @@
-"""lopuhaa2024 with a second level: the optimum over F that protects S from those who know U as well.
+"""The optimum over F that protects S from those who know U as well.
 
 A mechanism has two levels: eps over the uncertainty set F, for those who know nothing else of a person, and k
 for those who know the person's useful value: all its columns are in two cones (`ldpfrontier.cones`). At
@@ -51,12 +51,12 @@ def second_level(
     The mechanism "exact" is the optimum with the level `conditional_epsilon` given U, and at inf the optimum
     over F. Beside it, with no second demand, are PolyOpt ("polyopt") and the best mechanism that is private
     under every distribution of (S, U) ("unconditional"), whose level given U is at most eps by itself.
-    Metrics are ``mutual_information`` and ``nmi`` as in `experiments.fig2`.
+    Metrics are ``mutual_information`` and ``nmi`` as in `lopuhaa2024.experiments.fig2`.
 
     Parameters
     ----------
     counts, instance, beta, order, tolerance, max_rounds
-        As in `experiments.fig2`.
+        As in `lopuhaa2024.experiments.fig2`.
     epsilons : sequence of float
         Privacy levels over F in nats.
     levels : sequence of float
@@ -70,7 +70,7 @@ def second_level(
     Raises
     ------
     TableError, ValueError
-        As `experiments.fig2`.
+        As `lopuhaa2024.experiments.fig2`.
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     place = place_of("second_level", instance, beta, ball)

@@ -1,4 +1,4 @@
-"""lopuhaa2024 beyond information: the mechanisms that need the fewest people, by whom they protect from.
+"""Estimates beyond information: the mechanisms that need the fewest people, by whom they protect from.
 
 A mechanism that is optimal for information need not be so for estimates, and may not even determine the table
 (docs/beyond.md, statement 12). Here are those with the least n MSE of all cells for each promise, and for the
@@ -80,7 +80,7 @@ def estimation(
     Parameters
     ----------
     counts, instance, beta, order
-        As in `experiments.fig2`.
+        As in `lopuhaa2024.experiments.fig2`.
     epsilons : sequence of float
         Privacy levels of the mechanisms, nats.
     designs : mapping of str to sequence of float

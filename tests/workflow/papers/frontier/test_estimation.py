@@ -24,13 +24,13 @@ from ldpfrontier import (
     unconditional_cone,
 )
 from ldpfrontier.types import Intractable
-from papers.lopuhaa2024 import estimation as study
-from papers.lopuhaa2024 import layouts, people_figures
+from papers.frontier import estimation as study
+from papers.frontier import layouts, people_figures
+from papers.frontier.estimation import Setting, estimation, promise
+from papers.frontier.people import DISCLOSURE, PEOPLE, disclosure, people
+from papers.frontier.promises import promises
 from papers.lopuhaa2024.catalogue import ABOUT_SENSITIVE, ABOUT_USEFUL, DESIGNS, FOR_SENSITIVE, designed
-from papers.lopuhaa2024.estimation import Setting, estimation, promise
 from papers.lopuhaa2024.experiments import fig2
-from papers.lopuhaa2024.people import DISCLOSURE, PEOPLE, disclosure, people
-from papers.lopuhaa2024.promises import promises
 from papers.lopuhaa2024.reported import measures
 from reproduction.figure_style import save
 from reproduction.results.tables import RESULTS, SKIPPED, TableError, select

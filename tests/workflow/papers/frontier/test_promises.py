@@ -19,12 +19,12 @@ from ldpfrontier import (
 )
 from ldpfrontier.information import entropy
 from ldpfrontier.types import Intractable
-from papers.lopuhaa2024 import layouts, promises_figures
-from papers.lopuhaa2024 import promises as study
-from papers.lopuhaa2024.attackers import PROMISES_KEPT, promises_kept
+from papers.frontier import layouts, promises_figures
+from papers.frontier import promises as study
+from papers.frontier.attackers import PROMISES_KEPT, promises_kept
+from papers.frontier.promises import one_of_two_epsilon, promises
 from papers.lopuhaa2024.catalogue import PROMISES
 from papers.lopuhaa2024.experiments import acquaintance_level, odds_of
-from papers.lopuhaa2024.promises import one_of_two_epsilon, promises
 from reproduction.figure_style import save
 from reproduction.results.tables import SKIPPED, TableError, select
 

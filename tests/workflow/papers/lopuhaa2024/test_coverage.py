@@ -1,4 +1,4 @@
-"""How often confidence sets contain the truth, and what one for any number of records costs."""
+"""How often confidence sets contain the truth."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 import yaml
 from scipy.stats import multinomial
 
-from ldpfrontier import RenyiBall, optimal_robust
+from ldpfrontier import RenyiBall
 from papers.lopuhaa2024 import layouts
-from papers.lopuhaa2024.beyond import COVERAGE, FEW_RECORDS
-from papers.lopuhaa2024.confidence_sets import coverage, few_records, truths
+from papers.lopuhaa2024.coverage import coverage, truths
 from papers.lopuhaa2024.plan import coverage as coverage_parts
+from papers.lopuhaa2024.summaries import COVERAGE
 from reproduction.results.tables import select
 from support.adult import adult_counts
 
@@ -89,27 +89,6 @@ def test_sets_for_any_number_of_records_contain_the_truth_and_others_may_not():
     assert texts["records"].tolist() == ["326"] * 6 + ["32,561"] * 6
     row = select(tables[0], method="finite", order=1, records=326).iloc[0]
     assert texts["finite, order 1"].iloc[0] == f"{row['covered']:.1%}"
-
-
-def test_the_cost_of_a_set_for_any_number_of_records_is_that_of_its_optimum():
-    counts = np.array([[300, 20, 5], [80, 90, 60]])
-    table = few_records(counts, [1.5], instance="a, b", orders=[1, 2], mechanisms=["polyopt", "exact"])
-    FEW_RECORDS.conform(table)
-    assert len(table) == 8
-    for row in table.to_dict("records"):
-        ball = RenyiBall.confidence(counts, order=row["order"], method=row["method"])
-        envelope = "exact" if row["mechanism"] == "exact" else "simplex"
-        best = optimal_robust(ball, 1.5, envelope=envelope, tolerance=1e-3)
-        h = -(ball.centre * np.log(ball.centre)).sum()
-        assert row["nmi"] == pytest.approx(best.value / h, rel=2e-3)
-        assert row["radius"] == ball.radius
-    wide = table.pivot_table("nmi", ["order", "mechanism"], "method")
-    assert (wide["finite"] < wide["asymptotic"]).all()
-    texts = layouts.few_records(table)
-    assert texts["mechanism"].tolist() == ["Best found over F"] * 2 + ["PolyOpt"] * 2
-    kept = wide.loc[(2.0, "exact")]
-    assert texts["cost"].iloc[1] == f"{1 - kept['finite'] / kept['asymptotic']:.1%}"
-    assert texts["NMI, any number"].iloc[1] == f"{kept['finite']:.4f}"
 
 
 def test_ten_truths_at_least_are_tried_by_default():

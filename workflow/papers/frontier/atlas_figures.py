@@ -1,4 +1,4 @@
-"""Figures of the atlas of lopuhaa2024: heat maps over pairs of attributes."""
+"""Figures of the atlas: heat maps over pairs of attributes."""
 
 from __future__ import annotations
 

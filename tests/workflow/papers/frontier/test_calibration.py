@@ -1,4 +1,4 @@
-"""Past PolyOpt: mechanisms at equal realized privacy, and the bounds of Figure 2."""
+"""Past PolyOpt: mechanisms at equal realized privacy, and the optimum over F with its bounds."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import randomized_response
 from ldpfrontier.optimal.geometry import vertex_list
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from papers.lopuhaa2024 import beyond, beyond_figures, figures, frontier, layouts
-from papers.lopuhaa2024.equal_privacy import calibration
+from papers.frontier import bounds, figures, layouts, summaries
+from papers.frontier.calibration import calibration
 from papers.lopuhaa2024.experiments import fig2
 from papers.lopuhaa2024.panels import FRONTIER, LOOKS
 from reproduction.figure_style import save
@@ -24,6 +24,8 @@ COUNTS = np.array([[30, 0, 12], [25, 41, 60]])
 EPSILONS = [0.6, 1.0]
 #: Coarse, as what is tested is what becomes of the optima.
 TOLERANCE = 0.05
+#: Bounds of no table.
+NO_BOUNDS = summaries.BOUNDS.table([])
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +44,7 @@ def equal() -> pd.DataFrame:
 
 
 def test_what_is_calibrated_leaks_what_is_allowed(equal):
-    found = beyond.calibrated(equal)
+    found = summaries.calibrated(equal)
     others, best = (found[(found["mechanism"] == "exact") == wanted] for wanted in (False, True))
     assert (others["realized_calibrated"] <= others["epsilon"] + 1e-9).all()
     np.testing.assert_allclose(others["realized_calibrated"], others["epsilon"], rtol=1e-3)
@@ -53,7 +55,7 @@ def test_what_is_calibrated_leaks_what_is_allowed(equal):
 
 
 def test_a_calibrated_mechanism_is_the_one_of_its_level(equal):
-    row = beyond.calibrated(equal).set_index(["mechanism", "epsilon"]).loc[("grr", 1.0)]
+    row = summaries.calibrated(equal).set_index(["mechanism", "epsilon"]).loc[("grr", 1.0)]
     ball, channel = RenyiBall.confidence(COUNTS), randomized_response(6, row["level"])
     assert row["nmi_calibrated"] == mutual_information(ball.centre, channel) / entropy(ball.centre)
     assert row["realized_calibrated"] == ball.worst_case_epsilon(channel)
@@ -70,7 +72,7 @@ def test_rows_of_calibrated_mechanisms_have_the_bound_of_the_optimum(equal):
 
 
 def test_equal_realized_privacy_to_read(equal):
-    texts = layouts.calibrated(beyond.calibrated(equal))
+    texts = layouts.calibrated(summaries.calibrated(equal))
     assert texts["mechanism"].tolist() == ["Best found over F", "PolyOpt", "SRR", "GRR"] * 2
     assert texts["asked for"].tolist()[0] == "-"
     assert texts["share of the optimum"].tolist()[3].endswith("%")
@@ -96,8 +98,8 @@ def test_only_robust_mechanisms_can_be_calibrated():
 
 
 def test_figure_of_equal_realized_privacy_shows_both(equal, tmp_path):
-    table = beyond.calibrated(equal)
-    figure = beyond_figures.calibrated(table)
+    table = summaries.calibrated(equal)
+    figure = figures.calibrated(table)
     ax, linear = figure.axes
     assert (ax.get_yscale(), linear.get_yscale()) == ("log", "linear")
     row = table.set_index(["mechanism", "epsilon"]).loc[("grr", 1.0)]
@@ -116,8 +118,8 @@ def test_figure_of_equal_realized_privacy_shows_both(equal, tmp_path):
 def test_legends_have_one_order(sweep, equal):
     order = [look.label for look in LOOKS.values()] + [FRONTIER.label]
     for figure in (
-        figures.fig2(select(sweep, metric="nmi")),
-        beyond_figures.calibrated(beyond.calibrated(equal)),
+        figures.optimum(select(sweep, metric="nmi"), NO_BOUNDS),
+        figures.calibrated(summaries.calibrated(equal)),
     ):
         labels = [text.get_text() for text in figure.legends[0].get_texts()]
         places = [order.index(label) for label in labels if label in order]
@@ -125,22 +127,22 @@ def test_legends_have_one_order(sweep, equal):
         assert places == sorted(places)
 
 
-def test_the_frontier_is_a_line_of_figure_2(sweep):
-    figure = figures.fig2(select(sweep, metric="nmi"))
+def test_the_bound_of_the_optimum_is_a_line(sweep):
+    figure = figures.optimum(select(sweep, metric="nmi"), NO_BOUNDS)
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert FRONTIER.label in labels
     (line,) = [line for line in figure.axes[0].lines if line.get_label() == FRONTIER.label]
     expected = select(sweep, mechanism="exact", metric="nmi")["bound"]
     np.testing.assert_array_equal(line.get_ydata(), np.minimum(expected, 1.0))
-    without = figures.fig2(sweep[sweep["mechanism"] != "exact"])
+    without = figures.optimum(sweep[sweep["mechanism"] != "exact"], NO_BOUNDS)
     assert FRONTIER.label not in [text.get_text() for text in without.legends[0].get_texts()]
 
 
-def test_bounds_of_figure_2_are_for_large_tables_alone():
-    small = frontier.bounds([[7, 10], [26, 57]], [1.0], instance="a, b", beta=0.05, order=2.0, max_nodes=10)
+def test_bounds_are_for_large_tables_alone():
+    small = bounds.bounds([[7, 10], [26, 57]], [1.0], instance="a, b", beta=0.05, order=2.0, max_nodes=10)
     assert small.empty
     counts = np.random.default_rng(3).integers(1, 50, (9, 2))
-    found = frontier.bounds(counts, [0.5, 1.0], instance="a, b", beta=0.05, order=2.0, max_nodes=0)
+    found = bounds.bounds(counts, [0.5, 1.0], instance="a, b", beta=0.05, order=2.0, max_nodes=0)
     assert found["size"].tolist() == ["9 x 2"] * 2
     np.testing.assert_array_equal(found["bound"], found["nr"])
     assert found["bound"].is_monotonic_increasing

@@ -1,4 +1,4 @@
-"""Tables of lopuhaa2024 about what reports are for: how many people an estimate needs, and what is disclosed.
+"""Tables about what reports are for: how many people an estimate needs, and what is disclosed.
 
 So many people must report that the *standard error* is one percentage point: the root of the mean, over all
 numbers that are estimated, of their squared errors is 0.01. With k numbers, that is n MSE / k people, times
@@ -113,7 +113,7 @@ def people(fig2: pd.DataFrame, promises: pd.DataFrame, estimation: pd.DataFrame)
     Parameters
     ----------
     fig2, promises, estimation : DataFrame
-        As `experiments.fig2`, `promises.promises` and `estimation.estimation` return them.
+        As `lopuhaa2024.experiments.fig2`, `promises.promises` and `estimation.estimation` return them.
 
     Returns
     -------

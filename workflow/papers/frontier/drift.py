@@ -1,4 +1,4 @@
-"""lopuhaa2024, beyond the paper: information against the drift of the population that a mechanism survives.
+"""Information against the drift of the population that a mechanism survives.
 
 A mechanism for F is private for the distributions that the sample makes plausible. Where the population has
 moved further away since, its level may be above epsilon. A larger F survives more and tells less, and so does
@@ -24,7 +24,7 @@ from ldpfrontier.privacy import rldp_epsilon
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from papers.lopuhaa2024.beyond import DRIFT
+from papers.frontier.summaries import DRIFT
 from papers.lopuhaa2024.catalogue import ACQUAINTANCES, ASSOCIATION, DRIFTS, MARGINALS
 from papers.lopuhaa2024.experiments import solve
 
@@ -59,7 +59,7 @@ def drift(
     Parameters
     ----------
     counts, epsilons, instance, beta, order, tolerance, max_rounds
-        As in `experiments.fig2`.
+        As in `lopuhaa2024.experiments.fig2`.
     factors : sequence of float
         By which the radius of F is multiplied.
     shares : sequence of float
@@ -75,7 +75,7 @@ def drift(
     Returns
     -------
     DataFrame
-        As `beyond.DRIFT`; what is out of reach has no row.
+        As `summaries.DRIFT`; what is out of reach has no row.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Figure of lopuhaa2024 about how many people must report for an estimate."""
+"""Figure about how many people must report for an estimate."""
 
 from __future__ import annotations
 

@@ -15,10 +15,10 @@ from ldpfrontier.optimal.exact.separation import robust_cone
 from ldpfrontier.optimal.general.solve import optimal_mechanism
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
-from papers.lopuhaa2024 import attackers, beyond_figures, layouts
+from papers.frontier import attackers, figures, layouts
+from papers.frontier.second_level import second_level
 from papers.lopuhaa2024.catalogue import MECHANISMS, UNCONDITIONAL
 from papers.lopuhaa2024.experiments import fig2
-from papers.lopuhaa2024.second_level import second_level
 from reproduction.figure_style import save
 from reproduction.results.tables import SKIPPED, TableError, select
 
@@ -116,7 +116,7 @@ def test_two_levels_to_read(summary):
 
 
 def test_figure_of_two_levels_shows_the_table(summary, tmp_path):
-    figure = beyond_figures.two_levels(summary)
+    figure = figures.two_levels(summary)
     (ax,) = figure.axes
     assert [text.get_text() for text in ax.get_xticklabels()] == ["0", "0.3", "0.6", "1.5", "2", "∞"]
     curve = select(summary, epsilon=1.5)

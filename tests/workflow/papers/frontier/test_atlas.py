@@ -1,4 +1,4 @@
-"""The atlas of lopuhaa2024: what is computed on which pair, and which statements hold there."""
+"""The atlas: what is computed on which pair, and which statements hold there."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import pytest
 import yaml
 from matplotlib.patches import Rectangle
 
-from papers.lopuhaa2024 import atlas_figures, layouts, plan, summaries
-from papers.lopuhaa2024.atlas import atlas
-from papers.lopuhaa2024.atlas_statements import ATLAS, statements
+from papers.frontier import atlas_figures, layouts, plan
+from papers.frontier.atlas import atlas
+from papers.frontier.atlas_statements import ATLAS, statements
+from papers.lopuhaa2024 import summaries
 from papers.lopuhaa2024.catalogue import STATED, STATED_OF_LARGE, STATED_OF_SMALL
 from papers.lopuhaa2024.claims_on_orderings import _small_curves, _small_parts
 from papers.lopuhaa2024.experiments import fig2
@@ -23,7 +24,7 @@ from reproduction.results.tables import RESULTS, SKIPPED, Result, select
 
 ROOT = Path(__file__).parents[4]
 DEFAULT = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
-PAPER = papers()["lopuhaa2024"]
+PAPER = papers()["frontier"]
 LIMITS = PAPER.tables["atlas_statements"].arguments
 COUNTS = np.array([[30, 0, 12], [25, 41, 60]])
 EPSILONS = [0.3, 4.0]
@@ -220,8 +221,8 @@ def test_maps_are_of_one_setting(found):
 
 def changed(**keys):
     """Return the default configuration with keys of the atlas replaced."""
-    paper = DEFAULT["lopuhaa2024"]
-    return {**DEFAULT, "lopuhaa2024": {**paper, "atlas": {**paper["atlas"], **keys}}}
+    own = DEFAULT["frontier"]
+    return {**DEFAULT, "frontier": {**own, "atlas": {**own["atlas"], **keys}}}
 
 
 def test_the_atlas_is_made_where_pairs_are_asked_for():
@@ -238,22 +239,22 @@ def test_all_pairs_are_the_ordered_pairs_of_adult():
     parts = plan.atlas(configuration)
     assert len(parts) == len({part["instance"] for part in parts.values()}) == 72
     assert {parts[name]["instance"] for name in ("sex-race", "race-sex")} == {"sex, race", "race, sex"}
-    assert parts["sex-race"]["cells"] == DEFAULT["lopuhaa2024"]["atlas"]["cells"]
+    assert parts["sex-race"]["cells"] == DEFAULT["frontier"]["atlas"]["cells"]
     assert list(plan.contradictions(configuration)) == []
 
 
 @pytest.mark.parametrize(
     ("keys", "sentence"),
     [
-        ({"mechanisms": ["rappor"]}, 'lopuhaa2024.atlas.mechanisms[0] is "rappor"; allowed is one of nr'),
-        ({"cells": {"rappor": 3}}, "lopuhaa2024.atlas.cells has 'rappor'; allowed is one of nr"),
+        ({"mechanisms": ["rappor"]}, 'frontier.atlas.mechanisms[0] is "rappor"; allowed is one of nr'),
+        ({"cells": {"rappor": 3}}, "frontier.atlas.cells has 'rappor'; allowed is one of nr"),
         (
             {"pairs": [{"sensitive": "sex", "useful": "sex"}]},
-            "lopuhaa2024.atlas.pairs[0] has 'sex' twice; allowed are two different attributes.",
+            "frontier.atlas.pairs[0] has 'sex' twice; allowed are two different attributes.",
         ),
         (
             {"pairs": [{"sensitive": "sex", "useful": "age"}]},
-            'lopuhaa2024.atlas.pairs[0].useful is "age"; allowed is one of workclass',
+            'frontier.atlas.pairs[0].useful is "age"; allowed is one of workclass',
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Bounds of Figure 2 on tables too large for the optimum over F: what no robust mechanism passes."""
+"""Bounds on tables too large for the optimum over F: what no robust mechanism passes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.robust_bound import robust_bound
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from papers.lopuhaa2024.beyond import BOUNDS
+from papers.frontier.summaries import BOUNDS
 
 _log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""lopuhaa2024 beyond outsiders: six promises side by side, and what mechanisms tell acquaintances.
+"""Six promises side by side, and what mechanisms tell acquaintances.
 
 A promise says from whom S is protected at the level eps: from outsiders, over F (the optimum over F); from
 outsiders and insiders (with the second level k = eps); from acquaintances, who know anything about U alone,
@@ -23,9 +23,9 @@ from ldpfrontier.privacy import conditional_epsilon, rldp_epsilon
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from papers.frontier.second_level import solve_levels
 from papers.lopuhaa2024.catalogue import ONE_OF_TWO, OVER_SET, WITH_INTERVALS, WITH_ODDS, WITH_SET
 from papers.lopuhaa2024.experiments import FIG2_LEVELS, Solution, odds_of, place_of, rows_of
-from papers.lopuhaa2024.second_level import solve_levels
 from reproduction.results.tables import RESULTS, SKIPPED
 
 
@@ -46,15 +46,16 @@ def promises(
     The optima over F, without and with a second level, and the unconditional optimum are those of
     `second_level`, with PolyOpt beside them. The optima against acquaintances are the mechanisms
     "association_known", "association" and "association_set"; on tables too large for them they are skipped.
-    Every mechanism has the metrics ``mutual_information`` and ``nmi`` as in `experiments.fig2`. Its levels
-    are measured, in nats: ``worst_case_epsilon``, that over F; for acquaintances ``association_epsilon``,
-    ``association_epsilon_intervals`` and ``association_epsilon_set``; and ``one_of_two_epsilon``, that of
-    those who know under the estimate that U is one of two values. So is what `reported.measures` yields.
+    Every mechanism has the metrics ``mutual_information`` and ``nmi`` as in `lopuhaa2024.experiments.fig2`.
+    Its levels are measured, in nats: ``worst_case_epsilon``, that over F; for acquaintances
+    ``association_epsilon``, ``association_epsilon_intervals`` and ``association_epsilon_set``; and
+    ``one_of_two_epsilon``, that of those who know under the estimate that U is one of two values. So is what
+    `reported.measures` yields.
 
     Parameters
     ----------
     counts, epsilons, instance, beta, order, tolerance, max_rounds
-        As in `experiments.fig2`.
+        As in `lopuhaa2024.experiments.fig2`.
     max_nodes : int, optional
         Most nodes of branch and bound per pricing of the optima against acquaintances, on tables small enough
         for joint columns; on larger ones it is the default of the library.
@@ -67,7 +68,7 @@ def promises(
     Raises
     ------
     TableError, ValueError
-        As `experiments.fig2`.
+        As `lopuhaa2024.experiments.fig2`.
     Intractable
         If the order is below 1.
     """

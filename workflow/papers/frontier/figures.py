@@ -1,4 +1,4 @@
-"""Figures of lopuhaa2024 about what lies past PolyOpt: equal realized privacy, drift, two levels."""
+"""Figures of what lies past PolyOpt: the optimum over F, equal realized privacy, drift, two levels."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator, PercentFormatter
 
 from papers.lopuhaa2024.catalogue import ACQUAINTANCES, PROMISES, WHOLE
+from papers.lopuhaa2024.figures import information
 from papers.lopuhaa2024.panels import (
     FRONTIER,
     LOOKS,
@@ -57,6 +58,28 @@ _FEW_SHARES, _SHARES = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1), (1e-5, 1e-4, 0.001, 0
 _TOP = 1.4
 
 
+def optimum(table: pd.DataFrame, bounds: pd.DataFrame) -> Figure:
+    """Plot all mechanisms of Figure 2 of lopuhaa2024, with the best one found over F and what bounds it.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `lopuhaa2024.experiments.fig2` returns it, of one setting.
+    bounds : DataFrame
+        As `summaries.BOUNDS`: each holds at its level and at all lower ones.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If a table has several settings, or nothing to show (so in all figures).
+    """
+    return information(table, bounds)
+
+
 def calibrated(table: pd.DataFrame) -> Figure:
     """Plot mechanisms as they are and at equal realized privacy, two panels per pair of attributes.
 
@@ -66,9 +89,9 @@ def calibrated(table: pd.DataFrame) -> Figure:
     Parameters
     ----------
     table : DataFrame
-        As `beyond.CALIBRATED`, of one setting. A mechanism is hollow as it is and full where it leaks what is
-        allowed; the optimum over F and the bound on all robust mechanisms are beside them. The number is the
-        factor of the optimum over PolyOpt where that leaks what is allowed.
+        As `summaries.CALIBRATED`, of one setting. A mechanism is hollow as it is and full where it leaks what
+        is allowed; the optimum over F and the bound on all robust mechanisms are beside them. The number is
+        the factor of the optimum over PolyOpt where that leaks what is allowed.
 
     Returns
     -------
@@ -120,8 +143,8 @@ def drift(table: pd.DataFrame) -> Figure:
     Parameters
     ----------
     table : DataFrame
-        As `beyond.DRIFT`, of one setting; its middle spread is shown, of the whole distribution. Along each
-        curve the radius of F grows, from the large marker on.
+        As `summaries.DRIFT`, of one setting; its middle spread is shown, of the whole distribution. Along
+        each curve the radius of F grows, from the large marker on.
 
     Returns
     -------

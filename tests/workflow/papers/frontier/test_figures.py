@@ -1,0 +1,48 @@
+"""The figures of the optimum over F, and their colours."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from papers.frontier import figures
+from papers.lopuhaa2024.catalogue import DESIGNS, PROMISES
+from papers.lopuhaa2024.experiments import fig2
+from papers.lopuhaa2024.panels import FRONTIER, LOOKS
+from reproduction.results.tables import select
+
+
+def test_a_bound_at_one_level_holds_at_all_lower_ones():
+    """And beyond it the own bounds of the curve do, which are those of NR on large tables."""
+    table = fig2([[30, 10], [20, 40]], [0.5, 1.0, 2.0], instance="a, c", mechanisms=["nr", "ir"])
+    nr = select(table, mechanism="nr")
+    best = nr.assign(mechanism="exact", value=0.5 * nr["value"], bound=nr["value"])
+    levels = sorted(best["epsilon"].unique())
+    bound = 0.6 * float(best["bound"].min())
+    setting = {name: best[name].iloc[0] for name in ("size", "instance", "beta", "order")}
+    bounds = pd.DataFrame([{**setting, "epsilon": levels[1], "bound": bound, "nr": 1.0}])
+    ax = figures.optimum(pd.concat([table, best]), bounds).axes[0]
+    (line,) = [line for line in ax.lines if line.get_label() == FRONTIER.label]
+    x, y = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+    np.testing.assert_array_equal(y[x <= levels[1]], bound)
+    own = select(best, metric="nmi").set_index("epsilon")["bound"]
+    np.testing.assert_allclose(y[np.isin(x, levels[2:])], own.loc[levels[2:]])
+    assert (y[x > levels[1]] > bound).all()
+
+
+def test_a_colour_means_one_mechanism_or_one_promise():
+    promises = {name: promise.colour for name, promise in PROMISES.items()}
+    assert promises.pop("outsiders") == LOOKS["exact"].colour
+    assert not set(promises.values()) & {look.colour for look in LOOKS.values()}
+    # Knowing the odds ratios or not, it is the promise to acquaintances.
+    assert promises["known"] == promises["intervals"] == figures._ACQUAINTANCES.colour
+    assert len(set(promises.values())) == 3
+    designs = {name: design.colour for name, design in DESIGNS.items()}
+    assert designs["set"] == LOOKS["exact"].colour
+    assert designs["acquaintances"] == promises["intervals"]
+    assert designs["anyone"] == promises["anyone"]
+    assert len(set(designs.values())) == len(designs)
+    assert len({(p.marker, p.filled) for p in PROMISES.values()}) == len(PROMISES)
+
+
+# The synthetic study

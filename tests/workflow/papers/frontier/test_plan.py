@@ -1,0 +1,121 @@
+"""What a configuration means for the project's own results: parts and their arguments, and contradictions."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from pathlib import Path
+
+import pytest
+import yaml
+
+from papers.frontier import plan
+from reproduction.planning.paper import plain
+
+ROOT = Path(__file__).parents[4]
+DEFAULT = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+
+
+def changed(pairs=None, **keys):
+    """Return the default configuration with keys of frontier replaced, and the pairs of lopuhaa2024."""
+    configuration = copy.deepcopy(DEFAULT)
+    configuration["frontier"].update(keys)
+    if pairs is not None:
+        configuration["lopuhaa2024"]["pairs"] = pairs
+    return configuration
+
+
+def test_the_default_has_no_contradictions():
+    assert list(plan.contradictions(DEFAULT)) == []
+
+
+def test_parts_hold_plain_values():
+    studies = (plan.bounds, plan.calibration, plan.second_level, plan.promises, plan.estimation, plan.drift)
+    for parts in (*studies, plan.few_records):
+        assert parts(DEFAULT)
+        for arguments in parts(DEFAULT).values():
+            rest = plain(arguments)
+            assert json.loads(json.dumps(rest)) == rest
+
+
+def test_a_pair_may_have_its_own_mechanisms_to_calibrate():
+    own = {"sensitive": "sex", "useful": "race", "calibrated": {"mechanisms": ["srr"]}}
+    configuration = changed(pairs=[own, {"sensitive": "income", "useful": "race"}])
+    configuration["lopuhaa2024"]["chunks"] = 100
+    calibration, common = plan.calibration(configuration), DEFAULT["frontier"]["calibrated"]
+    assert calibration["sex-race/0"]["mechanisms"] == ["srr"]
+    assert calibration["income-race/3"]["mechanisms"] == common["mechanisms"]
+    assert calibration["income-race/3"]["accuracy"] == common["accuracy"]
+
+
+def test_promises_and_calibration_share_their_own_levels_out():
+    for study, planned in (("promises", plan.promises), ("calibrated", plan.calibration)):
+        parts = planned(changed(**{study: {**DEFAULT["frontier"][study], "pairs": 4}}))
+        levels = DEFAULT["frontier"][study]["epsilon"]
+        for pair in ("sex-race", "education-marital-status"):
+            found = [part["epsilons"] for name, part in parts.items() if name.startswith(f"{pair}/")]
+            assert sorted(level for part in found for level in part) == sorted(levels)
+        fewer = changed(**{study: {**DEFAULT["frontier"][study], "pairs": 2}})
+        names = {name.split("/")[0] for name in planned(fewer)}
+        assert names == {"sex-race", "income-relationship"}
+        # The levels of a large table are in as many parts as its chunks.
+        most = max(len(part["epsilons"]) for name, part in parts.items() if name[:3] in ("edu", "occ"))
+        assert most == math.ceil(len(levels) / 4)
+
+
+def test_least_errors_are_shared_out_by_level():
+    designs = {"set": [2.0, 0.5], "anyone": [1.0, 0.5], "ldp": []}
+    study = {**DEFAULT["frontier"]["estimation"], "designs": designs, "chunks": 2, "pairs": 1}
+    parts = plan.estimation(changed(estimation=study))
+    assert list(parts) == ["sex-race/0", "sex-race/1"]
+    assert parts["sex-race/0"]["designs"] == {"set": [0.5, 2.0], "anyone": [0.5]}
+    assert parts["sex-race/0"]["epsilons"] == [0.5, 2.0]
+    # The least error of S is there at all levels of Figure 2 as well, once.
+    assert {0.075, 0.5, 1.0, 2.0, 5.0} < set(parts["sex-race/0"]["of_sensitive"])
+    assert parts["sex-race/1"]["of_sensitive"] == []
+    assert parts["sex-race/1"]["designs"] == {"anyone": [1.0]}
+    assert (parts["sex-race/1"]["tolerance"], parts["sex-race/1"]["max_rounds"]) == (1e-4, 200)
+    default = plan.estimation(DEFAULT)
+    assert {name.split("/")[0] for name in default} == {"sex-race", "income-relationship"}
+    for name, levels in DEFAULT["frontier"]["estimation"]["designs"].items():
+        found = [level for part in default.values() for level in part["designs"].get(name, [])]
+        assert sorted(found) == sorted(2 * levels)
+
+
+@pytest.mark.parametrize(
+    ("designs", "sentence"),
+    [
+        (
+            {"polyopt": [1.0]},
+            "frontier.estimation.designs has 'polyopt'; allowed is one of set, simplices, ",
+        ),
+        ({"set": []}, "frontier.estimation.designs has no privacy level; allowed is one or more"),
+    ],
+)
+def test_wrong_designs_of_least_errors_are_named(designs, sentence):
+    study = {**DEFAULT["frontier"]["estimation"], "designs": designs}
+    (found,) = plan.contradictions(changed(estimation=study))
+    assert found.startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("keys", "sentence"),
+    [
+        (
+            {"calibrated": {**DEFAULT["frontier"]["calibrated"], "mechanisms": ["srr", "nr"]}},
+            'frontier.calibrated.mechanisms[1] is "nr"; allowed are robust mechanisms, which can be',
+        ),
+        (
+            {"pairs": [{"sensitive": "sex", "useful": "race", "calibrated": {"mechanisms": ["olh"]}}]},
+            'lopuhaa2024.pairs[0].calibrated.mechanisms[0] is "olh"; allowed is one of nr,',
+        ),
+        (
+            {"drift": {**DEFAULT["frontier"]["drift"], "mechanisms": ["olh"]}},
+            'frontier.drift.mechanisms[0] is "olh"; allowed is one of nr,',
+        ),
+    ],
+)
+def test_a_contradiction_gets_a_sentence(keys, sentence):
+    (found,) = plan.contradictions(changed(**keys))
+    assert found.startswith(sentence)

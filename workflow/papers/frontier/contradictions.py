@@ -1,0 +1,41 @@
+"""Contradictions in the configuration of the project's own results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from papers.frontier.pairs import atlas_pairs
+from papers.lopuhaa2024.catalogue import DESIGNS, MECHANISMS
+from papers.lopuhaa2024.contradictions import pair_contradictions, unknown_mechanisms
+
+
+def contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
+    """Yield one sentence per contradiction in the keys of frontier, each sound for itself."""
+    own = configuration["frontier"]
+    designs = own["estimation"]["designs"]
+    if not any(designs.values()):
+        yield "frontier.estimation.designs has no privacy level; allowed is one or more, of any promise."
+    for name in designs:
+        if name not in DESIGNS:
+            yield f"frontier.estimation.designs has {name!r}; allowed is one of {', '.join(DESIGNS)}."
+    for study in ("drift", "few_records", "atlas", "estimation"):
+        yield from unknown_mechanisms(f"frontier.{study}.mechanisms", own[study]["mechanisms"])
+    yield from _calibrated("frontier.calibrated.mechanisms", own["calibrated"]["mechanisms"])
+    for i, pair in enumerate(configuration["lopuhaa2024"]["pairs"]):
+        names = pair.get("calibrated", {}).get("mechanisms", [])
+        yield from _calibrated(f"lopuhaa2024.pairs[{i}].calibrated.mechanisms", names)
+    for name in own["atlas"]["cells"]:
+        if name not in MECHANISMS:
+            yield f"frontier.atlas.cells has {name!r}; allowed is one of {', '.join(MECHANISMS)}."
+    seen: dict[str, tuple[str, str, str]] = {}
+    for i, pair in enumerate(atlas_pairs(configuration)):
+        yield from pair_contradictions(f"frontier.atlas.pairs[{i}]", pair, seen, configuration)
+
+
+def _calibrated(key: str, names: Sequence[str]) -> Iterator[str]:
+    """Yield what is wrong with a list of mechanisms at a key that are to be calibrated."""
+    yield from unknown_mechanisms(key, names)
+    for i, name in enumerate(names):
+        if name in MECHANISMS and not MECHANISMS[name].robust:
+            yield f'{key}[{i}] is "{name}"; allowed are robust mechanisms, which can be calibrated.'

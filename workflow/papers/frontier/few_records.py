@@ -1,0 +1,74 @@
+"""What a confidence set costs that contains the truth with its confidence for any number of records.
+
+The radius of F in lopuhaa2024 is that of large samples, and where cells are rare the set may contain the
+truth less often than it says. The radius for any number of samples (`uncertainty.confidence_radius`) is
+larger, and its optimum tells less.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from ldpfrontier.information import entropy, mutual_information
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from papers.frontier.summaries import FEW_RECORDS
+from papers.lopuhaa2024.catalogue import SET_METHODS
+from papers.lopuhaa2024.experiments import solve
+
+_log = logging.getLogger(__name__)
+
+
+def few_records(
+    counts: ArrayLike | pd.DataFrame,
+    epsilons: Sequence[float],
+    *,
+    instance: str,
+    orders: Sequence[float],
+    mechanisms: Sequence[str],
+    beta: float = 0.05,
+    tolerance: float = 1e-3,
+    max_rounds: int = 300,
+) -> pd.DataFrame:
+    """Compute mechanisms for confidence sets of large samples, and for those of any number of records.
+
+    Parameters
+    ----------
+    counts, epsilons, instance, beta, tolerance, max_rounds
+        As in `lopuhaa2024.experiments.fig2`.
+    orders : sequence of float
+        Orders of the divergence, up to 2.
+    mechanisms : sequence of str
+        Names in the catalogue.
+
+    Returns
+    -------
+    DataFrame
+        As `summaries.FEW_RECORDS`; what is out of reach has no row.
+    """
+    table = np.asarray(counts, dtype=float)
+    rows = []
+    for order, method in ((order, method) for order in orders for method in SET_METHODS):
+        ball = RenyiBall.confidence(table, beta=beta, order=order, method=method)
+        for solution in solve(ball, epsilons, mechanisms, tolerance=tolerance, max_rounds=max_rounds):
+            if solution.channel is None:
+                continue
+            rows.append(
+                {
+                    "size": " x ".join(map(str, table.shape)),
+                    "instance": instance,
+                    "beta": beta,
+                    "order": order,
+                    "epsilon": solution.epsilon,
+                    "mechanism": solution.mechanism,
+                    "method": method,
+                    "radius": ball.radius,
+                    "nmi": mutual_information(ball.centre, solution.channel) / entropy(ball.centre),
+                }
+            )
+        _log.info("%s, order %g: %s", instance, order, method)
+    return FEW_RECORDS.conform(pd.DataFrame(rows, columns=list(FEW_RECORDS.columns)))

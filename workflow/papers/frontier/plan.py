@@ -1,0 +1,164 @@
+"""The parts of the tables of the project's own results, on the pairs and with the set F of lopuhaa2024."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from papers.frontier.contradictions import contradictions as contradictions
+from papers.frontier.pairs import atlas_pairs
+from papers.lopuhaa2024.pairs import (
+    PartsByName,
+    chunks_of,
+    counts_of,
+    file_name,
+    keys_of_study,
+    mechanisms_of,
+    solver_of,
+    whole_pairs,
+)
+from reproduction.planning.configuration import values
+
+
+def bounds(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the bounds on large tables: a part per pair and level."""
+    paper, study = configuration["lopuhaa2024"], configuration["frontier"]["bounds"]
+    return {
+        f"{file_name(pair)}/{place}": {
+            **counts_of(pair),
+            "epsilons": [epsilon],
+            "beta": float(paper["beta"]),
+            "order": float(paper["order"]),
+            "max_nodes": study["max_nodes"],
+        }
+        for pair in paper["pairs"]
+        for place, epsilon in enumerate(sorted(map(float, study["epsilon"])))
+    }
+
+
+def calibration(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the table of equal realized privacy, cut as Figure 2 is."""
+    return _study_of_pairs(
+        configuration,
+        "calibrated",
+        lambda paper, study, pair: {
+            "mechanisms": mechanisms_of(paper, keys_of_study(study, pair, "calibrated")),
+            "accuracy": float(study["accuracy"]),
+        },
+    )
+
+
+def second_level(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the table of optima with a second level: one or more per pair."""
+    return _study_of_pairs(
+        configuration,
+        "second_level",
+        lambda paper, study, pair: {
+            "levels": sorted(map(float, study["levels"])),
+            **solver_of(paper, study),
+        },
+        chunks=1,
+    )
+
+
+def promises(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the table of six promises: as many per pair as the study says."""
+    return _study_of_pairs(
+        configuration,
+        "promises",
+        lambda paper, study, pair: {"max_nodes": study["max_nodes"], **solver_of(paper, study)},
+        chunks=configuration["frontier"]["promises"]["chunks"],
+    )
+
+
+def estimation(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the table of least errors: as many per pair as the study says."""
+    paper, study = configuration["lopuhaa2024"], configuration["frontier"]["estimation"]
+    of_design = {name: sorted(map(float, levels)) for name, levels in study["designs"].items()}
+    grid = sorted({level for levels in of_design.values() for level in levels})
+    # The least error of S takes no time: the first part of a pair has it, also at the levels of Figure 2.
+    of_sensitive = sorted({*grid, *map(float, values(paper["epsilon"]))})
+    return {
+        name: {
+            **part,
+            "of_sensitive": of_sensitive if part["epsilons"][0] == grid[0] else [],
+            "designs": {
+                design: kept
+                for design, levels in of_design.items()
+                if (kept := [level for level in levels if level in part["epsilons"]])
+            },
+            "mechanisms": list(study["mechanisms"]),
+            **solver_of(paper, study),
+        }
+        for pair in paper["pairs"][: study["pairs"]]
+        for name, part in chunks_of(paper, {"chunks": study["chunks"], **pair}, grid)
+    }
+
+
+def drift(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the table of drifts, cut as Figure 2 is."""
+    return _study_of_pairs(
+        configuration,
+        "drift",
+        lambda paper, study, pair: {
+            "factors": sorted(map(float, study["factors"])),
+            "shares": sorted(map(float, study["shares"])),
+            "truths": study["truths"],
+            "mechanisms": list(study["mechanisms"]),
+            "seed": configuration["seed"],
+            **solver_of(paper, study),
+        },
+    )
+
+
+def few_records(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the table of what sets for any number of records cost: pairs of attributes."""
+    paper, study = configuration["lopuhaa2024"], configuration["frontier"]["few_records"]
+    return whole_pairs(paper, study, ("epsilons", "orders", "mechanisms"), solver_of(paper, study))
+
+
+def atlas(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the atlas: pairs of attributes."""
+    paper, study = configuration["lopuhaa2024"], configuration["frontier"]["atlas"]
+    return {
+        file_name(pair): {
+            **counts_of(pair),
+            "epsilons": sorted(map(float, study["epsilon"])),
+            "mechanisms": mechanisms_of(paper, study),
+            "cells": dict(study["cells"]),
+            "beta": float(paper["beta"]),
+            "order": float(paper["order"]),
+            **solver_of(paper, study),
+        }
+        for pair in atlas_pairs(configuration)
+    }
+
+
+# Random tables --------------------------------------------------------------------------------------------
+
+
+def _study_of_pairs(
+    configuration: Mapping[str, Any],
+    name: str,
+    own: Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]],
+    chunks: int | None = None,
+) -> PartsByName:
+    """Return the parts of a study of the first pairs: those of `chunks_of`, with arguments of its own.
+
+    Parameters
+    ----------
+    configuration : mapping
+    name : str
+        The key of the study, which has `pairs` and `epsilon`.
+    own : callable
+        Its arguments, from the sections of lopuhaa2024 and of the study, and the keys of the pair.
+    chunks : int, optional
+        Of a pair that does not say how many; as many as for Figure 2 by default.
+    """
+    paper, study = configuration["lopuhaa2024"], configuration["frontier"][name]
+    usual = {} if chunks is None else {"chunks": chunks}
+    return {
+        part: {**keys, **own(paper, study, pair)}
+        for pair in paper["pairs"][: study["pairs"]]
+        for part, keys in chunks_of(paper, {**usual, **pair}, sorted(map(float, study["epsilon"])))
+    }
