@@ -10,8 +10,6 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -22,9 +20,6 @@ from ldpfrontier.priors import generator
 from ldpfrontier.types import Intractable
 
 Arguments = dict[str, Any]
-
-#: One in so many instances has an argument of another type.
-RETYPED = 8
 
 #: Entries of a channel are rounded: what a privacy level may exceed by.
 LEVEL_ROUNDING = 3e-14
@@ -43,24 +38,16 @@ class Target:
         Calls the function with these arguments, and asserts what must hold of the answer.
     instances : int
         How many are drawn in an ordinary run of the tests.
-    retype : tuple of str
-        Numbers among the arguments that sometimes come in another type.
     """
 
     name: str
     draw: Callable[[np.random.Generator], Arguments]
     check: Callable[..., None]
     instances: int = 12
-    retype: tuple[str, ...] = ()
 
     def instance(self, number: int) -> Arguments:
         """Return the arguments of an instance, all within the documented range."""
-        rng = generator(0, f"fuzz {self.name}", 0, number)
-        arguments = self.draw(rng)
-        if self.retype and rng.integers(RETYPED) == 0:
-            name = str(rng.choice(self.retype))
-            arguments[name] = retyped(arguments[name], rng)
-        return arguments
+        return self.draw(generator(0, f"fuzz {self.name}", 0, number))
 
     def attack(self, number: int) -> str:
         """Try an instance.
@@ -161,26 +148,6 @@ def entry_rounding(epsilon: float) -> float:
 
 
 # Hostile arguments ---------------------------------------------------------------------------------------
-
-
-def retyped(value: float, rng: np.random.Generator) -> Any:
-    """Return a number, or nearly that number, in another type."""
-    kinds = [
-        np.float64,
-        np.float32,
-        np.longdouble,
-        Fraction,
-        Decimal,
-        np.array,
-        lambda x: np.array(x, dtype=object),
-    ]
-    if math.isinf(value):
-        return np.float16(value)
-    if 1e-3 < value < 1e3:
-        kinds.append(np.float16)
-    if value == int(value) and value < 100:
-        kinds += [int, np.int8, np.uint64, float]
-    return kinds[rng.integers(len(kinds))](value)
 
 
 def level(rng: np.random.Generator, least: float = 1e-3, most: float = 30.0) -> float:

@@ -194,17 +194,15 @@ def check_information_leakage(sources, distortion) -> None:
     assert max(mutual_information(p, optimum.channel) for p in sources) <= optimum.value + 1e-9
 
 
-LEVEL, DISTORTION = ("epsilon",), ("distortion",)
-
 TARGETS = [
-    Target("optimal_ldp, information", draw_information, check_information, 40, LEVEL),
-    Target("optimal_ldp, information, many inputs", draw_many, check_information, 3, LEVEL),
-    Target("optimal_ldp, divergence", draw_divergence, check_divergence, 40, LEVEL),
-    Target("optimal_ldp, divergence of one's own", draw_custom, check_custom, 10, LEVEL),
-    Target("optimal_nonrobust", draw_table, check_nonrobust, 40, LEVEL),
-    Target("optimal_leakage", draw_hypotheses, check_leakage, 8, ("order",)),
-    Target("hamming_leakage", draw_sources, check_hamming, 20, DISTORTION),
-    Target("information_leakage", draw_sources, check_information_leakage, 10, DISTORTION),
+    Target("optimal_ldp, information", draw_information, check_information, 40),
+    Target("optimal_ldp, information, many inputs", draw_many, check_information, 3),
+    Target("optimal_ldp, divergence", draw_divergence, check_divergence, 40),
+    Target("optimal_ldp, divergence of one's own", draw_custom, check_custom, 10),
+    Target("optimal_nonrobust", draw_table, check_nonrobust, 40),
+    Target("optimal_leakage", draw_hypotheses, check_leakage, 8),
+    Target("hamming_leakage", draw_sources, check_hamming, 20),
+    Target("information_leakage", draw_sources, check_information_leakage, 10),
 ]
 
 

@@ -276,19 +276,16 @@ def check_calibrated(ball, epsilon, most, tol, secret, conditional) -> None:
     assert found.conditional <= (math.inf if conditional is None else conditional)
 
 
-# Own data ------------------------------------------------------------------------------------------------
-
-
 TARGETS = [
-    Target("RenyiBall.confidence", draw_confidence, check_confidence, 30, ("order",)),
-    Target("RenyiBall.support", draw_support, check_support, 30, ("s",)),
+    Target("RenyiBall.confidence", draw_confidence, check_confidence, 30),
+    Target("RenyiBall.support", draw_support, check_support, 30),
     Target("RenyiBall.worst_case_epsilon", draw_worst, check_worst, 20),
-    Target("optimal_robust, simplex", draw_robust, check_robust, 10, ("epsilon",)),
-    Target("optimal_robust, beyond", draw_beyond, check_robust, 2, ("epsilon",)),
-    Target("optimal_unconditional", draw_unconditional, check_unconditional, 30, ("epsilon",)),
-    Target("budget_split", draw_split, check_split, 10, ("epsilon",)),
-    Target("improved_reporting", draw_improved, check_improved, 8, ("epsilon",)),
-    Target("calibrated", draw_calibrated, check_calibrated, 10, ("epsilon",)),
+    Target("optimal_robust, simplex", draw_robust, check_robust, 10),
+    Target("optimal_robust, beyond", draw_beyond, check_robust, 2),
+    Target("optimal_unconditional", draw_unconditional, check_unconditional, 30),
+    Target("budget_split", draw_split, check_split, 10),
+    Target("improved_reporting", draw_improved, check_improved, 8),
+    Target("calibrated", draw_calibrated, check_calibrated, 10),
 ]
 
 

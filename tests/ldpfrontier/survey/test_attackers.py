@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ldpfrontier import Channel, RenyiBall, rldp_epsilon, secret_randomized_response
 from ldpfrontier.privacy import unconditional_epsilon
 from ldpfrontier.survey import CountTable
-from ldpfrontier.survey.attackers import ATTACKERS, Levels, measured_levels, population_of, whole_levels
+from ldpfrontier.survey.attackers import Levels, measured_levels, population_of, whole_levels
 from ldpfrontier.survey.sampling import sampled_channel, whole_weights
 
 
@@ -64,11 +64,6 @@ def test_levels_of_whole_numbers_are_not_below_those_of_fractions(seed, a1, a2, 
     if len(conditionals):
         assert rldp_epsilon(sampled_channel(weights), conditionals).max() <= levels.acquaintance + 1e-9
     assert levels.outsider >= sampled.outsider - 1e-12 or levels.outsider == levels.anyone
-
-
-def test_a_stronger_attacker_has_no_smaller_level():
-    levels = Levels(outsider=1.0, insider=0.5, acquaintance=1.5, anyone=2.0, record=3.0)
-    assert [levels.against(attacker) for attacker in ATTACKERS] == [0.5, 1.0, 1.5, 2.0]
 
 
 def test_the_strongest_attacker_for_whom_a_level_holds():

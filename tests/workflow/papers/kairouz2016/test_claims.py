@@ -78,15 +78,6 @@ def test_minima_of_figure_3():
     assert verdict("K-F3a", ratios(0.11, 0.24, "kl", sizes=("3",)), minima("kl", FIG3)) == NOT_CHECKABLE
 
 
-@pytest.mark.parametrize("low", [0.05, 0.35])
-def test_minima_of_binary_decide_too(low):
-    finding = decide(
-        "K-F3a", ratios(0.13, 0.17, "kl"), minima("kl", FIG3 | {("6", "binary"): (low, low + 0.1)})
-    )
-    assert finding.verdict == NOT_REPRODUCED
-    assert finding.explanation.endswith("has such minima (text: binary 25%).")
-
-
 def test_text_and_caption_of_figure_6():
     rows = ratios(0.38, 0.40, "mutual_information")
     finding = decide("K-F6", rows, minima("mutual_information", FIG6))

@@ -35,7 +35,6 @@ from papers.kalantari2018.summaries import (
 from reproduction.figure_style import save
 from reproduction.ledger.claims import (
     ANOTHER_READING,
-    NOT_CHECKABLE,
     NOT_REPRODUCED,
     REPRODUCED,
     claims_of,
@@ -202,23 +201,6 @@ def test_verdicts(statements: pd.DataFrame) -> None:
         LEDGER, REPRODUCED
     ) | other
     assert "(cycle, M = 3)" in verdicts["Ka-T3"].explanation
-
-
-def class_two(formula: float, printed: float) -> dict[str, pd.DataFrame]:
-    values = {ORDERED: formula, PRINTED: printed}
-    rows = [
-        Check("kalantari2018", "Ka-T2", "II", name, value, "<=", 0.0, tolerance=1e-9, size="6")
-        for name, value in values.items()
-    ]
-    return {"checks": CHECKS.table(rows)}
-
-
-def test_class_two_as_printed() -> None:
-    claim = LEDGER["Ka-T2"]
-    assert decide(claim, class_two(0.0, 0.0)).verdict == REPRODUCED
-    assert decide(claim, class_two(0.0, 0.3)).verdict == ANOTHER_READING
-    assert decide(claim, class_two(0.1, 0.3)).verdict == NOT_REPRODUCED
-    assert decide(claim, {"checks": CHECKS.table([])}).verdict == NOT_CHECKABLE
 
 
 def class_three(paper: float, permuted: float | None) -> dict[str, pd.DataFrame]:

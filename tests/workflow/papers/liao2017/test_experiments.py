@@ -20,14 +20,12 @@ from papers.liao2017.experiments import comparison, perturbation, sweep
 from papers.liao2017.hypotheses import HYPOTHESES, hypotheses
 from papers.liao2017.random_hypotheses import random_hypotheses
 from papers.liao2017.search import Search, grid
-from papers.liao2017.summaries import FALL, LIMIT
 from papers.liao2017.theorems import theorems
 from reproduction.ledger.claims import (
     ANOTHER_READING,
     NOT_CHECKABLE,
     NOT_REPRODUCED,
     REPRODUCED,
-    Claim,
     claims_of,
     decide,
 )
@@ -231,22 +229,6 @@ def test_shares_of_the_optimum() -> None:
     assert decide(claim, share_tables(0.97, 0.9)).verdict == ANOTHER_READING
     assert decide(claim, share_tables(0.8, 0.8)).verdict == NOT_REPRODUCED
     assert decide(claim, share_tables(0.97, 0.97, share=0.99)).verdict == NOT_REPRODUCED
-
-
-def test_limit_of_lemma_2() -> None:
-    def lemma_2(falls: list[float], limit: float) -> dict[str, pd.DataFrame]:
-        plain = ("liao2017", "Li-L2")
-        rows = [Check(*plain, f"step {i}", FALL, x, ">=", 8.0) for i, x in enumerate(falls)]
-        rows.append(Check(*plain, "extrapolated", LIMIT, limit, "<=", 0.0, tolerance=1e-5))
-        return {"theorems": CHECKS.table(rows)}
-
-    claim: Claim = LEDGER["Li-L2"]
-    found = decide(claim, lemma_2([11.0, 10.1], 1e-6))
-    assert found.verdict == REPRODUCED
-    assert "falls by a factor of 11 (step 0), 10.1 (step 1)" in found.measured
-    assert decide(claim, lemma_2([11.0, 2.0], 1e-6)).verdict == NOT_REPRODUCED
-    # Falling as it should, to another limit.
-    assert decide(claim, lemma_2([11.0, 10.1], 1e-3)).verdict == NOT_REPRODUCED
 
 
 def test_theorems() -> None:

@@ -385,16 +385,6 @@ def test_without_tables_nothing_is_checkable(paper, tmp_path):
 
 
 @each_paper
-def test_tables_without_rows_leave_nothing_decided(paper, tmp_path):
-    schemas = {name: load(table.schema_name) for name, table in paper.tables.items()}
-    for name in paper.published_tables:
-        write_table(schemas[name].table([]), tmp_path / f"{name}.parquet", {}, schemas[name])
-    tables = ResultTables(tmp_path, schemas)
-    for claim in claims.claims_of(paper):
-        assert claims.decide(claim, tables).verdict == NOT_CHECKABLE, claim.id
-
-
-@each_paper
 def test_every_function_of_a_claims_module_serves_a_claim(paper):
     entries = claims.claims_of(paper)
     own = {claims.check_of(claim) for claim in entries}
