@@ -14,8 +14,8 @@ from ldpfrontier.verify import visible
 PROGRAM = "ldp-frontier"
 
 _DESCRIPTION = (
-    "Design a privacy mechanism for one table, privatize records with it, estimate frequencies from the"
-    " reports, audit it, and check certificates."
+    "Design a privacy mechanism for one table, privatize records with it, estimate frequencies and their"
+    " changes from the reports, audit it, and check certificates."
 )
 
 _DESIGN = r"""Compute the mechanism that is best for a table, and write it to a file.
@@ -32,8 +32,8 @@ whose odds ratios are in confidence intervals. Without --useful the whole record
 is sensitive, and the level holds for anyone.
 
 The table is treated as public: its counts are written into the channel file.
-The level holds for people who report later, and who report once. It does not
-hold for the people who were counted.
+The level holds for people who report later, and who report once, or as often as
+--reports says. It does not hold for the people who were counted.
 
 examples:
   ldp-frontier design --table survey.csv --sensitive illness --useful region \

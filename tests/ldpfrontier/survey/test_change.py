@@ -47,8 +47,8 @@ def test_intervals_of_a_change_have_the_truth(table, wave):
         low, high = (np.array([getattr(row, end) for row in found.rows]) for end in ("low", "high"))
         covered += (low <= truth) & (truth <= high)
         widths += high - low
-    # Three standard errors of 400 repetitions below the nominal 95%, and 95% of all intervals together.
-    assert covered.min() / REPETITIONS >= 0.95 - 3 * (0.95 * 0.05 / REPETITIONS) ** 0.5
+    # Less the error of 400 repetitions, for the one of 11 intervals that covers least, and for all together.
+    assert covered.min() / REPETITIONS >= 0.95 - 3.5 * (0.95 * 0.05 / REPETITIONS) ** 0.5
     assert covered.mean() / REPETITIONS >= 0.945
     assert widths.max() / REPETITIONS < 0.6
 

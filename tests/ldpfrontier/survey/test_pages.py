@@ -41,7 +41,7 @@ def example(tmp_path_factory):
 def test_the_commands_of_the_page_print_what_it_shows():
     """Up to numbers: an optimum may be another one elsewhere, with as much utility."""
     shown, printed = MAKE.BLOCK.findall(PAGE), MAKE.BLOCK.findall(MAKE.own_data(PAGE))
-    assert len(shown) == 5
+    assert len(shown) == 6
     for old, new in zip(shown, printed, strict=True):
         # The width of a column depends on its numbers.
         assert re.sub(" +", " ", NUMBER.sub("#", new)) == re.sub(" +", " ", NUMBER.sub("#", old))
