@@ -141,20 +141,3 @@ def test_a_wrong_slack_of_the_constant_column_leaves_the_bound_valid(page, facto
     found = optimal_mechanism(MutualInformation(module.prior), Wrong(module.prior, 0.02, 1.0))
     assert found.bound >= module.best.value * (1 - 1e-9)
     assert found.value <= module.best.bound * (1 + 1e-9)
-
-
-@pytest.mark.parametrize("inputs", [4, 8, 12])
-def test_the_notions_at_several_sizes(page, inputs):
-    notions, rng = page("notions"), np.random.default_rng(inputs)
-    prior, half = rng.dirichlet(np.ones(inputs)), inputs // 2
-    cones = [
-        notions.pointwise_maximal_leakage(prior, 0.5),
-        notions.utility_optimized(inputs, range(half), 0.5),
-        notions.block_structured([x // half for x in range(inputs)], 0.5),
-        notions.metric(range(inputs), 0.5),
-        notions.label_privacy(2, half, 0.5),
-    ]
-    for cone in cones:
-        optimum = optimal_mechanism(MutualInformation(prior), cone)
-        assert optimum.status == "optimal"
-        assert cone.violation(optimum.channel.matrix.T) <= 1e-15

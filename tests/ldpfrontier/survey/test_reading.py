@@ -191,19 +191,12 @@ def test_records_that_cannot_be_read_get_a_sentence_and_leave_every_file(here, c
 COUNTS = [
     "1,5",
     "32,000",
-    "32 000",
     "1.000",
-    "+1",
     "-3",
     "1e3",
     "16.5",
     "0x10",
-    "1_000",
     "٣",
-    "²",
-    "inf",
-    "nan",
-    "9" * 16,
 ]
 
 

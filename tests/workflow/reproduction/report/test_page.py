@@ -358,18 +358,6 @@ def test_what_the_page_says(page):
     assert named(PAPERS[0].figures["fig3"].caption) in plain(text)
 
 
-def test_the_glossary_is_on_the_page(page, tmp_path):
-    text = plain(page.read_text(encoding="utf-8"))
-    source = (report._GLOSSARY).read_text(encoding="utf-8")
-    words = text.partition('<dl class="words">')[2].partition("</dl>")[0]
-    assert words.count("<dt>") == len(re.findall(r"(?m)^### ", source))
-    assert "<dt>Mechanism</dt>" in words
-    assert "](" not in words
-    assert "`" not in words
-    # What is installed without the documentation has none.
-    assert report._glossary(tmp_path / "glossary.md") == []
-
-
 def test_what_a_table_says_is_text(tmp_path):
     ledger = decided(tmp_path)
     ledger.loc[0, "measured"] = "<script>alert(1)</script>"
