@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ldpfrontier.information import entropy
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from papers.lopuhaa2024.experiments import Solution, place_of, rows_of, solve
+from papers.lopuhaa2024.solutions import Solution, place_of, rows_of, solve
 from reproduction.results.tables import RESULTS, SKIPPED, Row
 
 

@@ -16,13 +16,7 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.catalogue import CALIBRATED, MECHANISMS, NOMINAL, OPTIMA
-from papers.lopuhaa2024.experiments import (
-    Problem,
-    Solution,
-    evaluate,
-    place_of,
-    solve,
-)
+from papers.lopuhaa2024.solutions import Problem, Solution, evaluate, place_of, solve
 from reproduction.results.tables import HEURISTIC, RESULTS, Row
 
 #: How far above the level allowed the optimum of a class is tried, as a multiple of what it leaks too little.

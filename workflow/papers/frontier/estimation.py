@@ -36,8 +36,8 @@ from papers.lopuhaa2024.catalogue import (
     WITH_INTERVALS,
     designed,
 )
-from papers.lopuhaa2024.experiments import PAPER, Place, odds_of, place_of, solve
 from papers.lopuhaa2024.reported import error_measures
+from papers.lopuhaa2024.solutions import PAPER, Place, odds_of, place_of, solve
 from reproduction.results.tables import RESULTS, SKIPPED, Result
 
 _log = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.frontier.summaries import FEW_RECORDS
 from papers.lopuhaa2024.catalogue import SET_METHODS
-from papers.lopuhaa2024.experiments import solve
+from papers.lopuhaa2024.solutions import solve
 
 _log = logging.getLogger(__name__)
 

@@ -25,7 +25,7 @@ from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.frontier.second_level import solve_levels
 from papers.lopuhaa2024.catalogue import ONE_OF_TWO, OVER_SET, WITH_INTERVALS, WITH_ODDS, WITH_SET
-from papers.lopuhaa2024.experiments import FIG2_LEVELS, Solution, odds_of, place_of, rows_of
+from papers.lopuhaa2024.solutions import FIG2_LEVELS, Solution, odds_of, place_of, rows_of
 from reproduction.results.tables import RESULTS, SKIPPED
 
 

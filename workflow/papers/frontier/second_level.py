@@ -30,7 +30,7 @@ from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
 from papers.lopuhaa2024.catalogue import UNCONDITIONAL
-from papers.lopuhaa2024.experiments import Solution, place_of, rows_of
+from papers.lopuhaa2024.solutions import Solution, place_of, rows_of
 from reproduction.results.tables import BOUNDED, OPTIMAL, RESULTS, SKIPPED, relative_gap
 
 

@@ -19,9 +19,10 @@ from ldpfrontier.optimum import Optimum
 from ldpfrontier.two_reports import budget_split
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from papers.lopuhaa2024.certificates import documents
+from papers.lopuhaa2024.solutions import PAPER, Solution, place_of
+from reproduction.results.certificates import DOCUMENTS
 from reproduction.results.tables import PRINTED, Printed
-
-PAPER = "lopuhaa2024"
 
 #: Most cells of a table whose rays are listed; the candidates grow like (cells + 1)^(2 cells).
 MAX_CELLS = 5
@@ -69,29 +70,33 @@ _FROM_RADII = "follows from the printed B_s of Example 2"
 _NOT_PRINTED = "the paper does not use this class"
 
 
-def worked_example(optima: Mapping[str, Optimum] | None = None) -> pd.DataFrame:
-    """Compute every number that Examples 1 to 5 print, beside the printed one.
-
-    Parameters
-    ----------
-    optima : mapping of str to Optimum, optional
-        As `example_optima` returns them, which is called for them by default.
+def worked_example() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Compute every number that Examples 1 to 5 print, beside the printed one, with certificates.
 
     Returns
     -------
-    DataFrame
+    printed : DataFrame
         As `tables.PRINTED`.
+    documents : DataFrame
+        Certificates of the optima of Example 3, as `reproduction.results.certificates.DOCUMENTS`.
     """
     ball = example_ball()
-    third = partial(_example_3, optima=optima or example_optima(ball))
+    optima = example_optima(ball)
+    third = partial(_example_3, optima=optima)
     examples: tuple[Callable[[RenyiBall], Iterator[_Quantity]], ...] = (
         _example_1, _example_2, third, _example_4, _example_5,
     )  # fmt: skip
-    return PRINTED.table(
+    printed = PRINTED.table(
         Printed(PAPER, f"Example {i}", place, quantity, computed, said, digits=digits, note=note)
         for i, example in enumerate(examples, start=1)
         for place, (quantity, computed, said, digits, note) in enumerate(example(ball))
     )
+    solutions = [
+        Solution(name, EPSILON, found.channel, found.status, found.value, found.bound, optimum=found)
+        for name, found in optima.items()
+    ]
+    place = place_of("example", "Example 3", 0.05, ball)
+    return printed, DOCUMENTS.table(documents(ball, place, solutions))
 
 
 _Quantity = tuple[str, float, float | None, int, str]

@@ -18,8 +18,8 @@ from ldpfrontier.privacy import rldp_epsilon
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.catalogue import COVERED, MECHANISMS, MISSED
-from papers.lopuhaa2024.experiments import ALL, Place, Solution, place_of, solve
 from papers.lopuhaa2024.random_tables import tables_of
+from papers.lopuhaa2024.solutions import ALL, Place, Solution, place_of, solve
 from reproduction.results.tables import PRIVACY_TOLERANCE, RESULTS, Row, TableError
 
 #: Metrics measured with P*, beside the certified ``mutual_information`` and ``nmi``.

@@ -18,7 +18,7 @@ from ldpfrontier.utility import MutualInformation
 from papers.frontier import attackers, figures, layouts
 from papers.frontier.second_level import second_level
 from papers.lopuhaa2024.catalogue import MECHANISMS, UNCONDITIONAL
-from papers.lopuhaa2024.experiments import fig2
+from papers.lopuhaa2024.experiments import own_fig2
 from reproduction.figure_style import save
 from reproduction.results.tables import SKIPPED, TableError, select
 
@@ -138,7 +138,7 @@ def test_figure_of_two_levels_shows_the_table(summary, tmp_path):
 def levels() -> pd.DataFrame:
     names = ["polyopt", "exact", "nr", "ir", "srr", "grr"]
     return attackers.attackers(
-        fig2(COUNTS, EPSILONS, instance="a, b", mechanisms=names, tolerance=0.05, max_rounds=20)
+        own_fig2(COUNTS, EPSILONS, instance="a, b", mechanisms=names, tolerance=0.05, max_rounds=20)
     )
 
 

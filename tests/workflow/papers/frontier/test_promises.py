@@ -24,7 +24,7 @@ from papers.frontier import promises as study
 from papers.frontier.attackers import PROMISES_KEPT, promises_kept
 from papers.frontier.promises import one_of_two_epsilon, promises
 from papers.lopuhaa2024.catalogue import PROMISES
-from papers.lopuhaa2024.experiments import acquaintance_level, odds_of
+from papers.lopuhaa2024.solutions import acquaintance_level, odds_of
 from reproduction.figure_style import save
 from reproduction.results.tables import SKIPPED, TableError, select
 

@@ -13,10 +13,11 @@ from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from oracles.enumeration import robust_rays
-from papers.lopuhaa2024 import experiments
+from papers.lopuhaa2024 import solutions
 from papers.lopuhaa2024.catalogue import MECHANISMS, OPTIMA
 from papers.lopuhaa2024.example import extreme_rays, facets, worked_example
-from papers.lopuhaa2024.experiments import SOLVERS, Problem, evaluate, fig2, orders
+from papers.lopuhaa2024.experiments import orders, own_fig2
+from papers.lopuhaa2024.solutions import SOLVERS, Problem, evaluate
 from reproduction.plotting import Look
 from reproduction.results.tables import MEASURED, OPTIMAL, SKIPPED, TableError, select
 
@@ -27,7 +28,7 @@ TOLERANCE = 0.05
 
 @pytest.fixture(scope="module")
 def sweep() -> pd.DataFrame:
-    return fig2(COUNTS, [1.0, 2.0], instance="a, b", tolerance=TOLERANCE)
+    return own_fig2(COUNTS, [1.0, 2.0], instance="a, b", tolerance=TOLERANCE)
 
 
 # Mechanisms
@@ -49,7 +50,7 @@ def test_the_optimum_over_f_starts_from_polyopt(monkeypatch):
         starts[envelope] = start
         return optimal_robust(ball, epsilon, start=start)
 
-    monkeypatch.setattr(experiments, "optimal_robust", solver)
+    monkeypatch.setattr(solutions, "optimal_robust", solver)
     ball = RenyiBall.confidence(COUNTS)
     good, other = (optimal_robust(ball, level).channel for level in (0.3, 0.5))
     problem = Problem(
@@ -63,12 +64,12 @@ def test_the_optimum_over_f_starts_from_polyopt(monkeypatch):
 
 def test_unknown_mechanism():
     with pytest.raises(ValueError, match="'rappor'; allowed are polyopt"):
-        fig2(COUNTS, [1.0], instance="test", mechanisms=["rappor"])
+        own_fig2(COUNTS, [1.0], instance="test", mechanisms=["rappor"])
 
 
 def test_the_order_of_the_mechanisms_does_not_matter(sweep):
     names = [*MECHANISMS][::-1]
-    backwards = fig2(COUNTS, [2.0, 1.0], instance="a, b", mechanisms=names, tolerance=TOLERANCE)
+    backwards = own_fig2(COUNTS, [2.0, 1.0], instance="a, b", mechanisms=names, tolerance=TOLERANCE)
     pd.testing.assert_frame_equal(backwards, sweep)
 
 
@@ -145,7 +146,7 @@ def test_closed_forms_carry_the_bound_of_nr(sweep):
 def test_the_optimum_is_worth_at_least_as_much_as_polyopt_and_at_most_the_bound(counts, order, long):
     levels, tolerance = ([0.1, 1.0], 1e-7) if long else ([1.0], 1e-2)
     names = [*OPTIMA, "nr"]
-    table = fig2(counts, levels, instance="a, b", order=order, mechanisms=names, tolerance=tolerance)
+    table = own_fig2(counts, levels, instance="a, b", order=order, mechanisms=names, tolerance=tolerance)
     rows = table[table["metric"] == "nmi"]
     value, bound = (rows.pivot_table(name, "epsilon", "mechanism") for name in ("value", "bound"))
     assert (value["polyopt"] <= value["exact"] + 1e-9).all()
@@ -156,7 +157,7 @@ def test_the_optimum_is_worth_at_least_as_much_as_polyopt_and_at_most_the_bound(
 def test_the_level_of_the_optimum_over_f_is_that_over_f(monkeypatch):
     monkeypatch.setattr(RenyiBall, "worst_case_epsilon", lambda *_: 0.125)
     names = ["exact", "polyopt"]
-    table = fig2(COUNTS, [1.0], instance="a, b", mechanisms=names, tolerance=TOLERANCE)
+    table = own_fig2(COUNTS, [1.0], instance="a, b", mechanisms=names, tolerance=TOLERANCE)
     levels = table.groupby("mechanism")["privacy"].unique()
     assert levels["exact"].tolist() == [0.125]
     assert levels["polyopt"][0] == pytest.approx(1.0, abs=1e-6)
@@ -165,7 +166,7 @@ def test_the_level_of_the_optimum_over_f_is_that_over_f(monkeypatch):
 def test_a_table_with_labels_is_a_table_of_counts():
     labelled = pd.DataFrame(COUNTS, index=["no", "yes"], columns=["x", "y", "z"])
     found, expected = (
-        fig2(counts, [1.0], instance="a, b", mechanisms=["polyopt", "nr", "ir"])
+        own_fig2(counts, [1.0], instance="a, b", mechanisms=["polyopt", "nr", "ir"])
         for counts in (labelled, COUNTS)
     )
     pd.testing.assert_frame_equal(found, expected)
@@ -183,13 +184,13 @@ def test_several_orders(sweep):
 
 def test_progress_is_logged(caplog):
     with caplog.at_level(logging.INFO):
-        fig2(COUNTS, [1.0], instance="a, b", mechanisms=["nr", "srr"])
+        own_fig2(COUNTS, [1.0], instance="a, b", mechanisms=["nr", "srr"])
     assert len(caplog.messages) == 2
     assert caplog.messages[0].startswith(f"a, b, order 2, epsilon 1: nr is {OPTIMAL}, nmi ")
 
 
 def test_intractable_cases_are_rows_with_the_reason():
-    table = fig2(np.ones((2, 21)) * 50, [1.0], instance="big", mechanisms=["polyopt"])
+    table = own_fig2(np.ones((2, 21)) * 50, [1.0], instance="big", mechanisms=["polyopt"])
     assert (table["status"] == SKIPPED).all()
     assert table["note"].str.contains("at most 20 are supported").all()
     assert table[["value", "bound", "privacy", "privacy_limit"]].isna().all(axis=None)
@@ -200,14 +201,14 @@ def test_intractable_cases_are_rows_with_the_reason():
 def test_a_failing_certificate_is_an_error(monkeypatch):
     monkeypatch.setattr(RenyiBall, "projected_epsilon", lambda *_: 1.5)
     with pytest.raises(TableError, match=r"mechanism=srr.*privacy level 1\.5"):
-        fig2(COUNTS, [1.0], instance="test", mechanisms=["srr"])
+        own_fig2(COUNTS, [1.0], instance="test", mechanisms=["srr"])
 
 
 # The worked example
 
 
 def test_every_printed_number_of_the_examples_agrees_or_says_why():
-    table = worked_example()
+    table = worked_example()[0]
     differing = table[~table["agrees"] & table["printed"].notna()]
     assert (differing["note"] != "").all()
     # What differs is Example 2's B_s with what follows from it, one I under P*, and Example 5's expression.
@@ -217,7 +218,7 @@ def test_every_printed_number_of_the_examples_agrees_or_says_why():
 
 
 def test_the_optimum_in_the_example():
-    computed = worked_example().set_index("quantity")["computed"]
+    computed = worked_example()[0].set_index("quantity")["computed"]
     exact = computed["I_P-hat of the optimum over F"]
     assert computed["I_P-hat of PolyOpt"] + 0.1 < exact
     assert exact <= computed["bound on I_P-hat of every robust mechanism"]
@@ -251,7 +252,7 @@ def test_a_solver_that_stops_at_its_limit_says_so_and_keeps_its_certificate() ->
     counts = np.random.default_rng(5).integers(20, 400, (4, 5))
     bounds = {}
     for rounds in (1, 300):
-        table = fig2(
+        table = own_fig2(
             counts, [1.0], instance="a, b", mechanisms=["polyopt"], tolerance=1e-9, max_rounds=rounds
         )
         row = table[table["metric"] == "nmi"].iloc[0]

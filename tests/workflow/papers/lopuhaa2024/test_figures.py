@@ -10,7 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from papers.lopuhaa2024 import figures, notes, panels, summaries
 from papers.lopuhaa2024.catalogue import MECHANISMS
-from papers.lopuhaa2024.experiments import fig2
+from papers.lopuhaa2024.experiments import own_fig2
 from papers.lopuhaa2024.panels import FRONTIER, LOOKS, NMI
 from reproduction.figure_style import PAGE_WIDTH, save, style
 from reproduction.results.tables import RESULTS, SKIPPED, Result, select
@@ -21,7 +21,7 @@ COUNTS = np.array([[30, 10], [20, 40]])
 @pytest.fixture(scope="module")
 def table():
     sweeps = [
-        fig2(counts, [0.5, 1.0, 2.0], instance=f"a, {name}", mechanisms=["nr", "ir", "srr", "grr"])
+        own_fig2(counts, [0.5, 1.0, 2.0], instance=f"a, {name}", mechanisms=["nr", "ir", "srr", "grr"])
         for name, counts in {"b": np.hstack([COUNTS, COUNTS + 3]), "c": COUNTS, "d": COUNTS + 7}.items()
     ]
     return RESULTS.conform(pd.concat(sweeps))

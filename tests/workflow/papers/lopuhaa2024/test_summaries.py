@@ -9,7 +9,7 @@ import pytest
 from papers.lopuhaa2024 import layouts, summaries, synthetic
 from papers.lopuhaa2024.catalogue import MECHANISMS
 from papers.lopuhaa2024.example import worked_example
-from papers.lopuhaa2024.experiments import fig2
+from papers.lopuhaa2024.experiments import own_fig2
 from reproduction.results.files import latex, markdown
 from reproduction.results.tables import RESULTS, SKIPPED, TableError, select
 from support.instances import study, study_of
@@ -25,7 +25,7 @@ STUDIED = list(MECHANISMS)
 
 @pytest.fixture(scope="module")
 def sweep():
-    return fig2(COUNTS, [0.6, 1.0], instance="a, b", tolerance=TOLERANCE)
+    return own_fig2(COUNTS, [0.6, 1.0], instance="a, b", tolerance=TOLERANCE)
 
 
 @pytest.fixture(scope="module")
@@ -213,7 +213,7 @@ def test_orderings_to_read(sweep):
 
 
 def test_the_example_to_read():
-    table = worked_example()
+    table = worked_example()[0]
     texts = layouts.example(table)
     assert len(texts) == len(table)
     radius = texts[(texts["where"] == "Example 1") & (texts["quantity"] == "B")].iloc[0]

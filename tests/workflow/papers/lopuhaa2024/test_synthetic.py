@@ -16,8 +16,8 @@ from ldpfrontier.two_reports import independent_reporting
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024 import synthetic
 from papers.lopuhaa2024.catalogue import COVERED, MECHANISMS
-from papers.lopuhaa2024.experiments import SOLVERS
 from papers.lopuhaa2024.random_tables import random_tables, tables_around, tables_of
+from papers.lopuhaa2024.solutions import SOLVERS
 from papers.lopuhaa2024.summaries import cells
 from reproduction.results.tables import MEASURED, RESULTS, SKIPPED, TableError
 from support.instances import sample_table, study, study_of
