@@ -147,6 +147,7 @@ def drifted_conditionals(table: FloatArray, kind: str, share: float, number: int
     -------
     ndarray, shape (number, a1, a2)
     """
+    # The name of the stream is that of the folder where this was first, so that numbers stay.
     rng = generator(seed, f"lopuhaa2024 drift {kind} {share:g}", table.size, 0)
     gammas = rng.gamma(share * table, size=(number, *table.shape))
     P = gammas / gammas.sum(axis=(1, 2), keepdims=True)
