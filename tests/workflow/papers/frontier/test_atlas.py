@@ -132,7 +132,7 @@ def test_without_polyopt_there_are_answers_about_the_others_only():
 
 def test_statements_are_those_of_the_ledger(long):
     """On one table the ledger asks the same; where no bound leaves it open, the answers are equal."""
-    ledger = {claim.id: claim for claim in claims.claims_of(PAPER)}
+    ledger = {claim.id: claim for claim in claims.claims_of(papers()["lopuhaa2024"])}
     rng = np.random.default_rng(0)
     outcomes = set()
     for _ in range(12 if long else 6):
@@ -231,7 +231,7 @@ def test_the_atlas_is_made_where_pairs_are_asked_for():
     assert not names & set(PAPER.select_calls(DEFAULT).tables)
     assert names <= set(PAPER.select_calls(changed(pairs="all")).tables)
     beyond = yaml.safe_load((ROOT / "config/beyond.yaml").read_text(encoding="utf-8"))
-    assert beyond["lopuhaa2024"]["atlas"]["pairs"] == "all"
+    assert beyond["frontier"]["atlas"]["pairs"] == "all"
 
 
 def test_all_pairs_are_the_ordered_pairs_of_adult():
