@@ -32,6 +32,7 @@ def test_several_reports_keep_the_level_that_was_asked_for(table, tmp_path, agai
     rewritten(tmp_path / "c.json", lambda file: file["certificate"]["allowance"].update(reports=reports + 1))
     with pytest.raises(ValueError, match=rf"level of {reports + 1} reports together is .* allows 1\."):
         read_channel(tmp_path / "c.json").verified()
+    assert main(["audit", "--channel", str(tmp_path / "c.json")]) == 1
 
 
 @pytest.mark.parametrize("against", ["acquaintance", "anyone"])
