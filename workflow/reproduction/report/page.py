@@ -51,8 +51,8 @@ class ReportError(ValueError):
 class Figure:
     """A figure: its files by suffix, relative to the page, the image itself as a data URI, and its claims.
 
-    `place` is its number in the paper, in words, and `shows` says in a line what it shows; `lead` is the
-    caption for a reader who knows none of the papers, if the figure opens the page.
+    `place` is its number in the paper, in words, nothing if it is in none, and `shows` says in a line what it
+    shows; `lead` is the caption for a reader who knows none of the papers, if the figure opens the page.
     """
 
     paper: str
@@ -64,6 +64,11 @@ class Figure:
     image: str = ""
     files: dict[str, str] = field(default_factory=dict)
     claims: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def title(self) -> str:
+        """The place and what it shows."""
+        return f"{self.place}: {self.shows}" if self.place else self.shows
 
 
 @dataclass
@@ -151,7 +156,7 @@ def write(
             own=_counts(ledger[~of_papers], sorted(keys - {*published}))[:-1],
             certificates=count_certificates(certificates).to_dict("records"),
             titles={
-                f"figure-{figure.paper}-{figure.name}": f"{figure.place}: {figure.shows}"
+                f"figure-{figure.paper}-{figure.name}": figure.title
                 for found in figures.values()
                 for figure in found.values()
             },
@@ -331,7 +336,7 @@ def _collect(
         paper = papers[key]
         if path.parents[1].name == "figures":
             call = paper.figures[path.stem]
-            figure = figures.setdefault(key, {}).setdefault(path.stem, _figure(call))
+            figure = figures.setdefault(key, {}).setdefault(path.stem, _figure(call, paper))
             figure.files[path.suffix[1:]] = link
             if path.suffix in _MIME:
                 images.setdefault((key, path.stem), {})[path.suffix] = path
@@ -345,10 +350,11 @@ def _collect(
     return figures, tables
 
 
-def _figure(call: Call) -> Figure:
+def _figure(call: Call, paper: Paper) -> Figure:
     """Return a figure without its files: an added one has no number."""
     number, shows = call.labels.get("figure", "-"), call.labels.get("shows", call.name)
     place = "Added" if number == "-" else f"Figure {number}" if number[:1].isdigit() else number
+    place = place if paper.authors else ""
     return Figure(call.paper, call.name, call.caption, place, shows[:1].upper() + shows[1:], call.lead)
 
 
