@@ -46,17 +46,9 @@ def problems(ball: RenyiBall, epsilon: float) -> dict[str, Pair]:
             lambda: unconditional_cone(shape, epsilon),
             lambda: optimal_unconditional(ball.centre, epsilon),
         ),
-        "`optimal_robust`, simplex, all pairs": (
+        "`optimal_robust`, simplex": (
             lambda: polyopt_cone(ball.lower_bounds, epsilon),
             lambda: optimal_robust(ball, epsilon),
-        ),
-        "`optimal_robust`, simplex, distinct pairs": (
-            lambda: polyopt_cone(ball.lower_bounds, epsilon, pairs="distinct"),
-            lambda: optimal_robust(ball, epsilon, pairs="distinct"),
-        ),
-        "`optimal_robust`, projections, distinct pairs": (
-            lambda: robust_cone(ball, epsilon, envelope="projections"),
-            lambda: optimal_robust(ball, epsilon, envelope="projections", pairs="distinct"),
         ),
         "`optimal_robust`, exact": (
             lambda: robust_cone(ball, epsilon),

@@ -45,14 +45,13 @@ if TYPE_CHECKING:
     from ldpfrontier.numerics.deadline import TimeIsUp, time_limit
     from ldpfrontier.optimal.association import optimal_association
     from ldpfrontier.optimal.estimation.error import estimation_error, rate_target
-    from ldpfrontier.optimal.estimation.fewer_outputs import with_fewer_outputs, with_united_outputs
     from ldpfrontier.optimal.estimation.solve import optimal_estimation
+    from ldpfrontier.optimal.estimation.united_outputs import with_united_outputs
     from ldpfrontier.optimal.estimation.worst_error import worst_estimation_error
     from ldpfrontier.optimal.exact.association_cone import association_cone
     from ldpfrontier.optimal.exact.separation import robust_cone
     from ldpfrontier.optimal.general.double_description import extreme_rays
     from ldpfrontier.optimal.general.solve import optimal_mechanism
-    from ldpfrontier.optimal.improved_reporting import improved_reporting
     from ldpfrontier.optimal.label import optimal_label, optimal_label_estimation
     from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
     from ldpfrontier.optimal.ldp.solve import optimal_ldp
@@ -111,7 +110,6 @@ __all__ = [
     "geometric_mechanism",
     "hadamard_response",
     "hamming_leakage",
-    "improved_reporting",
     "independent_reporting",
     "information_leakage",
     "ldp_certificate",
@@ -147,7 +145,6 @@ __all__ = [
     "time_limit",
     "unconditional_cone",
     "unconditional_epsilon",
-    "with_fewer_outputs",
     "with_united_outputs",
     "worst_estimation_error",
 ]
@@ -188,7 +185,6 @@ _HOMES = {
     "geometric_mechanism": "kairouz_mechanisms",
     "hadamard_response": "block_designs",
     "hamming_leakage": "hamming.dp_leakage",
-    "improved_reporting": "optimal.improved_reporting",
     "independent_reporting": "two_reports",
     "information_leakage": "hamming.mi_leakage",
     "ldp_certificate": "certificates.local",
@@ -224,8 +220,7 @@ _HOMES = {
     "time_limit": "numerics.deadline",
     "unconditional_cone": "cones",
     "unconditional_epsilon": "privacy",
-    "with_fewer_outputs": "optimal.estimation.fewer_outputs",
-    "with_united_outputs": "optimal.estimation.fewer_outputs",
+    "with_united_outputs": "optimal.estimation.united_outputs",
     "worst_estimation_error": "optimal.estimation.worst_error",
 }
 

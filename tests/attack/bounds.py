@@ -1,4 +1,4 @@
-"""Bounds of `optimal_robust` on tables above 16 cells, beside the best mechanism of an independent search.
+"""Bounds over F and its projections above 16 cells, beside the best mechanism of an independent search.
 
 As a program, ``PYTHONPATH=tests:workflow python tests/attack/bounds.py FILE FIRST LAST`` adds a row to a CSV
 file for each instance from FIRST up to, but without, LAST, and prints the quantiles of all its rows. Negative
@@ -18,6 +18,10 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from ldpfrontier.channel import Channel
+from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound
+from ldpfrontier.optimal.products.ball_family import BallFamily
+from ldpfrontier.optimal.projections.solve import class_bound, mechanism_without_bound
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from oracles.column_search import Cone, Mechanism, best_mechanism, information
@@ -124,16 +128,29 @@ def cone_of(instance: Instance) -> Cone:
     )  # fmt: skip
 
 
+def solved(instance: Instance) -> tuple[Channel, float]:
+    """The mechanism and the bound of the library; those of the projections are steps of the engine of F."""
+    ball, epsilon = instance.ball, instance.epsilon
+    if instance.envelope == "exact":
+        optimum = optimal_robust(ball, epsilon, envelope="exact", max_nodes=instance.max_nodes)
+        return optimum.channel, optimum.bound
+    distinct, bound = instance.pairs == "distinct", nonrobust_bound(ball.centre, epsilon)
+    inside = BallFamily(ball, epsilon * (1.0 - 1e-9), distinct=distinct)
+    channel, _ = mechanism_without_bound(inside, tolerance=1e-7, max_rounds=300)
+    if instance.max_nodes:
+        family = BallFamily(ball, epsilon, distinct=distinct)
+        bound = min(bound, class_bound(family, 1e-4, instance.max_nodes))
+    return channel, bound
+
+
 def attack(instance: Instance, **effort: int) -> tuple[Row, Mechanism]:
     """Bound the class with the library, and search for a mechanism above the bound."""
     ball, shape, cone = instance.ball, instance.ball.centre.shape, cone_of(instance)
     start = time.perf_counter()
-    optimum = optimal_robust(
-        ball, instance.epsilon, envelope=instance.envelope, pairs=instance.pairs, max_nodes=instance.max_nodes
-    )
+    channel, bound = solved(instance)
     middle = time.perf_counter()
     rng = np.random.default_rng([34, abs(instance.number)])
-    seeds = optimum.channel.matrix.T.reshape(-1, *shape)
+    seeds = channel.matrix.T.reshape(-1, *shape)
     found, alone = best_mechanism(cone, seeds, rng, **effort), math.nan
     if instance.number % 8 == 0 and math.prod(shape) <= 25 and instance.envelope == "projections":
         alone = best_mechanism(cone, np.ones((1, *shape)), rng, **(effort | {"rounds": 16})).value
@@ -150,7 +167,7 @@ def attack(instance: Instance, **effort: int) -> tuple[Row, Mechanism]:
         pairs=instance.pairs,
         max_nodes=instance.max_nodes,
         library=float(information(cone.P, seeds).sum()),
-        bound=optimum.bound,
+        bound=bound,
         best=found.value,
         above_level=found.level - instance.epsilon,
         from_nothing=alone,

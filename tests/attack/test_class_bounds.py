@@ -1,4 +1,4 @@
-"""Bounds of the classes of `optimal_robust` on tables above 16 cells, against an independent search.
+"""Bounds over F and its projections on tables above 16 cells, against an independent search.
 
 With ``--long`` 200 random tables and the large pairs of Adult; otherwise a few small ones.
 """

@@ -18,7 +18,6 @@ from ldpfrontier.hypothesis_testing.leakage import optimal_leakage
 from ldpfrontier.information import kl_divergence, mutual_information, renyi_divergence
 from ldpfrontier.kairouz_mechanisms import geometric_mechanism
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response, secret_randomized_response
-from ldpfrontier.optimal.improved_reporting import ConditionalInformation
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.privacy import ldp_epsilon, log_ratio, rldp_epsilon
@@ -148,21 +147,6 @@ def test_the_largest_mean_of_a_rare_letter_lies_on_the_boundary(order, radius, l
     else:
         divergence = -sum(x * (y / x) ** a for x, y in pairs).ln() / a
     assert float(divergence) == pytest.approx(radius, rel=1e-9, abs=0)
-
-
-@pytest.mark.parametrize("epsilon", [1e-3])
-def test_conditional_information_at_small_epsilon_has_its_digits(epsilon) -> None:
-    """It cancelled below 1e-7 or so: the empty set, a constant column, was the best of all."""
-    joint = np.array([[0.2692307692307692, 0.3974358974358974], [0.1794871794871795, 0.1538461538461539]])
-    utility = ConditionalInformation(joint)
-    half = float((joint.prod(axis=1) / joint.sum(axis=1)).sum()) / 2
-    _, values = utility.patterns(epsilon)
-    np.testing.assert_allclose(values, np.array([0, half, half, 0]) * epsilon**2, rtol=3 * epsilon + 1e-12)
-    column = utility.columns(np.exp(-epsilon * np.array([[1.0, 0.0]])))
-    np.testing.assert_allclose(column.values, values[2], rtol=entry_rounding(epsilon))
-    optimum = optimal_ldp(utility, epsilon)
-    assert_certified(optimum, 1e-9)
-    assert optimum.value == pytest.approx(half * epsilon**2, rel=3 * epsilon + 1e-9, abs=0)
 
 
 class Noisy(MutualInformation):

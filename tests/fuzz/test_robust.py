@@ -22,7 +22,6 @@ from fuzz.common import channel as draw_channel
 from ldpfrontier.calibration import calibrated
 from ldpfrontier.information import mutual_information
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
-from ldpfrontier.optimal.improved_reporting import improved_reporting
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional, response_excess
 from ldpfrontier.privacy import rldp_epsilon
@@ -159,23 +158,21 @@ def draw_robust(rng: np.random.Generator) -> Arguments:
     return {
         "ball": draw_ball(rng),
         "epsilon": level(rng, 1e-3, 30.0),
-        "pairs": str(rng.choice(["all", "distinct"])),
         "tolerance": float(rng.choice([1e-7, 1e-3, 0.0])),
     }
 
 
-def check_robust(ball, epsilon, pairs, tolerance, envelope="simplex") -> None:
+def check_robust(ball, epsilon, tolerance, envelope="simplex") -> None:
     optimum = optimal_robust(
-        ball, epsilon, pairs=pairs, tolerance=tolerance, envelope=envelope, max_nodes=50, max_rounds=20
+        ball, epsilon, tolerance=tolerance, envelope=envelope, max_nodes=50, max_rounds=20
     )
     epsilon = float(epsilon)
     assert_certified(optimum, max(float(tolerance), 1e-4) if envelope != "simplex" else float(tolerance))
-    assert_level(ball, optimum.channel, epsilon) if not (
-        pairs == "distinct" and len(ball.centre) == 1
-    ) else None
+    if envelope == "simplex" or len(ball.centre) > 1:
+        assert_level(ball, optimum.channel, epsilon)
     a1, a2 = ball.centre.shape
     known = [randomized_response(a1 * a2, epsilon)]
-    if pairs == "distinct":
+    if envelope == "exact":
         known.append(secret_randomized_response(a1, a2, epsilon))
     if epsilon > 0:
         rounding = entry_rounding(epsilon)
@@ -188,9 +185,8 @@ def draw_beyond(rng: np.random.Generator) -> Arguments:
     return {
         "ball": draw_ball(rng, SHAPES[rng.integers(3, 5)]),
         "epsilon": level(rng, 1e-3, 30.0) if rng.integers(2) else float(rng.uniform(0.5, 5.0)),
-        "pairs": str(rng.choice(["all", "distinct"])),
         "tolerance": 1e-2,
-        "envelope": str(rng.choice(["projections", "exact"])),
+        "envelope": "exact",
     }
 
 
@@ -240,16 +236,6 @@ def check_split(ball, epsilon, distance, prior) -> None:
     assert_level(ball, split.channel, epsilon)
 
 
-def draw_improved(rng: np.random.Generator) -> Arguments:
-    return {"ball": draw_ball(rng), "epsilon": level(rng, 1e-3, 300.0), "splits": 3, "sweeps": 1}
-
-
-def check_improved(ball, epsilon, splits, sweeps) -> None:
-    split = improved_reporting(ball, epsilon, splits=splits, sweeps=sweeps)
-    assert split.information >= budget_split(ball, epsilon).information * (1 - 1e-9) - 1e-15
-    assert_level(ball, split.channel, float(epsilon))
-
-
 def draw_calibrated(rng: np.random.Generator) -> Arguments:
     return {
         "ball": draw_ball(rng),
@@ -284,7 +270,6 @@ TARGETS = [
     Target("optimal_robust, beyond", draw_beyond, check_robust, 2),
     Target("optimal_unconditional", draw_unconditional, check_unconditional, 30),
     Target("budget_split", draw_split, check_split, 10),
-    Target("improved_reporting", draw_improved, check_improved, 8),
     Target("calibrated", draw_calibrated, check_calibrated, 10),
 ]
 

@@ -152,7 +152,6 @@ def good():
             "ball": ball,
             "epsilon": 1.0,
             "envelope": "simplex",
-            "pairs": "all",
             "tolerance": 1e-6,
             "max_rounds": 9,
             "max_nodes": 0,
@@ -202,12 +201,6 @@ def good():
         },
         "rate_target": {"prior": np.array([[0.25, 0.1], [0.25, 0.4]])},
         "estimation_error": {"channel": channel, "prior": PRIOR, "target": np.eye(3)},
-        "with_fewer_outputs": {
-            "channel": l.subset_selection(3, 1.0),
-            "prior": PRIOR,
-            "outputs": 3,
-            "target": np.eye(3),
-        },
         "worst_estimation_error": {
             "channel": l.randomized_response(6, 1.0),
             "ball": ball,
@@ -241,7 +234,6 @@ def good():
             "ball": ball,
             "epsilon": 1.0,
         },
-        "improved_reporting": {"ball": ball, "epsilon": 1.0, "splits": 3, "sweeps": 1, "tolerance": 1e-6},
         "independent_reporting": {"ball": ball, "epsilon": 1.0, "distance": "published"},
         "budget_split": {"ball": ball, "epsilon": 1.0, "distance": "published"},
         "calibrated": {

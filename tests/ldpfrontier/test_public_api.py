@@ -49,13 +49,12 @@ channels = [
     l.secret_randomized_response(2, 3, 1.0),
     l.quaternary_mechanism(1.0, 0.1),
     l.independent_reporting(ball, 1.0),
-    l.improved_reporting(ball, 1.0, splits=2).channel,
     l.budget_split(ball, 1.0).channel,
     l.calibrated(lambda level: l.randomized_response(6, level), ball, 1.0, tol=1e-2).channel,
     l.optimal_ldp(utility, 1.0).channel,
     l.optimal_ldp(l.FDivergence(*pair), 1.0).channel,
     l.optimal_robust(ball, 1.0).channel,
-    l.optimal_robust(ball, 1.0, pairs="distinct").channel,
+    l.optimal_robust(ball, 1.0, envelope="exact", max_nodes=10).channel,
     l.optimal_nonrobust(ball.centre, 1.0).channel,
     l.optimal_unconditional(ball.centre, 1.0).channel,
     l.optimal_leakage(pair, 0.1).channel,
@@ -70,7 +69,6 @@ channels = [
 ]
 l.estimation_error(channels[-1], prior)
 l.rate_target([[0.25, 0.1], [0.25, 0.4]])
-channels.append(l.with_fewer_outputs(channels[-1], prior, 4))
 channels.append(l.with_united_outputs(channels[-1], prior))
 channels += [l.optimal_label(ball.centre, 1.0).channel, l.optimal_label_estimation(ball.centre, 1.0).channel]
 l.level_certificate([[1, 2]], [[1, 3], [3, 1]], {"local privacy": 2.0})
@@ -161,8 +159,8 @@ FAMILY = {
         FDivergence(TABLE, TABLE[::-1], "chi2"), level, **options
     ),
     "optimal_robust": lambda level, **options: optimal_robust(BALL, level, **options),
-    "optimal_robust, distinct": lambda level, **options: optimal_robust(
-        BALL, level, pairs="distinct", **options
+    "optimal_robust, exact": lambda level, **options: optimal_robust(
+        BALL, level, envelope="exact", **options
     ),
     "optimal_robust, radius 0": lambda level, **options: optimal_robust(
         RenyiBall(TABLE, 0.0), level, **options
@@ -197,7 +195,7 @@ def test_every_optimizer_takes_and_documents_a_time_limit() -> None:
             assert (parameter.kind, parameter.default) == (inspect.Parameter.KEYWORD_ONLY, None)
             assert "max_seconds : float, optional" in value.__doc__
     optima = {name for name in ldpfrontier.__all__ if name.startswith("optimal_")}
-    others = {"calibrated", "hamming_leakage", "improved_reporting", "information_leakage"}
+    others = {"calibrated", "hamming_leakage", "information_leakage"}
     assert limited == optima | others
 
 

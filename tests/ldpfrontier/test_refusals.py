@@ -16,7 +16,6 @@ from ldpfrontier.block_designs import LARGE_ALPHABETS
 from ldpfrontier.hamming.formulas import class_two_leakage
 from ldpfrontier.hypothesis_testing.euclidean import euclidean, euclidean_bernoulli, euclidean_binary
 from ldpfrontier.information import kl_divergence, renyi_divergence, total_variation
-from ldpfrontier.optimal.improved_reporting import ConditionalInformation
 from ldpfrontier.optimal.unconditional import response_excess, response_threshold
 from ldpfrontier.priors import dirichlet, generator
 from ldpfrontier.privacy import error_region
@@ -102,14 +101,13 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: l.hadamard_response(9999, 0.5), "16,384"),
     (lambda: l.projective_geometry_response(9000, 0.1), "16,383"),
     (lambda: l.block_design_response(9990, 0.1), "more than 10,000"),
-    (lambda: l.optimal_ldp(ConditionalInformation(np.full((2, 21), 1 / 42)), 1.0), "at most 20"),
     (lambda: l.optimal_ldp(INFORMATION, 1.0, start=IDENTITY), "2 inputs"),
     (lambda: l.optimal_nonrobust(HALF, 1.0), "rows"),
     (lambda: l.optimal_unconditional(HALF, 1.0), r"\(a1, a2\)"),
     (lambda: l.optimal_robust(l.RenyiBall.confidence(np.ones((2, 21))), 1.0), "21 useful"),
     (lambda: response_excess(np.full((3, 7), 1 / 21), 1.0), "subsets"),
     (lambda: response_threshold([HALF], largest=31.0), "30"),
-    (lambda: l.optimal_robust(BALL, 1.0, envelope="ball"), "projections"),  # type: ignore[arg-type]
+    (lambda: l.optimal_robust(BALL, 1.0, envelope="ball"), "exact"),  # type: ignore[arg-type]
     (lambda: l.optimal_association(l.OddsRatios.known([[0.5, 0.0], [0.5, 0.0]]), 1.0), "no probability"),
     (lambda: l.optimal_mechanism(INFORMATION, l.local_cone(4, 1.0)), "4"),
     (lambda: l.calibrated(lambda level: RESPONSE, BALL, 1.0), "2 x 3"),
@@ -123,8 +121,6 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: l.estimation_error(IDENTITY, HALF, np.eye(3)), "shape"),
     (lambda: l.rate_target(HALF), "table"),
     (lambda: l.rate_target([[0.5, 0.0], [0.5, 0.0]]), "probability 0"),
-    (lambda: l.with_fewer_outputs(RESPONSE, PRIOR, 2), "at most 2"),
-    (lambda: l.with_fewer_outputs(l.Channel(np.ones((3, 1))), PRIOR, 2), "unbiased"),
     (lambda: l.optimal_estimation(HALF, l.local_cone(3, 1.0)), "3 inputs"),
     (lambda: l.worst_estimation_error(l.randomized_response(6, 1.0), BALL, "both"), "target"),
     # Tests and leakage.

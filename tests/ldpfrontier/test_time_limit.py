@@ -113,10 +113,6 @@ def calibration(ball: l.RenyiBall) -> Case:
     )
 
 
-def reports(ball: l.RenyiBall) -> Case:
-    return Case(lambda **k: l.improved_reporting(ball, 1.0, **k), ball.worst_case_epsilon, 1.0)
-
-
 SEARCHED = {"max_joint_cells": 5}
 BALL, WIDE = l.RenyiBall.confidence([[30, 10, 5], [10, 30, 9]]), ball_of(3, 4)
 HYPOTHESES = np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
@@ -136,16 +132,8 @@ SMALL = {
     "PolyOpt": over(WIDE),
     "PolyOpt, proximal": over(WIDE, {"max_exact_vertices": 0}),
     "PolyOpt, coupled": over(WIDE, {"max_master_cells": 5}),
-    "PolyOpt, distinct": over(WIDE, pairs="distinct"),
-    "PolyOpt, distinct from all": over(WIDE, {"max_master_cells": 5, "max_sensitive": 1}, pairs="distinct"),
-    "PolyOpt, in turns": over(WIDE, {"max_exact_vertices": 0, "max_kept_vertices": 0}, pairs="distinct"),
-    "projections, joint": over(BALL, envelope="projections", max_nodes=50),
-    "projections, blocks": over(WIDE, {"max_joint_cells": 5}, envelope="projections", max_nodes=50),
-    "projections, distinct": over(
-        BALL, {"max_joint_cells": 5}, envelope="projections", pairs="distinct", max_nodes=50
-    ),
     "F, joint": over(BALL, envelope="exact", max_nodes=50),
-    "F, ascent": over(BALL, {"max_joint_cells": 5}, envelope="exact", max_nodes=50),
+    "F, products": over(BALL, {"max_joint_cells": 5}, envelope="exact", max_nodes=50),
     "a cone, rays": inside(SIX, mechanism(SIX, np.full(6, 1 / 6))),
     "a cone, cuts": Case(
         mechanism(l.robust_cone(BALL, 1.0), BALL.centre, max_nodes=50), BALL.worst_case_epsilon, 1.0
@@ -154,7 +142,6 @@ SMALL = {
     "association, a search": association(np.random.default_rng(0).integers(5, 50, (3, 3)), SEARCHED),
     "estimation, staircases": inside(SIX, lambda **k: l.optimal_estimation(drawn(6), SIX, **k)),
     "estimation, rays": inside(RAYS, lambda **k: l.optimal_estimation(BALL.centre, RAYS, **k)),
-    "separate reports": reports(BALL),
     "leakage": told_apart(HYPOTHESES, 0.1),
     "leakage, two outputs": told_apart(np.array([[0.5, 0.5], [0.2, 0.8]]), 0.1, outputs=2),
     "DP leakage": distorted(l.hamming_leakage, SOURCES),
@@ -172,7 +159,6 @@ TALL = {
     ),
     "unconditional": unconditional(drawn(16, 7)),
     "PolyOpt": over(ball_of(14, 12)),
-    "projections": over(ball_of(9, 7), envelope="projections", pairs="distinct", max_nodes=100_000),
     "F": over(ball_of(16, 7), envelope="exact", max_nodes=100_000),
     "association, a search": association(np.random.default_rng(0).integers(5, 50, (4, 6))),
     "rays": inside(cone := l.polyopt_cone(WIDE.lower_bounds, 1.0), mechanism(cone, WIDE.centre)),
@@ -180,7 +166,6 @@ TALL = {
     "estimation": inside(
         local := l.local_cone(14, 1.0), lambda **k: l.optimal_estimation(drawn(14), local, **k)
     ),
-    "separate reports": reports(ball_of(12, 12)),
     "leakage": told_apart(np.random.default_rng(1).dirichlet(np.ones(5), 10), 0.1),
     "DP leakage": distorted(
         l.hamming_leakage, sources := l.SourceSet(np.random.default_rng(1).dirichlet(np.ones(100), 20))

@@ -129,7 +129,7 @@ def _rays(
 def polyopt_enumerated(
     centre: FloatArray, lower: FloatArray, epsilon: float, pairs: Pairs, *, tolerance: float, max_rounds: int
 ) -> Optimum:
-    """Solve PolyOpt over the listed rays; arguments as `polyopt_published`, with the choice of pairs."""
+    """Solve PolyOpt over the listed rays; arguments as `polyopt`, with the choice of pairs."""
     utility = MutualInformation(centre)
     rays = robust_rays(lower, epsilon, pairs)
     return generate(

@@ -22,8 +22,11 @@ def blocks() -> None:
 
 def bodies() -> None:
     """Compile the search for vertices of bodies, and the bounds on them."""
-    ldpfrontier.optimal_robust(ball(4, 5), 1.0, envelope="projections", max_rounds=1, max_nodes=1_000)
-    ldpfrontier.optimal_robust(ball(4, 5), 1.0, envelope="exact", max_rounds=1)
+    from ldpfrontier.optimal.products.ball_family import BallFamily
+    from ldpfrontier.optimal.projections.solve import class_bound
+
+    class_bound(BallFamily(ball(4, 5), 1.0, distinct=False), 1e-2, 1_000)
+    ldpfrontier.optimal_robust(ball(7, 5), 1.0, envelope="exact", max_rounds=1)
 
 
 def papers() -> None:
@@ -31,7 +34,6 @@ def papers() -> None:
     ldpfrontier.independent_reporting(ball(2, 2), 1.0)
     table = ldpfrontier.RenyiBall.confidence([[7, 10], [26, 57]])
     ldpfrontier.robust_certificate(ldpfrontier.optimal_robust(table, 1.0), table, 1.0)
-    ldpfrontier.optimal_robust(table, 1.0, pairs="distinct")
     ldpfrontier.extreme_rays(ldpfrontier.polyopt_cone(table.lower_bounds, 1.0).inequalities)
     ldpfrontier.optimal_leakage([[0.5, 0.3, 0.2], [0.3, 0.3, 0.4]], 0.05, tolerance=0.1)
     ldpfrontier.optimal_leakage([[0.5, 0.5], [0.3, 0.7]], 0.01, outputs=2)

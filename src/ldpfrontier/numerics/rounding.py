@@ -45,7 +45,7 @@ downwards, and by moving the distributions that it is made of into their ball.
 **Which bounds have which error.** Derived, as above:
 
 - those of `optimal_ldp` and `optimal_nonrobust`, and of `optimal_unconditional` where columns are listed;
-- those with nodes over bodies: the projections and half budgets (`optimal.large.over_set`: tables of a node
+- those with nodes over bodies at half budgets (`optimal.large.over_set`: tables of a node
   in `workspace`, its first intervals in `branch_and_bound`, majorants in `majorant`, kappa in
   `affine_bounds`), at all deltas;
 - those with nodes over joint columns (`optimal.exact`: programs in `numerics.dual_simplex`, secants in
@@ -53,8 +53,8 @@ downwards, and by moving the distributions that it is made of into their ball.
   all the same.
 
 Derived for the vertices as they are listed, with the share 1e-12 for the rounding of the vertices and of the
-stored channel: those of PolyOpt, for all pairs in `optimal.products.pricing_error`, for distinct pairs in
-`optimal.polyopt.distinct_pairs`, and so of `optimal_unconditional` on larger tables.
+stored channel: those of PolyOpt, and of `optimal_unconditional` on larger tables, in
+`optimal.products.pricing_error`.
 
 Not derived: bounds L of the simplex are taken as they are computed, as the data of PolyOpt and of joint
 columns over the simplex. Mechanisms of `optimal.projections.budget_multiplier` have no bound of their own:

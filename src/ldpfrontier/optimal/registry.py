@@ -24,13 +24,13 @@ class Limits:
     #: Cells of a table, or entries of a column, up to which columns are found jointly: over F at epsilon = 1,
     #: the default nodes leave gaps of 1e-4 on 3 x 4, 4e-3 on 4 x 4 and 2e-2 on 4 x 5 random tables.
     max_joint_cells: int = 16
-    #: Cells up to which a mechanism over F is improved by joint ascent: seconds, and up to 6% of utility.
-    max_ascent_cells: int = 30
+    #: Cells up to which a mechanism over F is improved by a search for joint columns: up to 3% of utility.
+    max_search_cells: int = 30
     #: Cells up to which restricted masters are solved: their programs are dense.
     max_master_cells: int = 400
-    #: Sensitive values up to which products for special values, or more than the published class, are tried.
+    #: Sensitive values up to which the optimum over F is tried.
     max_sensitive: int = 30
-    #: Subsets of useful values up to which more than the published class is tried.
+    #: Subsets of useful values up to which it is.
     max_subsets: int = 2**20
     #: Inputs of a polyhedral cone up to which its extreme rays are listed: PolyOpt's on 2 x 6 in a second.
     max_ray_inputs: int = 13
@@ -68,7 +68,6 @@ class Call:
     inputs: int = 0  # cells, for a table
     sensitive: int = 0  # values
     vertices: int = 0  # of all blocks
-    intervals: bool = False  # of delta to search, for distinct pairs
     utility: str = "mutual information"  # or "f-divergence", "any"
     listed: bool = False  # the extreme rays of the cone
     local: bool = False  # whether the cone is that of local differential privacy
@@ -210,14 +209,14 @@ REGIMES = (
     ),
     Regime(
         "unconditional",
-        "polyopt",
+        "products",
         "larger tables",
-        "PolyOpt over distinct pairs with lower bounds of 0",
-        "optimal/polyopt/solve",
-        "as for the simplex and distinct pairs, with the same cone: `optimal/unconditional.py`",
+        "decomposition, and column generation over products of blocks; above 400 cells coupled without it",
+        "optimal/unconditional",
+        "statements 1, 5 and 6: `optimal/unconditional.py`",
     ),
     Regime(
-        "simplex, all pairs",
+        "simplex",
         "coupled",
         f"more than {LIMITS.max_master_cells} cells",
         "decomposition, coupled without a restricted master",
@@ -226,7 +225,7 @@ REGIMES = (
         lambda call: call.inputs > LIMITS.max_master_cells,
     ),
     Regime(
-        "simplex, all pairs",
+        "simplex",
         "proximal",
         f"more than {LIMITS.max_exact_vertices:,} block vertices",
         "decomposition, and proximal column generation",
@@ -235,72 +234,28 @@ REGIMES = (
         lambda call: call.vertices > LIMITS.max_exact_vertices,
     ),
     Regime(
-        "simplex, all pairs",
+        "simplex",
         "exact",
         f"up to {LIMITS.max_master_cells} cells and {LIMITS.max_exact_vertices:,} block vertices",
         "decomposition, and column generation with exact pricing",
         "optimal/column_generation/smoothed",
         "statements 1 and 5, with columns priced as products",
     ),
-    Regime(
-        "simplex, distinct pairs",
-        "all pairs",
-        f"more than {LIMITS.max_master_cells} cells and {LIMITS.max_sensitive} sensitive values",
-        "the mechanism of all pairs, with a bound by tangents on distinct ones",
-        "optimal/polyopt/solve",
-        "statements 6 and 7, with the tangents of `optimal/products/tangents.py`",
-        lambda call: call.inputs > LIMITS.max_master_cells and call.sensitive > LIMITS.max_sensitive,
-    ),
-    Regime(
-        "simplex, distinct pairs",
-        "exact",
-        f"up to {LIMITS.max_exact_vertices:,} block vertices",
-        "decomposition, and column generation over all deltas with exact pricing",
-        "optimal/column_generation/smoothed",
-        "statements 1 and 5, with columns priced as products for every delta",
-        lambda call: call.vertices <= LIMITS.max_exact_vertices,
-    ),
-    Regime(
-        "simplex, distinct pairs",
-        "no intervals",
-        f"up to {LIMITS.max_kept_vertices:,} block vertices, and no delta inside (0, epsilon) to look at",
-        "decomposition, and column generation over a product for each special value",
-        "optimal/column_generation/smoothed",
-        "statements 1 and 5, with columns priced as products",
-        lambda call: call.vertices <= LIMITS.max_kept_vertices and not call.intervals,
-    ),
-    Regime(
-        "simplex, distinct pairs",
-        "in turns",
-        "larger tables",
-        "proximal column generation and a search of all deltas, in turns",
-        "optimal/polyopt/solve",
-        "statements 1 and 6",
-    ),
-    _joint("projections", "joint", f"up to {LIMITS.max_joint_cells} cells; {_TABLES}"),
-    Regime(
-        "projections",
-        "blocks",
-        f"larger tables; {_TABLES}",
-        "decomposition of products of convex bodies, column generation, and branch and bound over blocks",
-        "optimal/projections/solve",
-        "statements 6 and 7, with few nodes unless `max_nodes` says more: `optimal/projections/schedule.py`",
-    ),
     _joint("F itself", "joint", f"up to {LIMITS.max_joint_cells} cells; {_TABLES}"),
     Regime(
         "F itself",
-        "ascent",
-        f"up to {LIMITS.max_ascent_cells} cells; {_TABLES}",
-        "projections, a shared budget, and joint ascent",
-        "optimal/exact/joint_ascent",
+        "search",
+        f"up to {LIMITS.max_search_cells} cells; {_TABLES}",
+        "products of blocks with a shared budget, the projections among them, and a search for joint columns",
+        "optimal/projections/budget_multiplier",
         "statement 9",
-        lambda call: call.inputs <= LIMITS.max_ascent_cells,
+        lambda call: call.inputs <= LIMITS.max_search_cells,
     ),
     Regime(
         "F itself",
         "shared",
         f"larger tables; {_TABLES}",
-        "projections, and a shared budget",
+        "products of blocks with a shared budget, the projections among them, and column generation",
         "optimal/projections/budget_multiplier",
         "statement 9",
     ),
@@ -391,14 +346,6 @@ REGIMES = (
         "the best of closed forms and given mechanisms, with the bound of NR",
         "optimal/closed_forms",
         "statement 9 (a)",
-    ),
-    Regime(
-        "separate reports",
-        "in turns",
-        f"S and U of up to {LIMITS.max_listed_inputs} values",
-        "two LDP optima, each given the other, at the best of some divisions; without a bound",
-        "optimal/improved_reporting",
-        "no bound",
     ),
 )
 

@@ -1,4 +1,4 @@
-r"""Optimal robustly private mechanisms: PolyOpt (lopuhaa2024, section 5), and classes with more utility.
+r"""Optimal robustly private mechanisms: PolyOpt (lopuhaa2024, section 5), and the optimum over F itself.
 
 A mechanism is (eps, F)-RLDP if no output tells two sensitive values apart by more than e^eps, for every
 distribution in the uncertainty set F. With R_s the distribution of U given s, that is a condition on every
@@ -6,14 +6,13 @@ column v ::
 
     sum_u R_s(u) v_{s,u} <= e^eps sum_u R_s'(u) v_{s',u}   for all s != s' and all R_s, R_s' that F allows.
 
-The classes of mechanisms here differ in which R_s, R_s' the condition is asked for: a larger set is easier to
-describe and has a smaller class. The utility is I(S, U; Y) under the centre of F, and the bound of NR
-(`optimal_nonrobust`) holds for all classes.
+PolyOpt asks it of all R_s in simplices around those of F, and of s' = s as well: that is easier to describe,
+and has a smaller class of mechanisms. The utility is I(S, U; Y) under the centre of F, and the bound of NR
+(`optimal_nonrobust`) holds for both classes.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Literal, get_args
 
@@ -23,17 +22,16 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy
 from ldpfrontier.numerics.arguments import as_count, as_instance, as_number, check_choice
 from ldpfrontier.optimal.closed_forms import best_closed_form, solved_in_time
-from ldpfrontier.optimal.exact.joint_ascent import ascended_mechanism
 from ldpfrontier.optimal.exact.separation import Oracle
 from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
-from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum
+from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum, searched_mechanism
 from ldpfrontier.optimal.geometry.settings import SETTINGS as GEOMETRY
 from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound, optimal_nonrobust
-from ldpfrontier.optimal.polyopt.solve import allowed_level, check_class, polyopt_distinct, polyopt_published
+from ldpfrontier.optimal.polyopt.solve import allowed_level, check_class, polyopt
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.projections.budget_multiplier import check_level, shared_budget_mechanism
 from ldpfrontier.optimal.projections.frontier import frontier_bound
-from ldpfrontier.optimal.projections.solve import mechanism_without_bound, projected_mechanism
+from ldpfrontier.optimal.projections.solve import mechanism_without_bound
 from ldpfrontier.optimal.registry import LIMITS, Call, choose, is_in_range
 from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimum import (
@@ -46,14 +44,16 @@ from ldpfrontier.optimum import (
     records_fallbacks,
     uninformative,
 )
-from ldpfrontier.types import FloatArray, Intractable, Pairs
+from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
 
-Envelope = Literal["simplex", "projections", "exact"]
+Envelope = Literal["simplex", "exact"]
 
-
-_ENVELOPES = {"projections": "projections", "exact": "F itself"}
+_MECHANISMS = {
+    "simplex": "mechanisms private over the simplices around the projections of F (PolyOpt)",
+    "exact": "all mechanisms private over F",
+}
 
 
 @records_fallbacks
@@ -63,28 +63,17 @@ def optimal_robust(
     epsilon: float,
     *,
     envelope: Envelope = "simplex",
-    pairs: Pairs = "all",
     tolerance: float = 1e-7,
     max_rounds: int = 300,
     max_nodes: int | None = None,
     start: Channel | None = None,
     max_seconds: float | None = None,
 ) -> Optimum:
-    r"""Find the best robustly private mechanism of a class for an uncertainty set, with a certificate.
+    r"""Find the best robustly private mechanism for an uncertainty set, with a certificate.
 
-    Without `envelope`, the class is PolyOpt as published; ``envelope="exact"`` asks for the best of all
-    mechanisms with the guarantee. `Optimum.method` names the class.
-
-    Every mechanism of every class satisfies (eps, F)-RLDP (lopuhaa2024, Theorem 2). The envelope is the set
-    of pairs of conditional distributions (R_s, R_s') of U for which the privacy condition is required. A
-    smaller envelope gives a larger class:
-
-    - ``"simplex"``: every R_s lies in a simplex around its projection F_{U|s} (PolyOpt as published);
-    - ``"projections"``: every R_s lies in F_{U|s} itself;
-    - ``"exact"``: both belong to the same P in F; these are all mechanisms that are private.
-
-    With ``pairs="distinct"`` the class is larger, too: its inequalities compare s with s' != s only, which
-    is all that the guarantee requires. The exact envelope always has distinct pairs.
+    Without `envelope`, that is PolyOpt as published; ``envelope="exact"`` asks for the best of all mechanisms
+    with the guarantee. `Optimum.method` names the class. Every mechanism of either class satisfies
+    (eps, F)-RLDP (lopuhaa2024, Theorem 2).
 
     Parameters
     ----------
@@ -92,28 +81,25 @@ def optimal_robust(
         The uncertainty set F around the estimate P-hat, under which the utility I(X;Y) is measured.
     epsilon : float
         Privacy level in nats, 0, or 0.001 to 30.
-    envelope : {"simplex", "projections", "exact"}
-    pairs : {"all", "distinct"}
-        The published class, or the larger one.
+    envelope : {"simplex", "exact"}
+        Whether the privacy condition is required of all R_s in a simplex around those of F, or of those of F.
     tolerance : float
         Relative gap at which to stop, 0 or more.
     max_rounds : int
         The largest number of linear programs over joint columns, or of times that columns are priced. If it
         is reached, the result has the status "bounded".
     max_nodes : int, optional
-        The largest number of nodes of branch and bound, if the envelope is not the simplex. On tables of up
-        to 16 cells the limit is per pricing; the default of 20,000 mostly certifies 1e-3 within seconds. On
-        larger tables it is per pass over the blocks, and the default is none; 100,000 take 10 to 20 s, and
-        minutes with distinct pairs. With none, the bound is that of `optimal_nonrobust`, or for projections
-        that of a few nodes if it is lower. For the exact envelope on larger tables, the groups of the
-        mechanism share the budget of F at a few multipliers (`projections.budget_multiplier`), and joint
-        ascent improves it on tables of up to 30 cells (`exact.joint_ascent`). With nodes, there is also a
-        bound on every robust mechanism that is lower than that of `optimal_nonrobust`.
+        The largest number of nodes of branch and bound, if the envelope is exact. On tables of up to 16 cells
+        the limit is per pricing; the default of 20,000 mostly certifies 1e-3 within seconds. On larger tables
+        it is per pass over the blocks of a bound on every robust mechanism (`robust_bound`); the default is
+        none, and the bound that of `optimal_nonrobust`; 100,000 take minutes. The groups of the mechanism
+        there share the budget of F at a few multipliers (`projections.budget_multiplier`), and a search for
+        joint columns follows on tables of up to 30 cells.
     start : Channel, optional
-        A mechanism of the class at this epsilon, such as the published optimum if the pairs are distinct.
-        Its columns are among the first ones that are considered, so that the result is at least as good. It
-        is not used, and only its size is checked, if no linear program is solved: at epsilon 0, at radius 0
-        (see `optimal_nonrobust`), and with distinct pairs of one sensitive value.
+        A mechanism of the class at this epsilon, such as PolyOpt if the envelope is exact. Its columns are
+        among the first ones that are considered, so that the result is at least as good. It is not used, and
+        only its size is checked, if no linear program is solved: at epsilon 0, at radius 0 (see
+        `optimal_nonrobust`), and over F with one sensitive value.
     max_seconds : float, optional
         Seconds after which the best mechanism and bound found so far are returned, as "bounded"; 0 or more.
 
@@ -129,19 +115,17 @@ def optimal_robust(
         sensitive value, or 20 of them with more than 20 sensitive values (so many subsets are listed), or the
         simplices of PolyOpt are smaller than 1e-7, as with 10^12 records.
     ValueError
-        If a number is out of range, `envelope` or `pairs` is none of those named, or `start` has another
-        number of inputs or is not in the class.
+        If a number is out of range, `envelope` is none of those named, or `start` has another number of
+        inputs or is not in the class.
     ArithmeticError
         If rounding defeats the linear programs.
 
     Notes
     -----
-    Larger classes than the published one are tried on tables of up to 30 sensitive values, and up to 2^20
-    subsets of useful values in all; envelopes other than the simplex also at levels from 0.01 to 15, orders
-    from 1/4 to 4 and radii from 1e-20 alone. Elsewhere the mechanism is PolyOpt, and the bound is that of
-    `optimal_nonrobust`. On tables of more than 400 cells the weights of a relaxation are
-    coupled into a mechanism, without column generation, and of more than 30 sensitive values distinct pairs
-    add a bound alone.
+    The exact envelope is tried on tables of up to 30 sensitive values and 2^20 subsets of useful values in
+    all, at levels from 0.01 to 15, orders from 1/4 to 4 and radii from 1e-20. Elsewhere the mechanism is
+    PolyOpt, and the bound is that of `optimal_nonrobust`. On tables of more than 400 cells the weights of a
+    relaxation are coupled into PolyOpt, without column generation.
     """
     as_instance(ball, RenyiBall, "The ball")
     epsilon = checked_epsilon(epsilon, SETTINGS.max_epsilon)
@@ -149,49 +133,36 @@ def optimal_robust(
     max_rounds = as_count(max_rounds, "max_rounds", "a whole number, 1 or more", least=1)
     if max_nodes is not None:
         max_nodes = as_count(max_nodes, "max_nodes", "a whole number, 0 or more")
-    _check_choices(ball, envelope, pairs, start)
-    distinct = pairs == "distinct" or envelope == "exact"
-    mechanisms = _mechanisms(envelope, pairs)
-    if distinct and ball.centre.shape[0] == 1:
+    _check_choices(ball, envelope, start)
+    if envelope == "exact" and ball.centre.shape[0] == 1:
         # With one sensitive value there is nothing to hide: the identity is best.
         h = entropy(ball.centre)
-        method = choose("no secret").method(mechanisms)
+        method = choose("no secret").method(_MECHANISMS[envelope])
         return certified(Channel(np.eye(ball.centre.size)), h, h, tolerance, method=method)
     if ball.radius == 0:
         return optimal_nonrobust(ball.centre, epsilon, tolerance=tolerance, max_rounds=max_rounds)
     if epsilon == 0:
-        return uninformative(ball.centre.size, method=choose("no information").method(mechanisms))
+        return uninformative(ball.centre.size, method=choose("no information").method(_MECHANISMS[envelope]))
     if envelope == "simplex":
         if start is not None:
-            check_class(start, ball.lower_bounds, epsilon, distinct=distinct)
+            check_class(start, ball.lower_bounds, epsilon)
+        found = _polyopt(ball, epsilon, tolerance, max_rounds, start)
     else:
         if start is not None:
-            check_level(start, ball, epsilon, envelope)
-        if _envelope_is_tried(ball, epsilon):
-            optimum = solved_in_time(
-                lambda: _beyond_simplex(
-                    ball, epsilon, envelope, distinct, tolerance, max_rounds, max_nodes, start
-                ),
-                lambda channel: check_level(channel, ball, epsilon, envelope),
-                f"The class of {_ENVELOPES[envelope]}",
-            )
-            if optimum is not None:
-                return replace(optimum, method=replace(optimum.method, mechanisms=mechanisms))
-        else:
-            fell_back(
-                f"PolyOpt in place of {_ENVELOPES[envelope]}, as radius, level, order or size is out of range"
-            )
-    found = _within_simplex(ball, epsilon, envelope == "simplex", distinct, tolerance, max_rounds, start)
+            check_level(start, ball, epsilon)
+        found = _over_set(ball, epsilon, tolerance, max_rounds, max_nodes, start)
+    if found is None:
+        found = best_closed_form(ball.centre, epsilon, start, tolerance, secret=envelope == "exact")
+        found = replace(found, method=choose("any robust").method())
     found = _bounded_by_nonrobust(found, ball.centre, epsilon, tolerance)
-    return replace(found, method=replace(found.method, mechanisms=mechanisms))
+    return replace(found, method=replace(found.method, mechanisms=_MECHANISMS[envelope]))
 
 
-def _check_choices(ball: RenyiBall, envelope: str, pairs: str, start: Channel | None) -> None:
-    """Refuse a start of the wrong size, an unknown envelope or kind of pairs, and a table too large."""
+def _check_choices(ball: RenyiBall, envelope: str, start: Channel | None) -> None:
+    """Refuse a start of the wrong size, an unknown envelope, and a table too large."""
     if start is not None:
         as_instance(start, Channel, "The start")
     check_start(start, ball.centre.size)
-    check_choice(pairs, "pairs", get_args(Pairs))
     check_choice(envelope, "envelope", get_args(Envelope))
     if ball.centre.size > SETTINGS.max_cells:
         raise Intractable(
@@ -209,52 +180,16 @@ def _check_choices(ball: RenyiBall, envelope: str, pairs: str, start: Channel | 
         )
 
 
-def _larger_classes_are_tried(ball: RenyiBall) -> bool:
-    """Tell whether a table is small enough for more than the published class."""
-    return len(ball.centre) <= LIMITS.max_sensitive and _count_subsets(ball) <= LIMITS.max_subsets
-
-
 def _count_subsets(ball: RenyiBall) -> int:
     """Return the number of subsets of the useful values that occur with a sensitive one, over all of them."""
     occupied = (ball.centre > 0).sum(axis=1)
     return int((2 ** np.minimum(occupied, 40)).sum())
 
 
-def _envelope_is_tried(ball: RenyiBall, epsilon: float) -> bool:
-    """Tell whether table, radius, level and order allow for another envelope than the simplex."""
-    return is_in_range(ball.radius, ball.order, epsilon) and _larger_classes_are_tried(ball)
-
-
-def _within_simplex(
-    ball: RenyiBall,
-    epsilon: float,
-    polyopt_asked: bool,
-    distinct: bool,
-    tolerance: float,
-    max_rounds: int,
-    start: Channel | None,
-) -> Optimum:
-    """Solve PolyOpt, or return the best mechanism that is known to be in the class.
-
-    Parameters
-    ----------
-    polyopt_asked : bool
-        Whether the class asked for is that of PolyOpt, whose bound then holds; `start` is of that class.
-    """
-    centre = ball.centre
-    tall = centre.size > LIMITS.max_master_cells and _count_subsets(ball) <= LIMITS.max_subsets
-    tried = tall or _larger_classes_are_tried(ball)
-    polyopt = _polyopt(
-        ball, epsilon, distinct and tried, tolerance, max_rounds, start if polyopt_asked else None
-    )
-    if distinct and not tried:
-        fell_back("all pairs in place of distinct ones, as the table is too large for these")
-    if polyopt is not None and polyopt_asked and (tried or not distinct):
-        return polyopt
-    known = [q for q in (start, None if polyopt is None else polyopt.channel) if q is not None]
-    best = max(known, key=MutualInformation(centre), default=None)
-    found = best_closed_form(centre, epsilon, best, tolerance, secret=distinct)
-    return replace(found, method=choose("any robust").method() if polyopt is None else polyopt.method)
+def _is_tried_over_set(ball: RenyiBall, epsilon: float) -> bool:
+    """Tell whether table, radius, level and order allow for the optimum over F itself."""
+    small = len(ball.centre) <= LIMITS.max_sensitive and _count_subsets(ball) <= LIMITS.max_subsets
+    return small and is_in_range(ball.radius, ball.order, epsilon)
 
 
 def _bounded_by_nonrobust(optimum: Optimum, centre: FloatArray, epsilon: float, tolerance: float) -> Optimum:
@@ -270,7 +205,7 @@ def _bounded_by_nonrobust(optimum: Optimum, centre: FloatArray, epsilon: float, 
 
 
 def _polyopt(
-    ball: RenyiBall, epsilon: float, distinct: bool, tolerance: float, max_rounds: int, start: Channel | None
+    ball: RenyiBall, epsilon: float, tolerance: float, max_rounds: int, start: Channel | None
 ) -> Optimum | None:
     """Return PolyOpt, or None where the time is up."""
     centre, lower = ball.centre, ball.lower_bounds
@@ -280,11 +215,10 @@ def _polyopt(
             f"A simplex around a projection of F has the width 1 - S = {rest:.3g}; below"
             f" {SETTINGS.least_rest:g} rounding could cost privacy. A larger radius, or 0, is solved."
         )
-    polyopt = polyopt_distinct if distinct else polyopt_published
     optimum = solved_in_time(
         lambda: polyopt(centre, lower, epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start),
-        lambda channel: check_class(channel, lower, epsilon, distinct=distinct),
-        f"PolyOpt, {'distinct' if distinct else 'all'} pairs",
+        lambda channel: check_class(channel, lower, epsilon),
+        "PolyOpt",
     )
     if optimum is None:
         return None
@@ -293,101 +227,90 @@ def _polyopt(
     return replace(found, prices=optimum.prices, method=optimum.method)
 
 
-def _beyond_simplex(
+def _over_set(
     ball: RenyiBall,
     epsilon: float,
-    envelope: Literal["projections", "exact"],
-    distinct: bool,
+    tolerance: float,
+    max_rounds: int,
+    max_nodes: int | None,
+    start: Channel | None,
+) -> Optimum | None:
+    """Return the optimum over F itself, or where it is not tried what is known; None where the time is up."""
+    if _is_tried_over_set(ball, epsilon):
+        small = choose("F itself", Call(ball.centre.size)).name == "joint"
+        solve = _jointly if small else _by_products
+        return solved_in_time(
+            lambda: solve(ball, epsilon, tolerance, max_rounds, max_nodes, start),
+            lambda channel: check_level(channel, ball, epsilon),
+            "The class of F itself",
+        )
+    fell_back("PolyOpt in place of F itself, as radius, level, order or size is out of range")
+    optimum = _polyopt(ball, epsilon, tolerance, max_rounds, None)
+    if optimum is None:
+        return None
+    known = [optimum.channel, *([] if start is None else [start])]
+    best = max(known, key=MutualInformation(ball.centre))
+    found = best_closed_form(ball.centre, epsilon, best, tolerance, secret=True)
+    return replace(found, method=optimum.method)
+
+
+def _jointly(
+    ball: RenyiBall,
+    epsilon: float,
     tolerance: float,
     max_rounds: int,
     max_nodes: int | None,
     start: Channel | None,
 ) -> Optimum:
-    """Solve the class of the projections or of F itself: by blocks, then jointly on small tables."""
-    regime = choose(_ENVELOPES[envelope], Call(ball.centre.size))
-    margin = SETTINGS.epsilon_margin
-    products = BallFamily(ball, epsilon * (1.0 - margin), distinct=distinct, margin=margin)
-    nodes, bound = 0 if max_nodes is None else max_nodes, math.inf
-    if regime.name == "joint":
-        # Small tables have a bound of their own.
-        channel, _ = mechanism_without_bound(
-            products, tolerance=tolerance, max_rounds=max_rounds, start=start
+    """Return the optimum over F on a small table, of joint columns."""
+    # Without the columns of products to start from, a random 2 x 8 table of 200 records loses some percent.
+    start, _ = _over_projections(ball, epsilon, tolerance, max_rounds, start)
+    found = joint_optimum(
+        ball,
+        epsilon,
+        tolerance=max(tolerance, EXACT.joint_tolerance),
+        max_nodes=EXACT.joint_nodes if max_nodes is None else max_nodes,
+        start=start,
+    )
+    return replace(found, method=choose("F itself", Call(ball.centre.size)).method())
+
+
+def _by_products(
+    ball: RenyiBall,
+    epsilon: float,
+    tolerance: float,
+    max_rounds: int,
+    max_nodes: int | None,
+    start: Channel | None,
+) -> Optimum:
+    """Return a good mechanism over F on a larger table, of product columns, with the bound asked for."""
+    inside = epsilon * (1.0 - SETTINGS.epsilon_margin)
+    found = shared_budget_mechanism(ball, inside, tolerance=tolerance, max_rounds=max_rounds, start=start)
+    if found is None:
+        fell_back(
+            "the projections of F in place of F itself, as no program with a price of the budget succeeded"
         )
-        found = joint_optimum(
-            ball,
-            epsilon,
-            envelope=envelope,
-            pairs="distinct" if distinct else "all",
-            tolerance=max(tolerance, EXACT.joint_tolerance),
-            max_nodes=EXACT.joint_nodes if max_nodes is None else max_nodes,
-            start=channel,
-        )
-        return replace(found, method=regime.method())
-    if envelope == "projections":
-        channel, bound, rounds = projected_mechanism(
-            products, tolerance=tolerance, max_rounds=max_rounds, max_nodes=nodes, start=start
-        )
-    else:
-        few = regime.name == "ascent"
-        channel, rounds = _over_f(ball, products, few, tolerance, max_rounds, start)
-        if few:
-            channel = _ascended(ball, products.epsilon, channel)
-        bound = frontier_bound(ball, epsilon, nodes, choose_shares=few) if nodes > 0 else math.inf
+        found = _over_projections(ball, epsilon, tolerance, max_rounds, start)
+    channel, rounds = found
+    regime = choose("F itself", Call(ball.centre.size))
+    if regime.name == "search":
+        better = searched_mechanism(Oracle(ball, inside), channel)
+        # Rounding may put columns beyond the level, and never costs what there was.
+        if ball.worst_case_epsilon(better) <= allowed_level(inside):
+            channel = better
+        else:
+            fell_back("the shared budget without a search, whose mechanism is beyond the level by rounding")
+    bound = nonrobust_bound(ball.centre, epsilon)
+    if max_nodes:
+        bound = min(bound, frontier_bound(ball, epsilon, max_nodes))
     value = MutualInformation(ball.centre)(channel)
-    bound = min(bound, nonrobust_bound(ball.centre, epsilon))
     return certified(channel, value, bound, tolerance, rounds, error=0.0, method=regime.method())
 
 
-def _over_f(
-    ball: RenyiBall, products: BallFamily, few: bool, tolerance: float, max_rounds: int, start: Channel | None
+def _over_projections(
+    ball: RenyiBall, epsilon: float, tolerance: float, max_rounds: int, start: Channel | None
 ) -> tuple[Channel, int]:
-    """Return a good mechanism private over F, and the rounds; `products` are those over the projections.
-
-    With few cells, of which an ascent follows, columns over the projections are found for themselves first:
-    it starts from more of them. Otherwise they are those at the multiplier 0, beside the others.
-    """
-    first, before = None, 0
-    if ball.order < 1.0:
-        # There a bound is computed, which does not hold over F, for the vertices that its nodes find.
-        first, _, before = projected_mechanism(
-            products, tolerance=tolerance, max_rounds=max_rounds, max_nodes=0, start=start
-        )
-    elif few:
-        first, before = mechanism_without_bound(
-            products, tolerance=tolerance, max_rounds=max_rounds, start=start
-        )
-    found = shared_budget_mechanism(
-        ball,
-        products.epsilon,
-        tolerance=tolerance,
-        max_rounds=max_rounds,
-        start=start if first is None else first,
-        with_zero=first is None,
-    )
-    if found is not None:
-        return found[0], before + found[1]
-    fell_back("the projections of F in place of F itself, as no program with a price of the budget succeeded")
-    if first is not None:
-        return first, before
+    """Return a good mechanism of product columns over the projections of F, and the rounds."""
+    margin = SETTINGS.epsilon_margin
+    products = BallFamily(ball, epsilon * (1.0 - margin), distinct=True, margin=margin)
     return mechanism_without_bound(products, tolerance=tolerance, max_rounds=max_rounds, start=start)
-
-
-def _ascended(ball: RenyiBall, epsilon: float, channel: Channel) -> Channel:
-    """Return a better mechanism private over F by joint ascent, or the one given."""
-    found = ascended_mechanism(Oracle(ball, epsilon), channel)
-    # Rounding may put columns beyond the level, and never costs what there was.
-    if ball.worst_case_epsilon(found) <= allowed_level(epsilon):
-        return found
-    fell_back("the shared budget without joint ascent, whose mechanism is beyond the level by rounding")
-    return channel
-
-
-def _mechanisms(envelope: str, pairs: str) -> str:
-    """Return the class of mechanisms in words."""
-    over = {
-        "simplex": "mechanisms private over the simplices around the projections of F (PolyOpt)",
-        "projections": "mechanisms private over the projections of F",
-        "exact": "all mechanisms private over F",
-    }[envelope]
-    compared = "" if envelope == "exact" else f", {pairs} pairs"
-    return f"{over}{compared}"

@@ -30,7 +30,7 @@ class OptimalSettings:
     positive_reduced_cost: float = 1e-11
 
     # Tuning.
-    #: Rounds over distinct pairs of an unconditional optimum, times the cube of the cells: some ten minutes.
+    #: Rounds of an unconditional optimum by products, times the cube of the cells: some ten minutes.
     unconditional_work: int = 200_000_000
     #: Relative gap of the optimum under every distribution that a search against those who know something
     #: about U starts from.

@@ -14,15 +14,16 @@ a = (1 off T1, E on T2), b = (E on T1, 1 off T2) and 0 elsewhere; at the ends m1
 cone one block is constant and the other takes E and 1/E times its value. If a block of V2 is constant,
 the column divided by that constant has 1 and E, or 1 and 1/E, in the other block, between columns of V1.
 
-The cone is also that of PolyOpt over distinct pairs with L = 0, which leads to the optimum of tables too
-large for pricing all columns of V2 at once.
+On tables too large for pricing all columns of V2 at once, these are priced as products of blocks
+(`products.pricing`): of vertices of {1 <= w <= E}, whose letters are 1 or E.
 """
 
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,14 +31,23 @@ from scipy.special import xlogy
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, excess, relative_excess
+from ldpfrontier.mechanisms import secret_randomized_response
 from ldpfrontier.numerics.arguments import as_count, as_distribution, as_instance, as_number
+from ldpfrontier.numerics.deadline import TimeIsUp, check_time
 from ldpfrontier.numerics.rounding import EXCESS, column_value, gamma, normalization
 from ldpfrontier.numerics.subset_sums import subset_sums
 from ldpfrontier.optimal.closed_forms import best_closed_form, solved_in_time
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
-from ldpfrontier.optimal.column_generation.smoothed import generate
+from ldpfrontier.optimal.column_generation.smoothed import basic_channel, generate
+from ldpfrontier.optimal.geometry.polytope import Block
+from ldpfrontier.optimal.geometry.vertex_list import VertexList
 from ldpfrontier.optimal.ldp.staircase import Staircase
-from ldpfrontier.optimal.polyopt.solve import check_class, polyopt_distinct, start_columns
+from ldpfrontier.optimal.polyopt.settings import SETTINGS as POLYOPT
+from ldpfrontier.optimal.polyopt.solve import allowed_level, start_columns
+from ldpfrontier.optimal.products.decomposition import Decomposition
+from ldpfrontier.optimal.products.pricing import BlockProduct
+from ldpfrontier.optimal.products.pricing_error import pricing_error
+from ldpfrontier.optimal.products.settings import SETTINGS as PRODUCTS
 from ldpfrontier.optimal.registry import LIMITS, Call, Regime, choose
 from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimum import (
@@ -49,6 +59,7 @@ from ldpfrontier.optimum import (
     records_fallbacks,
     uninformative,
 )
+from ldpfrontier.privacy import unconditional_epsilon
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.utility import Columns, MutualInformation
 
@@ -115,20 +126,18 @@ def optimal_unconditional(
         return certified(identity, utility(identity), entropy(joint), tolerance, method=method)
     if epsilon == 0:
         return uninformative(joint.size, method=choose("no information").method(_MECHANISMS))
-    lower = np.zeros(joint.shape)
     if start is not None:
-        check_class(start, lower, epsilon, distinct=True)
+        _check_level(start, joint.shape, epsilon)
     if joint.size > SETTINGS.max_cells and not _columns_are_listed(joint.shape):
         raise Intractable(
             f"The table has {joint.shape[0]} x {joint.shape[1]} cells; at most {SETTINGS.max_cells:,} are"
             " supported."
         )
 
-    lower = np.zeros(joint.shape)
     method = _regime(joint.shape).method(_MECHANISMS)
     optimum = solved_in_time(
         lambda: _solve(joint, epsilon, tolerance, max_rounds, start),
-        lambda channel: check_class(channel, lower, epsilon, distinct=True),
+        lambda channel: _check_level(channel, joint.shape, epsilon),
         "Column generation for unconditional privacy",
     )
     if optimum is None:
@@ -141,6 +150,21 @@ def optimal_unconditional(
         bound = optimum.upper_bound * (1.0 + of_values)
     value = utility(optimum.channel)
     return certified(optimum.channel, value, bound, tolerance, optimum.iterations, method=method)
+
+
+def _check_level(channel: Channel, shape: tuple[int, ...], epsilon: float) -> None:
+    """Check that a mechanism is private under every distribution.
+
+    Raises
+    ------
+    ValueError
+        If it is not.
+    """
+    level = unconditional_epsilon(channel, (shape[0], shape[1]))
+    if level > allowed_level(epsilon) + POLYOPT.level_rounding:
+        raise ValueError(
+            f"The start is private at level {level:.9g} under every distribution; epsilon is {epsilon:.9g}."
+        )
 
 
 def _regime(shape: tuple[int, ...]) -> Regime:
@@ -156,14 +180,55 @@ def _columns_are_listed(shape: tuple[int, ...]) -> bool:
 def _solve(
     joint: FloatArray, epsilon: float, tolerance: float, max_rounds: int, start: Channel | None
 ) -> Optimum:
-    """Generate columns of Lemma A8, or of PolyOpt over distinct pairs with L = 0 where those are too many."""
+    """Generate columns of Lemma A8, priced all at once, or as products where they are too many."""
+    utility = MutualInformation(joint)
     if not _columns_are_listed(joint.shape):
         rounds = min(max_rounds, max(SETTINGS.unconditional_work // joint.size**3, 1))
-        lower = np.zeros(joint.shape)
-        return polyopt_distinct(joint, lower, epsilon, tolerance=tolerance, max_rounds=rounds, start=start)
-    utility, family = MutualInformation(joint), Unconditional(joint, epsilon, raised=True)
+        return _solve_by_products(joint, epsilon, tolerance, rounds, start)
+    family = Unconditional(joint, epsilon, raised=True)
     columns = Columns.join([utility.columns(family.secret_response), *start_columns(start, utility)])
     return generate(family, columns, utility, tolerance=tolerance, max_rounds=max_rounds)
+
+
+def _solve_by_products(
+    joint: FloatArray, epsilon: float, tolerance: float, max_rounds: int, start: Channel | None
+) -> Optimum:
+    """Generate columns of Lemma A8, those of V2 as products of blocks, from their decomposition.
+
+    Above `max_master_cells` cells there are no restricted masters: their dense programs take minutes, and of
+    so many values little is lost in coupling.
+    """
+    blocks = list[VertexList]()
+    for own in joint:
+        check_time()
+        blocks.append(Block(np.zeros(own.size), own, epsilon))
+    product = BlockProduct(blocks, joint)
+    family = Unconditional(joint, epsilon, raised=True, product=product, efforts=product.efforts)
+    utility, error = MutualInformation(joint), partial(pricing_error, [product])
+    large = joint.size > LIMITS.max_master_cells
+    decomposition = Decomposition(product, epsilon, POLYOPT.max_simplex_work if large else math.inf)
+    gap = max(PRODUCTS.finest_gap, GENERATION.inner_share * tolerance)
+    duals = decomposition.solve(family.explore, gap=gap).ravel()
+    if not large:
+        # Where the time is up before a restricted master is solved, there is the coupling.
+        with suppress(TimeIsUp):
+            product.resolution = GENERATION.inner_share * tolerance * float(duals.sum())
+            known = [utility.columns(family.secret_response), *start_columns(start, utility)]
+            return generate(
+                family,
+                Columns.join([decomposition.columns(), *known]),
+                utility,
+                tolerance=tolerance,
+                max_rounds=max_rounds,
+                stable_duals=duals,
+                error=error,
+            )
+    a1, a2 = joint.shape
+    response = secret_randomized_response(a1, a2, epsilon)
+    channels = [basic_channel(*decomposition.weighted_columns()), response, *([start] if start else [])]
+    best = max(channels, key=utility)
+    bound = min(float(duals.sum()), entropy(joint))
+    return certified(best, utility(best), bound, tolerance, noise=error(duals))
 
 
 def response_excess(prior: ArrayLike, epsilon: float) -> float:
@@ -276,21 +341,24 @@ class Unconditional:
         In nats, > 0.
     raised : bool
         Whether reduced costs are raised by the rounding of their evaluation.
+    product : BlockProduct, optional
+        The columns of V2, where they are too many to be listed.
 
     Raises
     ------
     Intractable
-        If a1 >= 3 and a1 a2 > 20, or a2 > 20.
+        If a1 >= 3 and a1 a2 > 20 without a product, or a2 > 20.
     """
 
     prior: FloatArray
     epsilon: float
     raised: bool = False
+    product: BlockProduct | None = None
     efforts: int = 1
 
     def __post_init__(self) -> None:
         a1, a2 = self.prior.shape
-        cells = a2 if a1 == 2 else a1 * a2
+        cells = a2 if a1 == 2 or self.product is not None else a1 * a2
         if cells > LIMITS.max_listed_inputs:
             raise Intractable(
                 f"The table is {a1} x {a2}: all subsets of {cells} cells would be priced; at most"
@@ -298,10 +366,10 @@ class Unconditional:
             )
 
     @cached_property
-    def _everywhere(self) -> Staircase | None:
+    def _everywhere(self) -> Staircase | BlockProduct | None:
         """The columns of V2, and with them some of V1."""
-        if self.prior.shape[0] == 2:
-            return None
+        if self.product is not None or self.prior.shape[0] == 2:
+            return self.product
         return Staircase(MutualInformation(self.prior), self.epsilon)
 
     @cached_property
@@ -341,8 +409,28 @@ class Unconditional:
         )
         return z, values / z, sizes / z
 
+    def explore(self, duals: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
+        """Bound the reduced costs for a `Decomposition` of the product."""
+        assert self.product is not None, "Decomposed is the product."
+        return max(self.product.best_tangent(duals)[0], self._price_blocks(duals)[0]), []
+
     def price(self, duals: FloatArray, effort: int) -> tuple[float, Columns]:
-        """Return the largest reduced cost over all columns, exactly, and the best columns."""
+        """Bound the reduced costs of all columns, exactly without a product; return the best columns."""
+        largest, columns = self._price_blocks(duals)
+        if self._everywhere is None:
+            return largest, columns
+        other, more = self._everywhere.price(duals, effort)
+        return max(largest, other + self._sum_error(duals)), Columns.join([columns, more])
+
+    def _sum_error(self, duals: FloatArray) -> float:
+        """Return by how much the sum of duals, and prices at them, are raised for rounding."""
+        if not self.raised:
+            return 0.0
+        size, operations = float(np.abs(duals).sum()), 2.0 * duals.size + 16.0
+        return gamma(operations) * size + max(math.fsum(duals.ravel()) - float(duals.sum()), 0.0)
+
+    def _price_blocks(self, duals: FloatArray) -> tuple[float, Columns]:
+        """Return the largest reduced cost over all columns of V1, and the best ones."""
         a1, a2 = self.prior.shape
         z, values, sizes = self._blocks
         table = duals.reshape(a1, a2)
@@ -353,17 +441,8 @@ class Unconditional:
         reduced = values - cost / z
         best = np.argsort(-reduced, axis=None, kind="stable")[: GENERATION.batch]
         columns = MutualInformation(self.prior).columns(self._vectors(*np.unravel_index(best, reduced.shape)))
-        largest, error = float(reduced.max()), 0.0
-        if self.raised:
-            size, operations = float(np.abs(duals).sum()), 2.0 * duals.size + 16.0
-            largest = float((reduced + gamma(1) * sizes).max())
-            error = gamma(operations) * size + max(math.fsum(duals) - float(duals.sum()), 0.0)
-        if self._everywhere is None:
-            return largest + error, columns
-        other, more = self._everywhere.price(duals, effort)
-        return max(largest, other) + error, Columns(
-            np.vstack([columns.vectors, more.vectors]), np.concatenate([columns.values, more.values])
-        )
+        raised = float((reduced + gamma(1) * sizes).max()) if self.raised else float(reduced.max())
+        return raised + self._sum_error(duals), columns
 
     def _vectors(self, blocks: NDArray[np.intp], subsets: NDArray[np.intp]) -> FloatArray:
         """Return columns of V1 by their block s and its subset of letters with E, shape (n, a1 a2)."""

@@ -21,7 +21,6 @@ from ldpfrontier.optimal.estimation.solve import optimal_estimation
 from ldpfrontier.optimal.exact.separation import robust_cone
 from ldpfrontier.optimal.general import solve as general
 from ldpfrontier.optimal.general.solve import optimal_mechanism
-from ldpfrontier.optimal.improved_reporting import improved_reporting
 from ldpfrontier.optimal.label import optimal_label
 from ldpfrontier.optimal.large.columns import column_search
 from ldpfrontier.optimal.large.packings import packing
@@ -52,7 +51,7 @@ TESTED = [[0.5, 0.5], [0.2, 0.8]]
 CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str, int]]] = {
     ("no information", "nothing"): (lambda: optimal_robust(BALL, 0.0), {}),
     ("no secret", "identity"): (
-        lambda: optimal_robust(RenyiBall.confidence([[3, 4]]), 1.0, pairs="distinct"),
+        lambda: optimal_robust(RenyiBall.confidence([[3, 4]]), 1.0, envelope="exact"),
         {},
     ),
     ("LDP", "partition"): (lambda: optimal_ldp(FDivergence(*DRAWN), 1.0), {}),
@@ -60,39 +59,21 @@ CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str
     ("LDP", "packing, columns"): (lambda: optimal_ldp(UNIFORM[22], 1.0), {}),
     ("LDP", "packing"): (lambda: optimal_ldp(UNIFORM[300], 1.0), {}),
     ("unconditional", "listed"): (lambda: optimal_unconditional(BALL.centre, 1.0), {}),
-    ("unconditional", "polyopt"): (
+    ("unconditional", "products"): (
         lambda: optimal_unconditional(THREE.centre, 1.0),
         {"max_listed_inputs": 4},
     ),
-    ("simplex, all pairs", "coupled"): (lambda: optimal_robust(BALL, 1.0), {"max_master_cells": 5}),
-    ("simplex, all pairs", "proximal"): (lambda: optimal_robust(BALL, 1.0), {"max_exact_vertices": 0}),
-    ("simplex, all pairs", "exact"): (lambda: optimal_robust(BALL, 1.0), {}),
-    ("simplex, distinct pairs", "all pairs"): (
-        lambda: optimal_robust(BALL, 1.0, pairs="distinct"),
-        {"max_master_cells": 5, "max_sensitive": 1},
-    ),
-    ("simplex, distinct pairs", "exact"): (lambda: optimal_robust(BALL, 1.0, pairs="distinct"), {}),
-    ("simplex, distinct pairs", "no intervals"): (
-        lambda: optimal_robust(THREE, 0.1, pairs="distinct"),
-        {"max_exact_vertices": 0},
-    ),
-    ("simplex, distinct pairs", "in turns"): (
-        lambda: optimal_robust(BALL, 1.0, pairs="distinct"),
-        {"max_exact_vertices": 0, "max_kept_vertices": 0},
-    ),
-    ("projections", "joint"): (lambda: optimal_robust(BALL, 1.0, envelope="projections", max_nodes=5), {}),
-    ("projections", "blocks"): (
-        lambda: optimal_robust(BALL, 1.0, envelope="projections", max_nodes=5),
-        {"max_joint_cells": 5},
-    ),
+    ("simplex", "coupled"): (lambda: optimal_robust(BALL, 1.0), {"max_master_cells": 5}),
+    ("simplex", "proximal"): (lambda: optimal_robust(BALL, 1.0), {"max_exact_vertices": 0}),
+    ("simplex", "exact"): (lambda: optimal_robust(BALL, 1.0), {}),
     ("F itself", "joint"): (lambda: optimal_robust(BALL, 1.0, envelope="exact", max_nodes=5), {}),
-    ("F itself", "ascent"): (
+    ("F itself", "search"): (
         lambda: optimal_robust(BALL, 1.0, envelope="exact"),
         {"max_joint_cells": 5},
     ),
     ("F itself", "shared"): (
         lambda: optimal_robust(BALL, 1.0, envelope="exact"),
-        {"max_joint_cells": 4, "max_ascent_cells": 5},
+        {"max_joint_cells": 4, "max_search_cells": 5},
     ),
     ("given U", "label"): (lambda: optimal_label(BALL.centre, 1.0), {}),
     ("no difference", "kinds"): (lambda: optimal_association(ODDS, 0.0), {}),
@@ -129,23 +110,16 @@ CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str
         {},
     ),
     ("any robust", "known"): (lambda: optimal_robust(BALL, 1.0), {}),
-    ("separate reports", "in turns"): (lambda: improved_reporting(BALL, 1.0, splits=2, sweeps=0), {}),
 }
 
 #: What an entry must call: a function of the engine, which the test counts.
 CALLED: dict[tuple[str, str], tuple[object, str]] = {
     ("LDP", "packing, columns"): (packing, "generate"),
-    ("simplex, all pairs", "coupled"): (polyopt, "_coupled"),
-    ("simplex, all pairs", "proximal"): (polyopt, "generate_proximal"),
-    ("simplex, all pairs", "exact"): (polyopt, "generate"),
-    ("simplex, distinct pairs", "all pairs"): (polyopt, "_distinct_from_all_pairs"),
-    ("simplex, distinct pairs", "exact"): (polyopt, "generate"),
-    ("simplex, distinct pairs", "no intervals"): (polyopt, "generate"),
-    ("simplex, distinct pairs", "in turns"): (polyopt, "_in_turns"),
-    ("projections", "joint"): (robust, "joint_optimum"),
-    ("projections", "blocks"): (robust, "projected_mechanism"),
+    ("simplex", "coupled"): (polyopt, "_coupled"),
+    ("simplex", "proximal"): (polyopt, "generate_proximal"),
+    ("simplex", "exact"): (polyopt, "generate"),
     ("F itself", "joint"): (robust, "joint_optimum"),
-    ("F itself", "ascent"): (robust, "ascended_mechanism"),
+    ("F itself", "search"): (robust, "searched_mechanism"),
     ("F itself", "shared"): (robust, "shared_budget_mechanism"),
     ("odds ratios", "joint"): (association, "optimal_mechanism"),
     ("odds ratios", "search"): (column_search, "searched_columns"),
@@ -187,11 +161,11 @@ def test_what_the_registry_says_is_what_runs(regime: Regime, monkeypatch: pytest
 def test_the_first_entry_of_a_class_that_serves_is_the_one() -> None:
     assert choose("LDP", registry.Call(20)).name == "listed"
     assert choose("LDP", registry.Call(21)).name == "packing, columns"
-    assert choose("F itself", registry.Call(LIMITS.max_joint_cells + 1)).name == "ascent"
+    assert choose("F itself", registry.Call(LIMITS.max_joint_cells + 1)).name == "search"
     # The last entry of every class serves all that is left, but the list of columns of other utilities.
     for cone in {regime.cone for regime in REGIMES}:
         last = [regime for regime in REGIMES if regime.cone == cone][-1]
-        assert last.serves(registry.Call(10**6, 10**3, 10**9, intervals=True))
+        assert last.serves(registry.Call(10**6, 10**3, 10**9))
 
 
 @pytest.mark.parametrize("regime", REGIMES, ids=lambda r: f"{r.cone}: {r.name}")

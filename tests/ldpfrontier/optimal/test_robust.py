@@ -23,7 +23,7 @@ from ldpfrontier.optimal.products import decomposition
 from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.privacy import rldp_epsilon
-from ldpfrontier.types import FloatArray, Intractable, Pairs
+from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
 from support.grids import few
@@ -38,28 +38,31 @@ def example_ball() -> RenyiBall:
     return RenyiBall.confidence(100 * EXAMPLE)
 
 
-@pytest.mark.parametrize("pairs", ["all", "distinct"])
-def test_a_start_is_in_the_class_or_refused(pairs: Pairs) -> None:
+def test_a_start_is_in_the_class_or_refused() -> None:
     ball = example_ball()
-    best = optimal_robust(ball, 1.0, pairs=pairs)
+    best = optimal_robust(ball, 1.0)
     unused = np.hstack([best.channel.matrix, np.zeros((4, 1))])
-    again = optimal_robust(ball, 1.0, pairs=pairs, start=Channel(unused), max_rounds=1)
+    again = optimal_robust(ball, 1.0, start=Channel(unused), max_rounds=1)
     assert again.value >= best.value * (1 - 1e-9)
     assert ball.projected_epsilon(again.channel) <= 1.0 + 1e-9
     with pytest.raises(ValueError, match=r"The start is private at level 1.* epsilon is 0\.99"):
-        optimal_robust(ball, 0.99, pairs=pairs, start=best.channel)
+        optimal_robust(ball, 0.99, start=best.channel)
     with pytest.raises(ValueError, match="The start is private at level inf"):
-        optimal_robust(ball, 1.0, pairs=pairs, start=Channel(np.eye(4)))
+        optimal_robust(ball, 1.0, start=Channel(np.eye(4)))
     # A mechanism of the larger class is not one of the smaller.
-    distinct = optimal_robust(ball, 1.0, pairs="distinct").channel
+    larger = optimal_robust(ball, 1.0, envelope="exact").channel
     with pytest.raises(ValueError, match="The start is private at level 1"):
-        optimal_robust(ball, 1.0, pairs="all", start=distinct)
+        optimal_robust(ball, 1.0, start=larger)
+    kept = optimal_robust(ball, 1.0, envelope="exact", start=larger, max_nodes=0)
+    assert ball.worst_case_epsilon(kept.channel) <= 1.0 + 1e-9
+    with pytest.raises(ValueError, match=r"The start is private at level 1.* over the uncertainty set"):
+        optimal_robust(ball, 0.99, envelope="exact", start=larger)
 
 
 def test_a_level_of_low_precision_is_kept() -> None:
     """Computed with in single precision, the level would be exceeded by its rounding."""
     for level in (np.float32(3.1), np.float16(0.7)):
-        channel = optimal_robust(example_ball(), level, pairs="distinct").channel  # type: ignore[arg-type]
+        channel = optimal_robust(example_ball(), level).channel  # type: ignore[arg-type]
         assert example_ball().projected_epsilon(channel) <= float(level) + 1e-9
 
 
@@ -78,9 +81,7 @@ def test_polyopt_invariants(seed: int) -> None:
     assert optimal_robust(RenyiBall.confidence(shuffled), high).value == pytest.approx(
         optimum.value, rel=1e-6, abs=1e-9
     )
-    distinct = optimal_robust(ball, high, pairs="distinct")
-    bound = optimal_nonrobust(ball.centre, high).upper_bound
-    assert optimum.value - 1e-9 <= distinct.value <= bound + 1e-9
+    assert optimum.value <= optimal_nonrobust(ball.centre, high).upper_bound + 1e-9
     smaller = RenyiBall(ball.centre, ball.radius / 4)
     assert optimal_robust(smaller, high).value >= optimum.value - 1e-9
 
@@ -89,17 +90,16 @@ def test_without_an_envelope_it_is_polyopt_and_the_method_says_so() -> None:
     """The class of F itself has more."""
     ball = RenyiBall.confidence([[70, 100], [260, 570]])
     usual, best = optimal_robust(ball, 1.0), optimal_robust(ball, 1.0, envelope="exact")
-    assert "(PolyOpt), all pairs" in str(usual.method)
+    assert "(PolyOpt)" in str(usual.method)
     assert str(best.method).startswith("all mechanisms private over F")
     assert best.value > usual.value + 0.005
 
 
-@pytest.mark.parametrize("pairs", ["all", "distinct"])
-def test_guarantee_holds_over_the_uncertainty_set(pairs: str) -> None:
+def test_guarantee_holds_over_the_uncertainty_set() -> None:
     """Random P in F, and the worst P in F found by optimization, never leak more than epsilon."""
     for seed in range(8):
         ball, epsilon = random_table(seed)
-        channel = optimal_robust(ball, epsilon, pairs=pairs).channel
+        channel = optimal_robust(ball, epsilon).channel
         P = ball.sample(np.random.default_rng(seed), 1000)
         mass = P.sum(axis=2, keepdims=True)
         conditionals = np.divide(P, mass, out=np.zeros_like(P), where=mass > 0)
@@ -119,10 +119,9 @@ def test_guarantee_holds_over_the_uncertainty_set(pairs: str) -> None:
     ],
     ids=["a1=1", "a2=1", "empty group", "deterministic", "three records", "a billion records"],
 )
-@pytest.mark.parametrize("pairs", ["all", "distinct"])
-def test_degenerate_tables(counts: list[list[int]], pairs: str) -> None:
+def test_degenerate_tables(counts: list[list[int]]) -> None:
     ball = RenyiBall.confidence(np.array(counts))
-    optimum = optimal_robust(ball, 1.0, pairs=pairs)
+    optimum = optimal_robust(ball, 1.0)
     assert optimum.gap <= 1e-6
     assert ball.projected_epsilon(optimum.channel) <= 1.0 + 1e-9
     assert optimum.upper_bound <= optimal_nonrobust(ball.centre, 1.0).upper_bound * (1 + 1e-9) + 1e-9
@@ -130,7 +129,7 @@ def test_degenerate_tables(counts: list[list[int]], pairs: str) -> None:
 
 def test_a_single_sensitive_value_or_no_uncertainty() -> None:
     one = RenyiBall.confidence(np.array([[5, 9, 2]]))
-    assert optimal_robust(one, 0.1, pairs="distinct").value == pytest.approx(entropy(one.centre))
+    assert optimal_robust(one, 0.1, envelope="exact").value == pytest.approx(entropy(one.centre))
     known = RenyiBall(EXAMPLE, 0.0)
     assert optimal_robust(known, 0.5).value == optimal_nonrobust(EXAMPLE, 0.5).value
 
@@ -146,7 +145,7 @@ def test_epsilon_zero() -> None:
     assert known.value == pytest.approx(conditional_entropy, abs=1e-12)
     one = RenyiBall.confidence(np.array([[5, 9, 2]]))
     assert optimal_robust(one, 0.0).value == 0.0
-    assert optimal_robust(one, 0.0, pairs="distinct").value == pytest.approx(entropy(one.centre))
+    assert optimal_robust(one, 0.0, envelope="exact").value == pytest.approx(entropy(one.centre))
 
 
 @pytest.mark.parametrize(
@@ -158,13 +157,10 @@ def test_tall_tables_are_solved_without_a_restricted_master(shape: tuple[int, in
     optimum = optimal_robust(ball, epsilon)
     assert optimum.gap <= 3e-5
     assert optimum.channel.n_outputs <= ball.centre.size  # lopuhaa2024, Theorem 3
-    solve.check_class(optimum.channel, ball.lower_bounds, epsilon, distinct=False)
+    solve.check_class(optimum.channel, ball.lower_bounds, epsilon)
     if len(ball.centre) < 100:
         assert ball.projected_epsilon(optimum.channel) <= epsilon + 1e-9
-    distinct = optimal_robust(ball, epsilon, pairs="distinct")
-    assert optimum.value <= distinct.value * (1 + 1e-12)
-    assert optimum.value <= distinct.bound <= nonrobust_bound(ball.centre, epsilon)
-    assert distinct.gap <= 1e-6
+    assert optimum.bound <= nonrobust_bound(ball.centre, epsilon)
     kept = optimal_robust(ball, epsilon, start=optimum.channel)
     assert kept.value >= optimum.value * (1 - 1e-12)
 
@@ -205,23 +201,22 @@ def test_tall_tables_end_with_the_work_that_their_programs_may_take(monkeypatch:
         assert 0.5 * share * total < sum(works) <= share * total
         assert whole.value <= found.bound * (1 + 1e-9)
         assert found.value <= whole.bound * (1 + 1e-9)
-        solve.check_class(found.channel, ball.lower_bounds, epsilon, distinct=False)
+        solve.check_class(found.channel, ball.lower_bounds, epsilon)
         gaps.append(found.gap)
     assert 1e-4 < gaps[-1] < 0.2
 
 
 def test_so_many_subsets_are_not_listed() -> None:
     ball = RenyiBall.confidence(np.random.default_rng(1).integers(1, 500, (21, 20)))
-    for envelope in ("simplex", "projections", "exact"):
+    for envelope in ("simplex", "exact"):
         with pytest.raises(Intractable, match=r"22,020,096 subsets in all; at most 20,971,520"):
             optimal_robust(ball, 1.0, envelope=envelope)
 
 
-@pytest.mark.parametrize("pairs", ["all", "distinct"])
-def test_bounds_next_to_a_known_distribution_are_not_above_its_own(pairs):
-    """At tiny radii the bound of PolyOpt, with its own gap, may be above that of the larger class."""
+def test_bounds_next_to_a_known_distribution_are_not_above_its_own():
+    """At tiny radii the bound of PolyOpt, with its own gap, may be above that of NR."""
     centre = np.random.default_rng(11).dirichlet(np.ones(12)).reshape(4, 3)
     for radius in (1e-12, 1e-8, 1e-4):
         for epsilon in (0.5, 4.0):
-            found = optimal_robust(RenyiBall(centre, radius), epsilon, pairs=pairs)
+            found = optimal_robust(RenyiBall(centre, radius), epsilon)
             assert found.value <= found.bound <= optimal_nonrobust(centre, epsilon).bound

@@ -101,11 +101,9 @@ class EstimationSettings:
     relaxation_rounds: int = 3
     #: New pairs of inputs, for each input.
     relaxation_pairs: int = 4
-    #: One in so many outputs is left out at a time.
-    dropped_part: int = 8
     #: Steps to the distribution of the largest error.
     worst_error_steps: int = 1000
-    #: The gap at which the last one is made, and that of the weights of fewer outputs.
+    #: The gap at which the last one is made.
     worst_error_gap: float = 1e-7
     #: Columns from which ascents by linear programs start at most.
     program_starts: int = 300

@@ -239,8 +239,10 @@ def robust_cone(
     ball : RenyiBall
     epsilon : float
         Level in nats, above 0 and at most 30.
-    envelope, pairs
-        As of `optimal_robust`: all columns that are private over F by default.
+    envelope : {"exact", "projections", "simplex"}
+        Which pairs of conditionals are compared, as above: those of F by default.
+    pairs : {"all", "distinct"}
+        Whether a sensitive value is also compared with itself.
 
     Raises
     ------

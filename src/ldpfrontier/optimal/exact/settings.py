@@ -42,8 +42,6 @@ class ExactSettings:
     max_pull_steps: int = 60
     #: Least weight of the constant column that a violated cut must ask for; rounding below.
     least_weight: float = 1e-10
-    #: Weight of a column from which on it counts: linear programs are right to 1e-10.
-    least_used: float = 1e-9
     #: Linear programs of one optimum, after which searches, and branch and bound, end; twice the nodes per
     #: pricing where that is more.
     max_programs: int = 100_000
@@ -60,14 +58,10 @@ class ExactSettings:
     working_cuts: int = 192
     #: Share of the resolution that a column may lose when it is pulled into the cone.
     pull_loss: float = 0.05
-    #: Steps of a search along gradients, and programs of one step of a joint ascent.
+    #: Steps of a search along gradients.
     max_search_steps: int = 60
     #: Share of the entries of a good column that are opened in the starts of searches, and that are closed.
     changed_share: float = 0.2
-
-    # Tuning: joint ascent of the columns of a mechanism. Tuned on random tables of 18 to 30 cells.
-    #: Mass that may be mixed with constants.
-    mixed_share: float = 1e-3
 
 
 SETTINGS = ExactSettings()

@@ -323,9 +323,7 @@ def solve_jointly(
 ) -> Optimum:
     """Solve the column LP over a family by search, and by branch and bound; arguments as `joint_optimum`."""
     utility = family.utility
-    for columns in start_columns(start, utility):
-        inside, _ = family.cone.pull(columns.vectors)
-        family.found = Columns.join([family.found, utility.columns(inside)])
+    _add_start(family, start)
     generate_by_search(family, tolerance, max_rounds)
     try:
         return generate(
@@ -348,6 +346,28 @@ def solve_jointly(
         # No mechanism tells more than the inputs themselves.
         most = utility(Channel(np.eye(family.scale.size)))
         return certified(channel, utility(channel), most, tolerance, unit=utility.unit)
+
+
+def _add_start(family: JointColumns, start: Channel | None) -> None:
+    """Add the columns of a start, pulled into the cone."""
+    for columns in start_columns(start, family.utility):
+        inside, _ = family.cone.pull(columns.vectors)
+        family.found = Columns.join([family.found, family.utility.columns(inside)])
+
+
+def searched_mechanism(cone: Oracle, start: Channel) -> Channel:
+    """Return a mechanism of columns of a cone by search alone, at least as good as the start.
+
+    The start is returned where linear programs fail, or the time is up, before anything better is found.
+    """
+    utility = MutualInformation(cone.prior)
+    try:
+        family = JointColumns(cone, utility, max_nodes=0)
+        _add_start(family, start)
+        generate_by_search(family, SETTINGS.joint_tolerance, GENERATION.usual_rounds)
+        return max(start, best_channel(family.found), key=utility)
+    except (RuntimeError, TimeIsUp):  # HiGHS gives up some programs
+        return start
 
 
 def generate_by_search(family: JointColumns, tolerance: float, max_rounds: int) -> None:

@@ -22,26 +22,6 @@ from ldpfrontier.optimal.geometry.vertex_list import SubsetVectors, VertexList
 from ldpfrontier.types import FloatArray
 
 
-def critical_levels(lower: FloatArray) -> FloatArray:
-    """Return the levels epsilon at which vertices of K_s appear or vanish: e^epsilon = 1 + rest / l, sorted.
-
-    Between two of them every vertex moves along a line as e^epsilon grows; rest and l are those of `Block`.
-
-    Parameters
-    ----------
-    lower : ndarray, shape (a2,)
-        As for `Block`.
-
-    Returns
-    -------
-    ndarray
-        In nats.
-    """
-    mass = subset_sums(lower[lower > 0])
-    rest = max(1.0 - float(lower.sum()), SETTINGS.least_rest)
-    return np.unique(np.log1p(rest / mass[mass > 0]))
-
-
 class Block(VertexList):
     r"""The vertices of one K_s.
 

@@ -212,20 +212,3 @@ class VertexList:
     def vectors(self, indices: NDArray[np.integer]) -> FloatArray:
         """Return the chosen vertices, shape (m, a2)."""
         return self.folded_vectors(indices)[:, self._position]
-
-
-class VertexSubset(VertexList):
-    """Chosen vertices of a block, by numbers that the caller knows them by."""
-
-    def __init__(self, prior: FloatArray) -> None:
-        super().__init__(prior)
-        self._numbers = np.empty(0, dtype=np.int64)
-
-    def add(self, numbers: NDArray[np.int64], vectors: FloatArray) -> None:
-        """Add vertices, (m,) and folded (m, letters), that are not in the list yet."""
-        new = np.flatnonzero(~np.isin(numbers, self._numbers))
-        self._numbers = np.concatenate([self._numbers, numbers[new]])
-        self._stored = np.concatenate([self._stored, vectors[new]])
-        w = self._stored
-        # All of them again: the rounding of a product with a matrix depends on its size.
-        self._set_contributions(w @ self.prior, xlogy(w, w) @ self.prior)

@@ -195,43 +195,6 @@ def price_combinations(
     return problem.search_bands(span, resolution, SETTINGS.additions[effort], offers, enough)
 
 
-@dataclass(eq=False)
-class ProductFamily:
-    """Several products of blocks of the same sensitive values as one family of columns.
-
-    Parameters
-    ----------
-    members : list of BlockProduct
-        At least one.
-    resolution : float
-        As that of `BlockProduct`.
-    """
-
-    members: list[BlockProduct]
-    resolution: float = 0.0
-    efforts: int = BlockProduct.efforts
-
-    @property
-    def scale(self) -> FloatArray:
-        """P-hat, row-major, shape (a1 a2,)."""
-        return self.members[0].scale
-
-    def price(self, duals: FloatArray, effort: int) -> tuple[float, Columns]:
-        """Bound the reduced costs of all joint columns from above; offer the best ones of every product."""
-        offers, most = [], 0.0
-        for product in self.members:
-            product.resolution = self.resolution
-            excess, columns = product.price(duals, effort)
-            most = max(most, excess)
-            offers.append(columns)
-        return most, Columns.join(offers)
-
-    def explore(self, duals: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
-        """Bound the reduced costs for a `Decomposition` of these products alone."""
-        bounds = [product.best_tangent(duals)[0] for product in self.members]
-        return max(bounds), [product for product, x in zip(self.members, bounds, strict=True) if x > 0.0]
-
-
 class Priced(NamedTuple):
     """A bound on reduced costs, 0 or more, and the best choices found."""
 

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,8 +47,6 @@ class BudgetMultiplierFamily:
         In nats, > 0.
     most : int
         Most multipliers above 0.
-    with_zero : bool
-        Whether 0 is one more: the columns that are private over the projections.
 
     Attributes
     ----------
@@ -59,9 +56,7 @@ class BudgetMultiplierFamily:
 
     efforts = BlockProduct.efforts
 
-    def __init__(
-        self, ball: RenyiBall, epsilon: float, most: int = SETTINGS.multipliers, *, with_zero: bool = False
-    ) -> None:
+    def __init__(self, ball: RenyiBall, epsilon: float, most: int = SETTINGS.multipliers) -> None:
         self.ball, self.epsilon, self.resolution = ball, epsilon, 0.0
         letters = int((ball.centre > 0).sum(axis=1).max())
         # Of many letters all pairs only, and one multiplier less: there these add little and take long.
@@ -72,7 +67,8 @@ class BudgetMultiplierFamily:
         multipliers = [largest * 0.5**n for n in range(max(most - 1, 1) if long else most)]
         self._families = [
             BallFamily(ball, epsilon, distinct=not long, budget_multiplier=multiplier)
-            for multiplier in (*multipliers, *[0.0] * with_zero)
+            # Last, the columns that are private over the projections.
+            for multiplier in (*multipliers, 0.0)
         ]
 
     @property
@@ -116,7 +112,6 @@ def shared_budget_mechanism(
     tolerance: float,
     max_rounds: int,
     start: Channel | None = None,
-    with_zero: bool = False,
 ) -> tuple[Channel, int] | None:
     """Return a good mechanism private over F, of columns with one multiplier for all pairs, and the rounds.
 
@@ -130,8 +125,6 @@ def shared_budget_mechanism(
         As in `column_generation.generate`, for the joint columns.
     start : Channel, optional
         A mechanism whose columns are used, too.
-    with_zero : bool
-        As for `BudgetMultiplierFamily`.
 
     Returns
     -------
@@ -143,7 +136,7 @@ def shared_budget_mechanism(
     if ball.order < SETTINGS.min_order or ball.radius == math.inf or time_is_up():
         return None
     for most in (SETTINGS.multipliers, 1):
-        family = BudgetMultiplierFamily(ball, epsilon, most, with_zero=with_zero)
+        family = BudgetMultiplierFamily(ball, epsilon, most)
         try:
             found = mechanism_without_bound(family, tolerance=tolerance, max_rounds=max_rounds, start=start)
         except RuntimeError:  # HiGHS gives up some programs, fewer at one multiplier
@@ -154,10 +147,8 @@ def shared_budget_mechanism(
     return None
 
 
-def check_level(
-    channel: Channel, ball: RenyiBall, epsilon: float, envelope: Literal["projections", "exact"]
-) -> None:
-    """Check that a mechanism is private over the projections, or over F itself.
+def check_level(channel: Channel, ball: RenyiBall, epsilon: float) -> None:
+    """Check that a mechanism is private over F.
 
     Raises
     ------
@@ -165,9 +156,8 @@ def check_level(
         If it is not.
     """
     limit = allowed_level(epsilon)
-    level, over = ball.projected_epsilon(channel), "the projections"
-    if level > limit and envelope == "exact":
-        # Over F itself the level is less, and takes longer to find.
-        level, over = ball.worst_case_epsilon(channel), "the uncertainty set"
-    if level > limit:
-        raise ValueError(f"The start is private at level {level:.9g} over {over}; epsilon is {epsilon:.9g}.")
+    # Over the projections the level is no less, and found at once.
+    if ball.projected_epsilon(channel) > limit and (level := ball.worst_case_epsilon(channel)) > limit:
+        raise ValueError(
+            f"The start is private at level {level:.9g} over the uncertainty set; epsilon is {epsilon:.9g}."
+        )

@@ -20,33 +20,23 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.deadline import TimeIsUp, time_is_up
 from ldpfrontier.numerics.rounding import sum_bound
 from ldpfrontier.optimal.column_generation.proximal_bundle import Proximal
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
-from ldpfrontier.optimal.polyopt.solve import start_columns
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.products.decomposition import Decomposition
 from ldpfrontier.optimal.projections.settings import SETTINGS
 from ldpfrontier.types import FloatArray
-from ldpfrontier.utility import Columns, MutualInformation
+from ldpfrontier.utility import MutualInformation
 
 if TYPE_CHECKING:
     from ldpfrontier.optimal.large.over_set.delta_sweep import DeltaSweep
     from ldpfrontier.optimal.large.over_set.dual_certificate import Certificate
-
-
-class ClassBound(NamedTuple):
-    """A bound on a class of mechanisms, with what was found on the way."""
-
-    columns: Columns  # good ones
-    duals: FloatArray  # (a1, a2): the last ones
-    bound: float  # in nats; inf where none is known
 
 
 @dataclass
@@ -92,10 +82,8 @@ class CertificateSchedule:
             self.slack = max(self.slack / SETTINGS.slack_divisor, SETTINGS.final_slack)
 
 
-def certified_bound(
-    family: BallFamily, decomposition: Decomposition, gap: float, max_nodes: int, *, only_bound: bool = False
-) -> ClassBound:
-    """Bound the class by certificates; return good columns and the last duals, too.
+def certified_bound(family: BallFamily, decomposition: Decomposition, gap: float, max_nodes: int) -> float:
+    """Bound the mechanisms of a class by certificates, in nats; inf where none is known.
 
     Parameters
     ----------
@@ -106,8 +94,6 @@ def certified_bound(
         Relative gap of the duals.
     max_nodes : int
         Nodes of a pass that does not close.
-    only_bound : bool
-        Whether the columns are not used: then joint ones are not improved after the last pass.
     """
     deltas, utility = _covers_deltas(family), MutualInformation(family.ball.centre)
     total = SETTINGS.total_ratio_distinct if deltas else SETTINGS.total_ratio_all_pairs
@@ -124,7 +110,9 @@ def certified_bound(
                     duals = decomposition.solve_refined(family.explore, gap=gap)
                     joint = Proximal(family, decomposition.columns(), utility)
             if joint is not None:
-                _, duals = _improve_joint(family, joint, duals, gap)
+                family.polish(duals)
+                found = joint.improve([duals.ravel()], tolerance=gap, max_rounds=SETTINGS.joint_rounds)
+                duals = found.prices.reshape(duals.shape)
             value = float(duals.sum())
             new = _search_deltas(sweep, duals, schedule.slack * value * _shares(family))
             # Duals of what was known before are not worth a certificate.
@@ -135,41 +123,7 @@ def certified_bound(
             schedule.run(certificate, aim)
             if sweep.add_violations(certificate):
                 sweep.polish(duals)
-    columns = list[Columns]()
-    if joint is not None and not only_bound:
-        inner_gap = GENERATION.inner_share * gap
-        with suppress(TimeIsUp):
-            channel, duals = _improve_joint(family, joint, duals, inner_gap)
-            columns += start_columns(channel, utility)
-    return ClassBound(Columns.join([decomposition.columns(), *columns]), duals, schedule.bound)
-
-
-def searched_bound(family: BallFamily, decomposition: Decomposition, gap: float) -> float:
-    """Bound the class by certificates of few nodes, for the vertices that they find; in nats.
-
-    Parameters
-    ----------
-    family, decomposition, gap
-        As for `certified_bound`.
-    """
-    deltas, bound = _covers_deltas(family), math.inf
-    passes = repeats = 1 if deltas else SETTINGS.search_passes
-    from ldpfrontier.optimal.large.over_set.delta_sweep import DeltaSweep
-
-    sweep = DeltaSweep(family, SETTINGS.search_knots if deltas else 1)
-    with suppress(TimeIsUp):
-        while passes > 0:
-            duals = decomposition.solve(family.explore, gap=gap)
-            if _search_deltas(sweep, duals) and repeats > 1:
-                repeats -= 1
-                continue
-            certificate, _ = _certificate(family, sweep, duals, SETTINGS.final_slack)
-            excess = certificate.bound(len(duals) * SETTINGS.search_nodes)
-            bound = min(bound, sum_bound(duals, excess, family.scale))
-            passes -= 1
-            if sweep.add_violations(certificate):
-                sweep.polish(duals)
-    return bound
+    return schedule.bound
 
 
 def _covers_deltas(family: BallFamily) -> bool:
@@ -177,7 +131,7 @@ def _covers_deltas(family: BallFamily) -> bool:
     return family.distinct and len(family.ball.centre) > 1
 
 
-def _search_deltas(sweep: DeltaSweep, duals: FloatArray, least_excess: FloatArray | None = None) -> bool:
+def _search_deltas(sweep: DeltaSweep, duals: FloatArray, least_excess: FloatArray) -> bool:
     """Search for vertices along delta; return whether products are used that were not before."""
     tolerance = SETTINGS.final_slack
     sweep.search(duals, 0.1 * tolerance * float(duals.sum()), least_excess)
@@ -200,12 +154,3 @@ def _shares(family: BallFamily) -> FloatArray:
     """Return the shares of the slack that sensitive values have, shape (a1,)."""
     shares = np.sqrt(family.ball.sensitive)
     return np.asarray(shares / shares.sum())
-
-
-def _improve_joint(
-    family: BallFamily, joint: Proximal, duals: FloatArray, gap: float
-) -> tuple[Channel, FloatArray]:
-    """Go on with joint columns from some duals; return the mechanism and the duals."""
-    family.polish(duals)
-    found = joint.improve([duals.ravel()], tolerance=gap, max_rounds=SETTINGS.joint_rounds)
-    return found.channel, found.prices.reshape(duals.shape)

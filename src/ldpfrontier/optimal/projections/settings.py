@@ -43,14 +43,6 @@ class ProjectionsSettings:
     #: Deltas of distinct pairs that a certificate starts with.
     knots: int = 17
 
-    # Tuning: search for vertices, where no certificate is asked for. Tuned on Adult 16 x 7.
-    #: Deltas of distinct pairs.
-    search_knots: int = 7
-    #: Nodes for each sensitive value.
-    search_nodes: int = 200
-    #: Passes over all pairs; over distinct ones there is one.
-    search_passes: int = 2
-
     # Tuning: the multiplier of the budget, relative to e^eps - 1. Tuned on Adult 16 x 7.
     #: The largest one up to `flat_epsilon`: the best to leading order (docs/beyond.md, statement 8).
     max_multiplier: float = 0.5

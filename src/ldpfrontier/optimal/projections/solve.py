@@ -6,9 +6,9 @@ With A_s and B_s the largest and the least mean of v_s over the projection F_{U|
 
 for all pairs (s, s') or for s != s' only. The proof of privacy of PolyOpt (lopuhaa2024, Theorem 2) uses
 nothing of its simplices but that they contain the projections, so these mechanisms are private too. The
-columns are products of convex bodies (`products.ball_family`), and the steps are those of PolyOpt:
-a decomposition, whose weights are coupled into columns, column generation from these, and certificates
-(`schedule`) where a bound is asked for.
+columns are products of convex bodies (`products.ball_family`), and the steps are those of PolyOpt: a
+decomposition, whose weights are coupled into columns, and column generation from these. A class that contains
+all private mechanisms (`frontier`) has a bound by certificates (`schedule`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.products.decomposition import Decomposition
 from ldpfrontier.optimal.products.pricing import BlockProduct
 from ldpfrontier.optimal.products.settings import SETTINGS as PRODUCTS
-from ldpfrontier.optimal.projections.schedule import ClassBound, certified_bound, searched_bound
+from ldpfrontier.optimal.projections.schedule import certified_bound
 from ldpfrontier.optimal.projections.settings import SETTINGS
 from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.types import FloatArray
@@ -61,40 +61,19 @@ class DecomposableFamily(ProximalFamily, Protocol):
         """Keep the best vertices at some duals, and those used of the first product."""
 
 
-def projected_mechanism(
-    family: BallFamily, *, tolerance: float, max_rounds: int, max_nodes: int, start: Channel | None = None
-) -> tuple[Channel, float, int]:
-    """Return a good mechanism private over the projections, a bound on all of its class, and the rounds.
-
-    Parameters
-    ----------
-    family : BallFamily
-    tolerance, max_rounds
-        As in `generate`, for the joint columns.
-    max_nodes : int
-        Nodes to look at for the bound, see `Certificate`; with none, bodies are looked at for better vertices
-        only.
-    start : Channel, optional
-        A mechanism whose columns may be used.
-
-    Returns
-    -------
-    channel : Channel
-    bound : float
-        In nats; inf where none is known.
-    rounds : int
-    """
-    tolerance = max(SETTINGS.finest_gap, tolerance)
-    decomposition, _ = first_decomposition(family, tolerance)
-    columns, duals, bound = _bounded(family, decomposition, tolerance, max_nodes)
-    channel, rounds = _generate_joint(family, decomposition, columns, duals, tolerance, max_rounds, start)
-    return channel, bound, rounds
-
-
 def mechanism_without_bound(
     family: DecomposableFamily, *, tolerance: float, max_rounds: int, start: Channel | None = None
 ) -> tuple[Channel, int]:
-    """Return a good mechanism of the columns of a family, and the rounds, as `projected_mechanism` does."""
+    """Return a good mechanism of the columns of a family, and the rounds.
+
+    Parameters
+    ----------
+    family : DecomposableFamily
+    tolerance, max_rounds
+        As in `generate`, for the joint columns.
+    start : Channel, optional
+        A mechanism whose columns may be used.
+    """
     tolerance = max(SETTINGS.finest_gap, tolerance)
     decomposition, _ = first_decomposition(family, tolerance)
     duals = decomposition.solve_refined(family.explore, gap=tolerance)
@@ -118,21 +97,9 @@ def first_decomposition(family: DecomposableFamily, gap: float) -> tuple[Decompo
     return decomposition, decomposition.solve(family.explore, gap=gap)
 
 
-def bounded_class(family: BallFamily, gap: float, max_nodes: int, *, only_bound: bool = False) -> ClassBound:
-    """Return a bound from so many nodes, with good duals and, unless only the bound counts, good columns."""
-    decomposition, _ = first_decomposition(family, gap)
-    return _bounded(family, decomposition, gap, max_nodes, only_bound=only_bound)
-
-
-def _bounded(
-    family: BallFamily, decomposition: Decomposition, gap: float, max_nodes: int, *, only_bound: bool = False
-) -> ClassBound:
-    """Do as `bounded_class`, from the first decomposition."""
-    if max_nodes > 0:
-        return certified_bound(family, decomposition, gap, max_nodes, only_bound=only_bound)
-    bound = searched_bound(family, decomposition, gap)
-    duals = decomposition.solve_refined(family.explore, gap=gap)
-    return ClassBound(decomposition.columns(), duals, bound)
+def class_bound(family: BallFamily, gap: float, max_nodes: int) -> float:
+    """Return a bound on the mechanisms of a class, in nats, from so many nodes."""
+    return certified_bound(family, first_decomposition(family, gap)[0], gap, max_nodes)
 
 
 def _generate_joint(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
 import pytest
 
-from ldpfrontier.optimal.geometry.polytope import Block, critical_levels
+from ldpfrontier.optimal.geometry.polytope import Block
 
 #: Exact double description; it is installed with Python 3.11 on Linux alone.
 ppl = pytest.importorskip("ppl")
@@ -49,24 +48,3 @@ def test_block_vertices_are_those_of_the_polytope(seed: int) -> None:
     prices = rng.normal(size=a2)
     np.testing.assert_allclose(block.dot(prices), ours @ prices, atol=1e-9)
     np.testing.assert_allclose(block.z, ours.mean(axis=1), atol=1e-9)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_vertices_of_a_block_change_at_critical_levels_only(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    a2 = int(rng.integers(2, 6))
-    lower = rng.dirichlet(np.full(a2 + 1, 1.0))[:a2]
-    levels = np.concatenate([[0.0], critical_levels(lower)])
-
-    def supports(level: float) -> set[tuple[tuple[bool, ...], int]]:
-        """Which entries of a vertex are zero, and at how many heights the others are."""
-        block = Block(lower, np.full(a2, 1.0 / a2), level)
-        vectors = block.vectors(np.arange(len(block)))
-        return {(tuple(w > 0), len(np.unique(np.round(w[w > 0], 12)))) for w in vectors}
-
-    for low, high in itertools.pairwise(levels):
-        if high - low > 1e-6:
-            inside = low + (high - low) * np.array([0.01, 0.5, 0.99])
-            found = [supports(float(level)) for level in inside]
-            assert found[0] == found[1] == found[2]
-    assert len(levels) == 2**a2 - 1 + 1  # every non-empty set of letters has a level of its own

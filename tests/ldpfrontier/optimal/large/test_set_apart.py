@@ -15,7 +15,6 @@ prior = np.arange(1.0, 21.0) / 210.0
 l.optimal_ldp(l.MutualInformation(prior), 1.0)
 l.optimal_ldp(l.FDivergence(prior, prior[::-1]), 1.0)
 l.optimal_robust(ball, 1.0)
-l.optimal_robust(ball, 1.0, pairs="distinct")
 l.optimal_robust(ball, 1.0, envelope="exact", max_nodes=50)
 l.optimal_unconditional(ball.centre, 1.0)
 l.optimal_nonrobust(ball.centre, 1.0)

@@ -1,4 +1,4 @@
-"""PolyOpt, published and over distinct pairs: against enumeration, the paper's numbers, and on Adult."""
+"""PolyOpt: against enumeration, the paper's numbers, and on Adult."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ import pytest
 
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.optimal import registry
-from ldpfrontier.optimal.column_generation.proximal_bundle import Proximal
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.polyopt import distinct_pairs
-from ldpfrontier.optimal.polyopt import solve as polyopt
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
@@ -48,13 +45,6 @@ PRINTED_VERTICES = [
 ]
 
 
-def change_settings(monkeypatch: pytest.MonkeyPatch, **changes: float) -> None:
-    """Change limits where engines are chosen, and where the lists of distinct pairs are shortened."""
-    limits = replace(registry.LIMITS, **changes)
-    for module in (registry, polyopt, distinct_pairs):
-        monkeypatch.setattr(module, "LIMITS", limits)
-
-
 def adult_counts(sensitive: str, useful: str) -> np.ndarray:
     adult = data_set("adult")
     return np.array(adult.contingency(adult.read(BUNDLED), sensitive, useful).counts)
@@ -73,26 +63,21 @@ def test_empty_letters_share_an_entry_without_loss() -> None:
 def test_polyopt_equals_exact_vertex_enumeration(seed: int) -> None:
     ball, epsilon = random_table(seed)
     utility = MutualInformation(ball.centre)
-    for pairs in ("all", "distinct"):
-        optimum = optimal_robust(ball, epsilon, pairs=pairs, tolerance=1e-9)
-        assert optimum.status == "optimal"
-        if pairs == "distinct" and ball.centre.shape[0] == 1:
-            assert optimum.value == pytest.approx(entropy(ball.centre), abs=1e-12)
-            continue
-        expected = full_lp(utility, robust_rays(ball.lower_bounds, epsilon, pairs))
-        assert optimum.value == pytest.approx(expected, abs=1e-8)
-        assert optimum.value <= optimum.upper_bound
-        assert optimum.channel.n_outputs <= ball.centre.size  # lopuhaa2024, Theorem 3
-        assert ball.projected_epsilon(optimum.channel) <= epsilon + 1e-9
+    optimum = optimal_robust(ball, epsilon, tolerance=1e-9)
+    assert optimum.status == "optimal"
+    expected = full_lp(utility, robust_rays(ball.lower_bounds, epsilon, "all"))
+    assert optimum.value == pytest.approx(expected, abs=1e-8)
+    assert optimum.value <= optimum.upper_bound
+    assert optimum.channel.n_outputs <= ball.centre.size  # lopuhaa2024, Theorem 3
+    assert ball.projected_epsilon(optimum.channel) <= epsilon + 1e-9
 
 
 def test_worked_example() -> None:
-    """lopuhaa2024, Example 3, for both variants, and the errata of its I under P*."""
+    """lopuhaa2024, Example 3, and the errata of its I under P*."""
     ball = RenyiBall.confidence(100 * EXAMPLE)
     published = optimal_robust(ball, math.log(2))
     assert published.value == pytest.approx(0.42278, abs=5e-6)
     assert mutual_information(TRUTH, published.channel) == pytest.approx(0.37021, abs=5e-6)
-    assert optimal_robust(ball, math.log(2), pairs="distinct").value == pytest.approx(0.56305, abs=5e-6)
     rays = robust_rays(ball.lower_bounds, math.log(2), "all")
     printed = np.array(PRINTED_VERTICES)
     assert rays.shape == printed.shape == (16, 4)
@@ -106,7 +91,7 @@ def test_proximal_generation_bounds_and_nears_the_enumerated_optimum(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ball, epsilon = random_table(seed)
-    change_settings(monkeypatch, max_exact_vertices=0)
+    monkeypatch.setattr(registry, "LIMITS", replace(registry.LIMITS, max_exact_vertices=0))
     expected = full_lp(MutualInformation(ball.centre), robust_rays(ball.lower_bounds, epsilon, "all"))
     optimum = optimal_robust(ball, epsilon, tolerance=1e-4, max_rounds=100)
     assert optimum.status == "optimal"
@@ -141,63 +126,3 @@ def test_large_table_at_large_epsilon_needs_few_rounds(epsilon: float) -> None:
     # One, or on some processors eight; 40 to 90 where the decomposition is not refined.
     assert optimum.iterations <= 20
     assert ball.projected_epsilon(optimum.channel) <= epsilon + 1e-9
-
-
-@pytest.mark.parametrize("seed", [5, 11, 14])
-@pytest.mark.parametrize("large", [False, True])
-def test_distinct_pairs_on_tables_too_large_for_joint_pricing(
-    seed: int, large: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ball, epsilon = random_table(seed)
-    exact = optimal_robust(ball, epsilon, pairs="distinct", tolerance=1e-9)
-    change_settings(monkeypatch, max_exact_vertices=0)
-    if large:
-        change_settings(monkeypatch, max_kept_vertices=0)
-    published = optimal_robust(ball, epsilon)
-    for start in (None, published.channel, exact.channel):
-        bounded = optimal_robust(ball, epsilon, pairs="distinct", tolerance=1e-6, start=start)
-        assert published.value - 1e-9 <= bounded.value <= exact.value + 1e-9
-        assert exact.value <= bounded.upper_bound + 1e-9
-        assert ball.projected_epsilon(bounded.channel) <= epsilon + 1e-9
-    assert bounded.value == pytest.approx(exact.value, abs=1e-9)
-
-
-def test_distinct_pairs_pay_on_a_large_table_of_adult() -> None:
-    """With a third of the records in one sensitive value, the optimum nearly doubles at epsilon 0.075."""
-    counts = adult_counts("education", "marital-status")
-    ball = RenyiBall.confidence(counts)
-    published = optimal_robust(ball, 0.075)
-    distinct = optimal_robust(ball, 0.075, pairs="distinct", tolerance=1e-3, start=published.channel)
-    assert distinct.gap <= 1e-3
-    assert distinct.value >= 1.96 * published.upper_bound
-    assert ball.projected_epsilon(distinct.channel) <= 0.075 + 1e-9
-
-
-@pytest.mark.parametrize("epsilon", [0.3, pytest.param(4.0, marks=pytest.mark.long)])
-def test_distinct_pairs_are_solved_on_a_large_table_of_adult(epsilon: float) -> None:
-    ball = RenyiBall.confidence(adult_counts("education", "marital-status"))
-    published = optimal_robust(ball, epsilon, tolerance=1e-4)
-    optimum = optimal_robust(ball, epsilon, pairs="distinct", tolerance=1e-4)
-    assert optimum.gap <= 1e-4
-    assert optimum.value >= published.value * (1.2 if epsilon < 1 else 1.00005)
-    assert ball.projected_epsilon(optimum.channel) <= epsilon + 1e-9
-
-
-def test_a_linear_program_that_fails_leaves_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    ball = RenyiBall.confidence(adult_counts("education", "marital-status"))
-    published = optimal_robust(ball, 2.0, tolerance=1e-4)
-    improve, turns = Proximal.improve, []
-
-    def fails_later(*arguments: object, **options: object) -> object:
-        turns.append(1)
-        if len(turns) == 4:  # the published optimum took the first
-            raise RuntimeError("HiGHS gave up")
-        return improve(*arguments, **options)
-
-    monkeypatch.setattr(Proximal, "improve", fails_later)
-    optimum = optimal_robust(ball, 2.0, pairs="distinct", tolerance=1e-4)
-    assert len(turns) == 4
-    assert optimum.status == "bounded"
-    assert published.value <= optimum.value * (1 + 1e-4)
-    assert optimum.gap < 0.1
-    assert ball.projected_epsilon(optimum.channel) <= 2.0 + 1e-9

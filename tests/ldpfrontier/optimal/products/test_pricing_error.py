@@ -1,7 +1,5 @@
 """What rounding does to bounds of PolyOpt, against 60 digits: never more than they are raised by."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from mpmath import exp, fsum, log, mpf
@@ -9,7 +7,7 @@ from mpmath import exp, fsum, log, mpf
 from ldpfrontier.optimal.column_generation.smoothed import generate
 from ldpfrontier.optimal.geometry.polytope import Block
 from ldpfrontier.optimal.products.decomposition import Decomposition
-from ldpfrontier.optimal.products.pricing import BlockProduct, ProductFamily
+from ldpfrontier.optimal.products.pricing import BlockProduct
 from ldpfrontier.optimal.products.pricing_error import pricing_error
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
@@ -87,10 +85,3 @@ def test_a_bound_is_raised(epsilon):
     # The largest reduced cost of all columns, per unit of Z, at the duals of the bound.
     best = largest_reduced_cost(product, at)
     assert total(at) + best <= optimum.bound
-
-
-def test_of_several_products_the_largest_counts():
-    one, two = product_of((2, 3), 1.0, 0), product_of((2, 3), 1.0, 0)
-    duals = Decomposition(one, 1.0).solve(one.explore).ravel()
-    both = ProductFamily([one, two]).members
-    assert pricing_error(both, duals) == partial(pricing_error, [one])(duals) > 0.0

@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 from scipy.special import xlogy
 
-from ldpfrontier.information import mutual_information
-from ldpfrontier.optimal import robust
 from ldpfrontier.optimal.column_generation.proximal_bundle import generate_proximal
 from ldpfrontier.optimal.large.over_set.affine_bounds import AffineBounds
 from ldpfrontier.optimal.large.over_set.affine_pieces import FitProblem, fit_knot
@@ -24,11 +22,10 @@ from ldpfrontier.optimal.large.over_set.block_family import (
 from ldpfrontier.optimal.large.over_set.delta_sweep import DeltaSweep
 from ldpfrontier.optimal.large.over_set.dual_certificate import Certificate
 from ldpfrontier.optimal.large.over_set.majorant import evaluate
-from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.products import ball_family
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.products.decomposition import Decomposition
-from ldpfrontier.optimal.projections.solve import projected_mechanism
+from ldpfrontier.optimal.projections.solve import class_bound
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
 
@@ -175,9 +172,7 @@ def test_several_classes_give_tighter_bounds_than_one():
     decomposition = Decomposition(family.product(0, 0.0), 3.0)
     decomposition.solve(family.explore, gap=1e-4, rounds=60)
     whole = float(decomposition.solve(family.explore, gap=1e-4, rounds=60).sum())
-    bound = projected_mechanism(
-        some_family(3.0, distinct=False), tolerance=1e-3, max_rounds=5, max_nodes=60_000
-    )[1]
+    bound = class_bound(some_family(3.0, distinct=False), 1e-3, 60_000)
     assert bound < whole
 
 
@@ -296,17 +291,3 @@ def test_a_shortened_list_has_what_is_in_use_and_the_best(monkeypatch):
     assert decomposition.solve(family.explore_all_pairs, gap=1e-6).sum() == pytest.approx(
         duals.sum(), rel=1e-5
     )
-
-
-def test_the_optimum_over_f_has_no_bound_of_the_projections(monkeypatch):
-    ball = some_family(1.0, distinct=True).ball
-    nonrobust = optimal_nonrobust(ball.centre, 1.0).upper_bound
-
-    def closed(products, **options):
-        channel, _, rounds = projected_mechanism(products, **options)
-        return channel, 0.5 * (mutual_information(ball.centre, channel) + nonrobust), rounds
-
-    monkeypatch.setattr(robust, "projected_mechanism", closed)
-    of_class = robust.optimal_robust(ball, 1.0, envelope="projections", pairs="distinct")
-    assert of_class.value < of_class.upper_bound < 0.999 * nonrobust
-    assert robust.optimal_robust(ball, 1.0, envelope="exact").upper_bound == pytest.approx(nonrobust)
