@@ -123,9 +123,8 @@ def optimal_repeated(
         total = association_epsilon(together, odds)
         return RepeatedReports(best.channel, reports, level, total, together, best.method)
 
-    safe = made(each, widened)
     if adaptive or reports == 1 or epsilon == 0.0:
-        return safe
+        return made(each, widened)
     found, low, high, level = None, 0.0, epsilon, each
     for _ in range(SETTINGS.calibration_steps):
         if time_is_up():
@@ -143,4 +142,4 @@ def optimal_repeated(
             level = 0.5 * (low + high)
         if level < LEAST_EPSILON:
             break
-    return found or safe
+    return found or made(each, widened)

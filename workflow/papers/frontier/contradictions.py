@@ -19,7 +19,7 @@ def contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
     for name in designs:
         if name not in DESIGNS:
             yield f"frontier.estimation.designs has {name!r}; allowed is one of {', '.join(DESIGNS)}."
-    for study in ("drift", "few_records", "atlas", "estimation"):
+    for study in ("drift", "few_records", "several_levels", "atlas", "estimation"):
         yield from unknown_mechanisms(f"frontier.{study}.mechanisms", own[study]["mechanisms"])
     yield from _calibrated("frontier.calibrated.mechanisms", own["calibrated"]["mechanisms"])
     for i, pair in enumerate(configuration["lopuhaa2024"]["pairs"]):

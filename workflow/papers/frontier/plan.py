@@ -111,6 +111,34 @@ def drift(configuration: Mapping[str, Any]) -> PartsByName:
     )
 
 
+def several_levels(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the table of levels of several reports: one per pair."""
+    return _study_of_pairs(
+        configuration,
+        "several_levels",
+        lambda paper, study, pair: {
+            "reports": study["reports"],
+            "mechanisms": list(study["mechanisms"]),
+            **solver_of(paper, study),
+        },
+        chunks=1,
+    )
+
+
+def several_designs(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the table of designs for several reports: one per pair and level."""
+    study = configuration["frontier"]["several_designs"]
+    return _study_of_pairs(
+        configuration,
+        "several_designs",
+        lambda paper, study, pair: {
+            "reports": sorted(study["reports"]),
+            **solver_of(paper, study),
+        },
+        chunks=len(study["epsilon"]),
+    )
+
+
 def few_records(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of the table of what sets for any number of records cost: pairs of attributes."""
     paper, study = configuration["lopuhaa2024"], configuration["frontier"]["few_records"]

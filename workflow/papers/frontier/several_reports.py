@@ -1,0 +1,175 @@
+"""Several reports of one person: what all of them together reveal to whom, and what they tell.
+
+Each report is drawn anew from the same record, by one mechanism. A promise to outsiders ends with the first
+report; promises to acquaintances and to anyone add up, the former to within the largest odds ratio
+(docs/beyond.md, statement 11).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from ldpfrontier.channel import Channel
+from ldpfrontier.information import entropy, mutual_information
+from ldpfrontier.optimal.association import optimal_association
+from ldpfrontier.optimal.repeated import optimal_repeated
+from ldpfrontier.optimal.unconditional import optimal_unconditional
+from ldpfrontier.several_reports import composition, levels_of_reports
+from ldpfrontier.types import Intractable
+from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from papers.frontier.several_tables import (
+    ADAPTIVE,
+    ANYONE,
+    CALIBRATED,
+    ONCE,
+    SEVERAL_DESIGNS,
+    SEVERAL_LEVELS,
+)
+from papers.lopuhaa2024.catalogue import PROMISES, WITH_INTERVALS, WITH_ODDS
+from papers.lopuhaa2024.solutions import odds_of, solve
+
+_log = logging.getLogger(__name__)
+
+
+def _place(counts: ArrayLike | pd.DataFrame, instance: str, ball: RenyiBall, beta: float) -> dict[str, Any]:
+    size = " x ".join(map(str, np.shape(counts)))
+    return {"size": size, "instance": instance, "beta": beta, "order": ball.order}
+
+
+# More than eight parameters: they are the keys of the configuration that reach a job by name.
+def levels(
+    counts: ArrayLike | pd.DataFrame,
+    epsilons: Sequence[float],
+    *,
+    instance: str,
+    reports: int,
+    mechanisms: Sequence[str],
+    beta: float = 0.05,
+    order: float = 2.0,
+    tolerance: float = 1e-3,
+    max_rounds: int = 300,
+) -> pd.DataFrame:
+    """Compute the levels of up to m reports, by mechanisms of Figure 2 and by the optima of promises.
+
+    Parameters
+    ----------
+    counts, epsilons, instance, beta, order, tolerance, max_rounds
+        As in `lopuhaa2024.experiments.fig2`.
+    reports : int
+        The largest number m of reports.
+    mechanisms : sequence of str
+        Names in the catalogue. Beside them are the optima against acquaintances with known odds ratios and
+        with intervals of them, and against anyone.
+
+    Returns
+    -------
+    DataFrame
+        As `several_tables.SEVERAL_LEVELS`. What is out of reach for the size has no row.
+    """
+    ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
+    odds, place = odds_of(counts, beta), _place(counts, instance, ball, beta)
+    rows = []
+    for epsilon in epsilons:
+        found = {
+            solution.mechanism: solution.channel
+            for solution in solve(ball, [epsilon], mechanisms, tolerance=tolerance, max_rounds=max_rounds)
+            if solution.channel is not None
+        } | dict(_of_promises(ball, odds, epsilon, tolerance))
+        for mechanism, channel in found.items():
+            for number in range(1, reports + 1):
+                told = levels_of_reports(
+                    [channel] * number, ball.centre.shape, odds=odds[WITH_INTERVALS], ball=ball
+                )
+                rows.append(
+                    {
+                        **place, "epsilon": epsilon, "mechanism": mechanism, "reports": number,
+                        "outsiders": told.outsiders, "given_useful": told.given_useful,
+                        "acquaintances": told.acquaintances, "anyone": told.anyone, "exact": told.exact,
+                    }
+                )  # fmt: skip
+            _log.info(
+                "%s, epsilon %g: levels of 1 to %d reports by %s", instance, epsilon, reports, mechanism
+            )
+    return SEVERAL_LEVELS.conform(pd.DataFrame(rows, columns=list(SEVERAL_LEVELS.columns)))
+
+
+def _of_promises(
+    ball: RenyiBall, odds: dict[str, OddsRatios], epsilon: float, tolerance: float
+) -> Iterator[tuple[str, Channel]]:
+    for promise, metric in (("known", WITH_ODDS), ("intervals", WITH_INTERVALS)):
+        with suppress(Intractable):
+            yield (
+                PROMISES[promise].name,
+                optimal_association(odds[metric], epsilon, tolerance=tolerance).channel,
+            )
+    yield PROMISES["anyone"].name, optimal_unconditional(ball.centre, epsilon).channel
+
+
+def designs(
+    counts: ArrayLike | pd.DataFrame,
+    epsilons: Sequence[float],
+    *,
+    instance: str,
+    reports: Sequence[int],
+    beta: float = 0.05,
+    order: float = 2.0,
+    tolerance: float = 1e-3,
+    max_rounds: int = 300,
+) -> pd.DataFrame:
+    """Compute what m reports tell whose level together, for acquaintances, is at most a total.
+
+    Parameters
+    ----------
+    counts, instance, beta, order
+        As in `lopuhaa2024.experiments.fig2`.
+    epsilons : sequence of float
+        Levels of all reports together, nats.
+    reports : sequence of int
+        Numbers of reports.
+    tolerance, max_rounds
+        As in `optimal_association`.
+
+    Returns
+    -------
+    DataFrame
+        As `several_tables.SEVERAL_DESIGNS`.
+
+    Raises
+    ------
+    Intractable
+        If a table has more than 16 cells, or reports together have more than 20 million entries.
+    """
+    ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
+    odds, place = odds_of(counts, beta)[WITH_INTERVALS], _place(counts, instance, ball, beta)
+    h, rows = entropy(ball.centre), []
+    for total in epsilons:
+        once = optimal_association(odds, total, tolerance=tolerance, max_rounds=max_rounds).channel
+        for number in reports:
+            calibrated, adaptive = (
+                optimal_repeated(odds, total, number, adaptive=adaptive, tolerance=tolerance)
+                for adaptive in (False, True)
+            )
+            anyone = optimal_unconditional(ball.centre, total / number).channel
+            for choice, level, together in (
+                (ONCE, total, once),
+                (CALIBRATED, calibrated.epsilon, calibrated.together),
+                (ADAPTIVE, adaptive.epsilon, adaptive.together),
+                (ANYONE, total / number, composition([anyone] * number)),
+            ):
+                rows.append(
+                    {
+                        **place, "total": total, "reports": number, "choice": choice, "epsilon": level,
+                        "level": association_epsilon(together, odds),
+                        "nmi": mutual_information(ball.centre, together) / h,
+                    }
+                )  # fmt: skip
+            _log.info("%s, total %g: %d reports", instance, total, number)
+    return SEVERAL_DESIGNS.conform(pd.DataFrame(rows, columns=list(SEVERAL_DESIGNS.columns)))
