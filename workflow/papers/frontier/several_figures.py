@@ -93,5 +93,5 @@ def several_reports(several_levels: pd.DataFrame, several_designs: pd.DataFrame)
 
 def _nearest(table: pd.DataFrame, column: str) -> pd.DataFrame:
     """Return the rows at the value of a column that is nearest to the level of the figure."""
-    values = table[column].unique()
-    return table[table[column] == values[np.argmin(np.abs(values - _LEVEL))]]
+    values = np.asarray(table[column].unique(), dtype=float)
+    return select(table, **{column: values[np.argmin(np.abs(values - _LEVEL))]})
