@@ -161,6 +161,8 @@ def _several(private: PrivateChannel) -> str:
         return ""
     shares = private.table.distribution.sum(axis=1)
     limit = _raised(float(shares[shares > 0].min()), allowance.level)
+    if private.table.useful and private.certificate.against == "acquaintance":
+        limit += ", if the answers are the same each time"
     if allowance.reports is not None:
         return (
             f"A person may report {allowance.reports} times with this channel, and with no other one. All"

@@ -168,14 +168,20 @@ class PrivateChannel:
         if allowance is None:
             return ""
         level = f"the level {upwards(allowance.level):g} for {reader_of(stated.against, self.table.useful)}"
+        if self.table.useful and stated.against == "acquaintance":
+            known = said(self.table.useful)
+            level += (
+                f", if the answers are the same each time; if not, for whoever knows {known} each time, and"
+                f" nothing else"
+            )
         if allowance.reports is not None:
             return (
                 f"{allowance.reports} reports of a person by this channel, and none by another one, have at"
                 f" most {level}."
             )
         return (
-            f"All reports of a person by channels of this budget have together at most {level}, as long as"
-            f" their levels, of which that of this one is {stated.epsilon:g}, add up to no more."
+            f"All reports of a person by channels of this budget, as long as their levels, of which that of"
+            f" this one is {stated.epsilon:g}, add up to no more, have together at most {level}."
         )
 
     def _promise_of_one(self) -> str:

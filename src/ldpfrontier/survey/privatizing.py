@@ -194,7 +194,7 @@ def several_reports_text(private: PrivateChannel) -> tuple[str, bool]:
         more = "--memo FILE --id COLUMN --wave NAME keeps an account of what each person has reported."
         return f"{private.promise_of_all()} {more}", False
     levels, protects, stated = private.certificate.levels, private.protects, private.certificate
-    secret, two = said(private.table.sensitive), "Two reports of a person, drawn independently,"
+    secret, two = said(private.table.sensitive), "Two reports of the same answers, drawn independently,"
     together = 2.0 * levels.anyone
     if not private.table.useful or levels.record <= stated.epsilon:
         together, secret = 2.0 * levels.record, said(private.table.attributes)

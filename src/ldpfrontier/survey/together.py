@@ -92,9 +92,14 @@ def together_text(paths: Sequence[str], privates: Sequence[PrivateChannel]) -> s
     files = ", ".join(f"{number} by {path}" for path, number in numbers.items())
     secret = said(table.sensitive)
     head = (
-        f"{reports_text(len(paths))} of one person, drawn independently: {files}. Together they change the"
-        f" odds between any two values of {secret} by at most a factor of e^level."
+        f"{reports_text(len(paths))} of the same answers, drawn independently: {files}. Together they change"
+        f" the odds between any two values of {secret} by at most a factor of e^level."
     )
+    if table.useful:
+        head += (
+            f" If a person's answers change, this is so for anyone, and for whoever knows"
+            f" {said(table.useful)} each time; other levels are about the same answers alone."
+        )
     lines = [["level", "", "for"]]
     for one in levels_together(privates):
         shown = "no limit" if one.level > SETTINGS.max_epsilon else f"{upwards(one.level):.2f}"

@@ -46,7 +46,7 @@ def test_reports_within_a_budget_add_up(table, tmp_path, against):
         privates.append(made.private(made.candidates[0]))
     assert level_of(privates, against) <= 2.0 + 1e-9
     assert level_of([privates[0]] * 4, against) <= 2.0 + 1e-9
-    assert "by channels of this budget have together at most the level 2" in privates[0].promise()
+    assert "have together at most the level 2" in privates[0].promise()
     privates[0].write(tmp_path / "c.json")
     read_channel(tmp_path / "c.json").verified()
     if against == "acquaintance":
