@@ -10,11 +10,12 @@ import pytest
 from scipy.optimize import linprog
 from scipy.special import xlogy
 
+from ldpfrontier.cones import polyopt_cone
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.optimal.exact.separation import Oracle
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import JointColumns, joint_optimum
+from ldpfrontier.optimal.general.solve import optimal_mechanism
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
@@ -44,7 +45,9 @@ def test_worked_example() -> None:
     assert exact.value == pytest.approx(0.5936, abs=1e-4)
     for pairs, stated in (("all", 0.4228), ("distinct", 0.5630)):
         projections = joint_optimum(ball, epsilon, envelope="projections", pairs=pairs, tolerance=1e-4)
-        polyopt = optimal_robust(ball, epsilon, pairs=pairs)
+        polyopt = optimal_mechanism(
+            MutualInformation(ball.centre), polyopt_cone(ball.lower_bounds, epsilon, pairs=pairs)
+        )
         assert projections.value == pytest.approx(stated, abs=1e-4)
         assert projections.value <= polyopt.bound
         assert polyopt.value <= projections.bound
@@ -125,7 +128,9 @@ def test_classes_contain_one_another(shape: tuple[int, int], seed: int) -> None:
     for pairs in ("all", "distinct"):
         projections = joint_optimum(ball, epsilon, envelope="projections", pairs=pairs, tolerance=1e-2)
         assert ball.projected_epsilon(projections.channel) <= epsilon
-        assert optimal_robust(ball, epsilon, pairs=pairs).value <= projections.bound
+        simplices = polyopt_cone(ball.lower_bounds, epsilon, pairs=pairs)
+        polyopt = optimal_mechanism(MutualInformation(ball.centre), simplices)
+        assert polyopt.value <= projections.bound
     exact = joint_optimum(ball, epsilon, tolerance=1e-2)
     assert projections.value <= exact.bound
 
