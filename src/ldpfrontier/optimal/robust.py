@@ -84,7 +84,7 @@ def optimal_robust(
     envelope : {"simplex", "exact"}
         Whether the privacy condition is required of all R_s in a simplex around those of F, or of those of F.
     tolerance : float
-        Relative gap at which to stop, 0 or more.
+        Relative gap at which to stop, 0 or more; over F on tables of up to 16 cells 1e-4 or more.
     max_rounds : int
         The largest number of linear programs over joint columns, or of times that columns are priced. If it
         is reached, the result has the status "bounded".

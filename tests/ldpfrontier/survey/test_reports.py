@@ -240,7 +240,7 @@ def test_apply_says_what_two_reports_have_and_warns_where_there_is_no_limit(two,
     Path("out.csv").unlink()
     channel_of(table, "polyopt").write("weak.json")
     assert main([*words, "weak.json", "--quiet"]) == 0
-    assert "warning: Two reports of a person" in capsys.readouterr().err
+    assert "warning: Two reports of the same answers" in capsys.readouterr().err
     persons = [(f"p{i}", record) for i, record in enumerate(records_of(table)[:9])]
     panel(Path("people.csv"), persons)
     assert main([*words, "weak.json", "--memo", "memo", "--id", "id"]) == 0
