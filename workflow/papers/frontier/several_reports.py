@@ -17,23 +17,28 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ldpfrontier.channel import Channel
+from ldpfrontier.cones import conditional_cone
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.optimal.association import optimal_association
+from ldpfrontier.optimal.exact.separation import robust_cone
+from ldpfrontier.optimal.general.solve import optimal_mechanism
 from ldpfrontier.optimal.repeated import optimal_repeated
 from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.several_reports import composition, levels_of_reports
 from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from ldpfrontier.utility import MutualInformation
 from papers.frontier.several_tables import (
     ADAPTIVE,
     ANYONE,
     CALIBRATED,
+    INSIDERS,
     ONCE,
     SEVERAL_DESIGNS,
     SEVERAL_LEVELS,
 )
-from papers.lopuhaa2024.catalogue import PROMISES, WITH_INTERVALS, WITH_ODDS
+from papers.lopuhaa2024.catalogue import PROMISES, WITH_INTERVALS, WITH_ODDS, WITH_SET
 from papers.lopuhaa2024.solutions import odds_of, solve
 
 _log = logging.getLogger(__name__)
@@ -66,8 +71,8 @@ def levels(
     reports : int
         The largest number m of reports.
     mechanisms : sequence of str
-        Names in the catalogue. Beside them are the optima against acquaintances with known odds ratios and
-        with intervals of them, and against anyone.
+        Names in the catalogue. Beside them are the optima of the other promises: `several_tables.INSIDERS`,
+        and those of `catalogue.PROMISES` to acquaintances and against anyone.
 
     Returns
     -------
@@ -104,11 +109,17 @@ def levels(
 def _of_promises(
     ball: RenyiBall, odds: dict[str, OddsRatios], epsilon: float, tolerance: float
 ) -> Iterator[tuple[str, Channel]]:
-    for promise, metric in (("known", WITH_ODDS), ("intervals", WITH_INTERVALS)):
+    """Yield the optima of promises by their names in the table, but for what is out of reach for the size."""
+    over_set = robust_cone(ball, epsilon)
+    both = over_set & conditional_cone(over_set.shape, epsilon)
+    with suppress(Intractable):
+        yield INSIDERS, optimal_mechanism(MutualInformation(ball.centre), both, tolerance=tolerance).channel
+    ratios = odds | {WITH_SET: OddsRatios.over(ball)}
+    for promise, metric in (("known", WITH_ODDS), ("intervals", WITH_INTERVALS), ("set", WITH_SET)):
         with suppress(Intractable):
             yield (
                 PROMISES[promise].name,
-                optimal_association(odds[metric], epsilon, tolerance=tolerance).channel,
+                optimal_association(ratios[metric], epsilon, tolerance=tolerance).channel,
             )
     yield PROMISES["anyone"].name, optimal_unconditional(ball.centre, epsilon).channel
 

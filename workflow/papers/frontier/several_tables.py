@@ -16,6 +16,9 @@ from reproduction.results.tables import OPTIMUM_TOLERANCE, PRIVACY_TOLERANCE, Sc
 CALIBRATED, ADAPTIVE, ANYONE, ONCE = "calibrated", "adaptive", "anyone", "once"
 CHOICES = (ONCE, CALIBRATED, ADAPTIVE, ANYONE)
 
+#: The optimum over F with the same level given U, of which "exact" is the name without it.
+INSIDERS = "exact_and_insiders"
+
 _PLACE = {"size": "str", "instance": "str", "beta": "float64", "order": "float64"}
 
 

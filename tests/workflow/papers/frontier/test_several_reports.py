@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from ldpfrontier import OddsRatios, association_epsilon, mutual_information, optimal_association
+from ldpfrontier import OddsRatios, RenyiBall, association_epsilon, mutual_information, optimal_association
 from ldpfrontier.information import entropy
 from papers.frontier.several_figures import several_reports
 from papers.frontier.several_reports import designs, levels
@@ -16,6 +16,7 @@ from papers.frontier.several_tables import (
     ANYONE,
     CALIBRATED,
     CHOICES,
+    INSIDERS,
     ONCE,
     SEVERAL_DESIGNS,
     SEVERAL_LEVELS,
@@ -68,6 +69,11 @@ def test_a_second_report_by_polyopt_rules_a_value_out_and_other_promises_add_up(
     assert wide.loc[("polyopt", 1), "outsiders"] <= 0.5 + 1e-9
     assert wide.loc[("polyopt", 2), "outsiders"] == math.inf
     assert wide.loc[("unconditional", 3), "anyone"] == pytest.approx(1.5)
+    # Levels given U add up, and others to within the largest odds ratio.
+    insiders = wide.loc[(INSIDERS, 2)]
+    assert insiders["given_useful"] <= 1.0 + 1e-6 < insiders["acquaintances"]
+    odds = math.log(OddsRatios.over(RenyiBall.confidence(COUNTS)).high.max())
+    assert wide.loc[("association_set", 2), "outsiders"] <= 1.0 + odds
     # SRR reports the useful value as it is drawn: two reports tell S nearly as it is, and no more than twice.
     assert wide.loc[("srr", 2), "given_useful"] == pytest.approx(2.0 * wide.loc[("srr", 1), "given_useful"])
 
