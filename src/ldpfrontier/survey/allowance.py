@@ -54,6 +54,27 @@ def level_of_reports(
     return level + SETTINGS.level_error * max(1.0, level)
 
 
+def check_several(against: Attacker, reports: int | None) -> None:
+    """Refuse several reports of a person against outsiders, and a number of reports that is out of range.
+
+    Without a number, they are those within a budget.
+
+    Raises
+    ------
+    ValueError
+        With the reason.
+    """
+    if against == "outsider":
+        raise ValueError(
+            "A promise to outsiders says nothing about a second report of a person; several reports need"
+            " protection against acquaintance, insider-only or anyone."
+        )
+    if reports is not None and not 2 <= reports <= SETTINGS.max_reports:
+        raise ValueError(
+            f"The number of reports of a person is {reports}; it must be from 2 to {SETTINGS.max_reports}."
+        )
+
+
 def check_allowance(
     allowance: Allowance,
     channel: Channel,
@@ -74,11 +95,7 @@ def check_allowance(
         With the reason.
     """
     level, reports = allowance.level, allowance.reports
-    if against == "outsider":
-        raise ValueError(
-            "A promise to outsiders says nothing about a second report of a person; several reports need"
-            " protection against acquaintance, insider-only or anyone."
-        )
+    check_several(against, reports)
     if not epsilon <= level <= SETTINGS.max_epsilon:
         raise ValueError(
             f"The level of all reports of a person is {level:g}; it must be at least that of one,"
@@ -92,10 +109,6 @@ def check_allowance(
                 f" the level {epsilon:g} they must be by {2.0 * (level - epsilon):g}."
             )
         return
-    if not 2 <= reports <= SETTINGS.max_reports:
-        raise ValueError(
-            f"The number of reports of a person is {reports}; it must be from 2 to {SETTINGS.max_reports}."
-        )
     together = level_of_reports(channel, reports, table, population, against)
     if not together <= level:
         raise ValueError(

@@ -22,7 +22,7 @@ from ldpfrontier import (
     rate_target,
     time_limit,
 )
-from ldpfrontier.survey.allowance import Allowance
+from ldpfrontier.survey.allowance import Allowance, check_several
 from ldpfrontier.survey.attackers import (
     Attacker,
     Guess,
@@ -363,11 +363,7 @@ def design_channel(
 
 def _budget(budget: float, epsilon: float, against: Attacker) -> Allowance:
     """Return what one person may report within a budget."""
-    if against == "outsider":
-        raise ValueError(
-            "A promise to outsiders says nothing about a second report of a person; a budget needs protection"
-            " against acquaintance, insider-only or anyone."
-        )
+    check_several(against, None)
     if not epsilon <= budget <= SETTINGS.max_epsilon:
         raise ValueError(
             f"The budget is {budget}; it must be a number from epsilon, {epsilon:g}, to"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ldpfrontier.survey.allowance import Allowance, level_of_reports
+from ldpfrontier.survey.allowance import Allowance, check_several, level_of_reports
 from ldpfrontier.survey.design import Design, design_channel
 from ldpfrontier.survey.methods import Purpose, attacker_of
 from ldpfrontier.survey.settings import SETTINGS
@@ -42,19 +42,13 @@ def design_for_reports(
     ValueError
         If an argument is out of range, the promise is one to outsiders, or no level of one report is found.
     """
-    most = SETTINGS.max_reports
-    if not 2 <= reports <= most:
-        raise ValueError(f"The number of reports of a person is {reports}; it must be from 2 to {most}.")
+    against = attacker_of(table, choice.get("against"))
+    # Without a useful value, outsiders are anyone.
+    check_several(against if table.useful else "anyone", reports)
     if not reports * SETTINGS.least_epsilon <= epsilon <= SETTINGS.max_epsilon:
         raise ValueError(
             f"epsilon is {epsilon:g} for {reports} reports of a person; it must be a number from"
             f" {reports * SETTINGS.least_epsilon:g} to {SETTINGS.max_epsilon:g}."
-        )
-    against = attacker_of(table, choice.get("against"))
-    if table.useful and against == "outsider":
-        raise ValueError(
-            "A promise to outsiders says nothing about a second report of a person; several reports need"
-            " protection against acquaintance, insider-only or anyone."
         )
     gap, found = SETTINGS.calibration_gap, None
     low, high, level = 0.0, epsilon, max((1.0 - 1e-9) * epsilon / reports, SETTINGS.least_epsilon)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -39,14 +38,9 @@ from papers.frontier.several_tables import (
     SEVERAL_LEVELS,
 )
 from papers.lopuhaa2024.catalogue import PROMISES, WITH_INTERVALS, WITH_ODDS, WITH_SET
-from papers.lopuhaa2024.solutions import odds_of, solve
+from papers.lopuhaa2024.solutions import odds_of, place_of, solve
 
 _log = logging.getLogger(__name__)
-
-
-def _place(counts: ArrayLike | pd.DataFrame, instance: str, ball: RenyiBall, beta: float) -> dict[str, Any]:
-    size = " x ".join(map(str, np.shape(counts)))
-    return {"size": size, "instance": instance, "beta": beta, "order": ball.order}
 
 
 # More than eight parameters: they are the keys of the configuration that reach a job by name.
@@ -80,7 +74,7 @@ def levels(
         As `several_tables.SEVERAL_LEVELS`. What is out of reach for the size has no row.
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
-    odds, place = odds_of(counts, beta), _place(counts, instance, ball, beta)
+    odds, place = odds_of(counts, beta), place_of("several_levels", instance, beta, ball)
     rows = []
     for epsilon in epsilons:
         found = {
@@ -159,7 +153,7 @@ def designs(
         If a table has more than 16 cells, or reports together have more than 20 million entries.
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
-    odds, place = odds_of(counts, beta)[WITH_INTERVALS], _place(counts, instance, ball, beta)
+    odds, place = odds_of(counts, beta)[WITH_INTERVALS], place_of("several_designs", instance, beta, ball)
     h, rows = entropy(ball.centre), []
     for total in epsilons:
         once = optimal_association(odds, total, tolerance=tolerance, max_rounds=max_rounds).channel
