@@ -10,7 +10,6 @@ from hypothesis import settings
 
 import papers as folder
 from reproduction.planning import paper as papers
-from support import kernels
 
 # As many processes as cores, and no threads beside them.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -40,6 +39,10 @@ def pytest_addoption(parser):
 def pytest_sessionstart(session):
     """Compile the kernels once, before several processes need them at the same time."""
     if session.config.getoption("numprocesses", None) and not hasattr(session.config, "workerinput"):
+        from support import (
+            kernels,
+        )  # not above: numpy asks once, when it is loaded, how many threads it may have
+
         kernels.compile_all()
 
 

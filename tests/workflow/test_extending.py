@@ -50,7 +50,7 @@ def run(tmp_path):
 
 
 def test_a_mechanism(run, tmp_path):
-    """It is in the figure and its table; after an edit it is computed again, and refused if it is not private."""
+    """It is in the figure and its table; an edit runs again, and is refused if it is not private."""
     run("fig2.png")
     made = tmp_path / "mine/results"
     assert (made / "figures/lopuhaa2024/fig2.png").stat().st_size > 3000
@@ -59,7 +59,9 @@ def test_a_mechanism(run, tmp_path):
     assert list(mine["status"]) == ["heuristic"] * 3
     assert (mine["privacy"] - mine["epsilon"]).abs().max() < 1e-9
     module = tmp_path / "my_module.py"
-    module.write_text(module.read_text().replace("sensitive, useful =", "epsilon *= 1.1\n    sensitive, useful ="))
+    module.write_text(
+        module.read_text().replace("sensitive, useful =", "epsilon *= 1.1\n    sensitive, useful =")
+    )
     (sentence,) = [" ".join(text.split()) for kind, text in BLOCKS if "has the privacy level" in text]
     said = run("fig2.png", ok=False)
     assert sentence.replace("leaky", "mechanism") in said
