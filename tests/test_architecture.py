@@ -201,8 +201,12 @@ TESTED_THROUGH = {
     "optimal.estimation.cut_columns": "optimal/estimation/test_solve.py",
     "optimal.exact.budget_split": "optimal/exact/test_separation.py",
     "optimal.projections.schedule": "optimal/projections/test_solve.py",
+    "questionnaires.mechanism": "questionnaires/test_solve.py",
     "survey.answer": "survey/test_cli.py",
     "survey.options": "survey/test_cli.py",
+    "survey.questionnaire.questions": "survey/questionnaire/test_command.py",
+    "survey.questionnaire.routing": "survey/questionnaire/test_command.py",
+    "survey.questionnaire.texts": "survey/questionnaire/test_command.py",
     "uncertainty.exact_intervals": "uncertainty/test_odds_ratios.py",
 }
 

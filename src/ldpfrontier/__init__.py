@@ -66,6 +66,10 @@ if TYPE_CHECKING:
     from ldpfrontier.optimal.unconditional import optimal_unconditional
     from ldpfrontier.optimum import Optimum
     from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, rldp_epsilon, unconditional_epsilon
+    from ldpfrontier.questionnaires.comparisons import questionnaire_errors
+    from ldpfrontier.questionnaires.interactions import Questionnaire
+    from ldpfrontier.questionnaires.mechanism import Lot, QuestionnaireMechanism
+    from ldpfrontier.questionnaires.solve import QuestionnaireOptimum, optimal_questionnaire
     from ldpfrontier.several_reports import ReportLevels, composition, levels_of_reports
     from ldpfrontier.two_reports import BudgetSplit, budget_split, independent_reporting
     from ldpfrontier.types import Intractable
@@ -83,10 +87,14 @@ __all__ = [
     "Cone",
     "FDivergence",
     "Intractable",
+    "Lot",
     "MutualInformation",
     "OddsRatios",
     "Optimum",
     "PolyhedralCone",
+    "Questionnaire",
+    "QuestionnaireMechanism",
+    "QuestionnaireOptimum",
     "RenyiBall",
     "RepeatedReports",
     "ReportLevels",
@@ -127,12 +135,14 @@ __all__ = [
     "optimal_leakage",
     "optimal_mechanism",
     "optimal_nonrobust",
+    "optimal_questionnaire",
     "optimal_repeated",
     "optimal_robust",
     "optimal_unconditional",
     "polyopt_cone",
     "projective_geometry_response",
     "quaternary_mechanism",
+    "questionnaire_errors",
     "randomized_response",
     "randomized_response_threshold",
     "rate_target",
@@ -158,10 +168,14 @@ _HOMES = {
     "Cone": "cones",
     "FDivergence": "utility",
     "Intractable": "types",
+    "Lot": "questionnaires.mechanism",
     "MutualInformation": "utility",
     "OddsRatios": "uncertainty.odds_ratios",
     "Optimum": "optimum",
     "PolyhedralCone": "cones",
+    "Questionnaire": "questionnaires.interactions",
+    "QuestionnaireMechanism": "questionnaires.mechanism",
+    "QuestionnaireOptimum": "questionnaires.solve",
     "RenyiBall": "uncertainty.renyi_ball",
     "RepeatedReports": "optimal.repeated",
     "ReportLevels": "several_reports",
@@ -202,12 +216,14 @@ _HOMES = {
     "optimal_leakage": "hypothesis_testing.leakage",
     "optimal_mechanism": "optimal.general.solve",
     "optimal_nonrobust": "optimal.ldp.nonrobust",
+    "optimal_questionnaire": "questionnaires.solve",
     "optimal_repeated": "optimal.repeated",
     "optimal_robust": "optimal.robust",
     "optimal_unconditional": "optimal.unconditional",
     "polyopt_cone": "cones",
     "projective_geometry_response": "block_designs",
     "quaternary_mechanism": "kairouz_mechanisms",
+    "questionnaire_errors": "questionnaires.comparisons",
     "randomized_response": "mechanisms",
     "randomized_response_threshold": "optimal.ldp.thresholds",
     "rate_target": "optimal.estimation.error",

@@ -132,6 +132,9 @@ def good():
             "reports": 2,
             "tolerance": 1e-2,
         },
+        "Questionnaire": {"sizes": (2, 3), "tables": ((0,), (0, 1))},
+        "optimal_questionnaire": {"sizes": [2, 3], "epsilon": 1.0, "order": 2, "tables": None, "asked": 2},
+        "questionnaire_errors": {"questionnaire": l.Questionnaire((2, 3), ((0, 1),)), "epsilon": 1.0},
         "OddsRatios.widened": {"self": l.OddsRatios.confidence(COUNTS), "level": 0.5},
         "optimal_ldp": {
             "utility": utility,
@@ -259,7 +262,7 @@ HOOKS = {"progress", "sampler", "simultaneous"}
 #: What its users make of others: results, and an error.
 RESULTS = {"BudgetSplit", "Calibration", "Cone", "Intractable", "Optimum", "RepeatedReports", "ReportLevels"}
 #: An error, and a context, which says so where it is entered.
-RESULTS |= {"TimeIsUp", "time_limit"}
+RESULTS |= {"TimeIsUp", "time_limit", "Lot", "QuestionnaireMechanism", "QuestionnaireOptimum"}
 METHODS = {
     "RenyiBall.confidence",
     "RenyiBall.worst_case_epsilon",

@@ -97,13 +97,16 @@ channels.append(l.composition(channels[:1] * 2))
 l.levels_of_reports(channels[5:6] * 2, (2, 3), odds=odds, ball=ball)
 small = l.OddsRatios.confidence(table[:, :2])
 channels.append(l.optimal_repeated(small, 1.0, reports=2, tolerance=1e-2).channel)
+found = l.optimal_questionnaire([2, 3], 1.0)
+channels.append(found.mechanism.channel())
+l.questionnaire_errors(l.Questionnaire((2, 3), ((0, 1),)), 1.0)
 assert all(isinstance(channel, l.Channel) for channel in channels)
 l.entropy(prior), l.mutual_information(prior, channels[0]), l.ldp_epsilon(channels[0])
 l.rldp_epsilon(channels[5], ball.conditionals), ball.worst_case_epsilon(channels[5])
 l.conditional_epsilon(channels[5], (2, 3)), l.unconditional_epsilon(channels[5], (2, 3))
 assert set(l.__all__) - set(vars(l)) == {
-    "BudgetSplit", "Calibration", "Intractable", "Optimum", "RepeatedReports", "ReportLevels",
-    "TimeIsUp",
+    "BudgetSplit", "Calibration", "Intractable", "Lot", "Optimum", "QuestionnaireMechanism",
+    "QuestionnaireOptimum", "RepeatedReports", "ReportLevels", "TimeIsUp",
 }
 for name in l.__all__:
     getattr(l, name)

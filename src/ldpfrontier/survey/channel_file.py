@@ -32,6 +32,7 @@ from ldpfrontier.survey.attackers import (
     whole_levels,
 )
 from ldpfrontier.survey.layout import csv_text
+from ldpfrontier.survey.questionnaire.routing import refuse_questionnaire
 from ldpfrontier.survey.reading import said
 from ldpfrontier.survey.sampling import (
     BITS,
@@ -414,6 +415,7 @@ def read_channel(path: Path | str) -> PrivateChannel:
             f"{path} is not a channel file, which is the JSON file that ldp-frontier design writes, such as"
             f" channel.json: {reason}."
         ) from None
+    refuse_questionnaire(path, content)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ChannelFileError(f"{path} is a JSON file, but not a channel of ldp-frontier.")
     if content.get("version") != VERSION:

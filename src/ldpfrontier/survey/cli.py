@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ldpfrontier.extras import MissingExtra
 from ldpfrontier.survey.layout import wrapped
 from ldpfrontier.survey.options import PROGRAM, read_options
+from ldpfrontier.survey.questionnaire.routing import is_questionnaire, is_questionnaire_asked
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.verify import visible
 
@@ -117,10 +118,15 @@ def design(options: argparse.Namespace) -> int:
 
     sources = [source for source in (options.table, options.data) if source is not None]
     _check_outputs([*written_files(options.out), *_given(options.picture)], sources)
+    if is_questionnaire_asked(options):
+        from ldpfrontier.survey.questionnaire import command
+
+        return command.design(options, _warn, Progress("{:,} records read"))
     if options.picture is not None:
         from ldpfrontier.survey.pictures import channel_picture, check_picture, draw
 
         check_picture(options.picture)
+    options.precise = options.precise or "cells"
     table = _table(options, sources)
     choice = {"against": options.against, "precise": options.precise, "records": options.records}
     choice |= {"beta": options.beta, "order": options.alpha}
@@ -293,7 +299,6 @@ def apply(options: argparse.Namespace) -> int:
     from ldpfrontier.survey.sampling import Source
 
     _check_outputs([options.out, *_given(options.memo)], [options.channel, options.data])
-    private = read_channel(options.channel).verified()
     source: Source | None = None
     if options.insecure:
         import numpy as np
@@ -303,6 +308,11 @@ def apply(options: argparse.Namespace) -> int:
         _warn("INSECURE: whoever guesses the seed can undo the reports.")
         _warn("INSECURE: they protect nobody; a seed is for tests alone.")
         source = np.random.default_rng(options.seed).bytes
+    if is_questionnaire(options.channel):
+        from ldpfrontier.survey.questionnaire import command
+
+        return command.apply(options, Progress("{:,} records privatized"), source)
+    private = read_channel(options.channel).verified()
     replaced = Path(options.out).is_file()
     working = Progress("{:,} records privatized")
     memo = None if options.memo is None else Memo(options.memo, options.id, source, options.wave)
@@ -359,7 +369,13 @@ def estimate(options: argparse.Namespace) -> int:
 
     outputs = [*_given(options.out), *_given(options.picture)]
     _check_outputs(outputs, [options.channel, options.data])
+    if is_questionnaire(options.channel):
+        from ldpfrontier.survey.questionnaire import command
+
+        return command.estimate(options, _warn, Progress("{:,} reports read"))
     private = read_channel(options.channel).verified()
+    if options.rates is not None:
+        raise ValueError("--rates is for questionnaires; rates given useful values are estimated anyway.")
     confidence = check_confidence(options.confidence)
     has_rates = bool(private.table.useful) or options.compare_with is not None
     place = reference(private, options.compare_with) if has_rates else None

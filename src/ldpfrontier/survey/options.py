@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
+from ldpfrontier.survey.questionnaire.routing import TABLES
 from ldpfrontier.verify import visible
 
 PROGRAM = "ldp-frontier"
@@ -173,7 +174,7 @@ def _contradiction(options: argparse.Namespace) -> str:
         return "--reports and --budget need --epsilon"
     if options.utility is not None and options.purpose == "frequencies":
         return "--utility is a share of information, and goes with --for information"
-    if options.purpose == "information" and options.precise != "cells":
+    if options.purpose == "information" and options.precise not in (None, "cells"):
         return "--precise is about frequencies, and does not go with --for information or --utility"
     if options.data is options.table is None and not options.values:
         return "one of --data, --table and --values is needed"
@@ -261,10 +262,11 @@ def _design_options(one: argparse.ArgumentParser) -> None:
         " reports carry the most information (default: frequencies; with --utility, information)",
     )  # fmt: skip
     one.add_argument(
-        "--precise", choices=["cells", "S", "U", "rates"], default="cells",
+        "--precise", choices=["cells", "S", "U", "rates", *TABLES],
         help="what the estimates have to be precise for, and --error refers to: the frequencies of whole"
-        " records, of sensitive values, of useful values, or the rates of sensitive values given useful ones"
-        " (default: cells)",
+        " records, of sensitive values, of useful values, or the rates of sensitive values given useful ones;"
+        " of a questionnaire, whose columns are all sensitive, the shares of each question, all tables of"
+        " two, or of three (default: cells, and pairs of three or more columns without --useful)",
     )  # fmt: skip
     one.add_argument(
         "--compare", action="store_true",
@@ -390,6 +392,10 @@ def _estimate_options(three: argparse.ArgumentParser) -> None:
         "--compare-with", nargs="+", metavar="VALUE",
         help="the useful value that the rates given all others are compared with, a VALUE for each useful"
         " column (default: the most frequent one in the table of the design)",
+    )  # fmt: skip
+    three.add_argument(
+        "--rates", nargs=2, metavar=("A", "B"),
+        help="of a questionnaire, also estimate the rates of the answers to question A given those to B",
     )  # fmt: skip
     _picture_option(three, "the estimates with their intervals")
 

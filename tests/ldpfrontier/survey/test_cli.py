@@ -348,7 +348,10 @@ ONE_SIDED = ["--sensitive", "illness", "--useful", "region", "age"]
         ([*ONE_SIDED], "for whoever knows nothing, something or all of region, age."),
         ([*ONE_SIDED, "--against", "outsider"], "100% for whoever knows it."),
         ([*ONE_SIDED, "--mechanism", "grr"], "The same holds for region, age, and for both together."),
-        (["--sensitive", "illness", "region", "age"], "with a report, whatever somebody knows or believes."),
+        (
+            ["--sensitive", "illness", "region", "age", "--precise", "cells"],
+            "with a report, whatever somebody knows or believes.",
+        ),
     ],
 )
 def test_the_answer_has_12_lines_of_80_letters_and_says_what_is_given_away(here, capsys, options, told):

@@ -1,0 +1,1 @@
+"""Questionnaires: mechanisms that answer several questions under one promise, and their estimates."""

@@ -1,0 +1,1 @@
+"""Questionnaires: channels for many questions, their reports and their estimates, from files to tables."""

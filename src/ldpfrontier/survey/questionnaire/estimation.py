@@ -1,0 +1,316 @@
+r"""Estimates of the tables of a questionnaire from its reports, with confidence intervals.
+
+Every report adds a number to the unbiased estimate of an entry (`QuestionnaireMechanism.values`), one of few
+different ones. The limits of their mean are those of `ldpfrontier.survey.intervals` for a bounded variable,
+Gaffke's, so that they are suitable for few reports as well; they use nothing of the population. A rate r of a
+given b is in its interval if the limits of P(a, b) - r P(b) have 0 between them (Fieller 1954).
+
+Unbiased estimates of entries may be below 0. The consistent tables are the nearest ones that are not, with
+the same shares of a question in all of them, each entry weighed by its variance.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ldpfrontier.survey.estimation import check_confidence
+from ldpfrontier.survey.intervals import mean_limits
+from ldpfrontier.survey.questionnaire.channel import QuestionnaireChannel
+from ldpfrontier.survey.questionnaire.reports import LotReports, states
+from ldpfrontier.survey.reading import Label
+from ldpfrontier.types import FloatArray
+
+#: Steps that halve the interval in which the end of an interval of a rate is.
+_HALVINGS = 30
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An estimated entry of a table.
+
+    Attributes
+    ----------
+    questions, answers : tuple of str
+        The columns, and the value of each.
+    unbiased : float
+        May be below 0 or above 1.
+    consistent : float
+        Of the nearest tables without such entries.
+    error : float
+        Standard error of the unbiased estimate.
+    low, high : float
+        Confidence interval.
+    """
+
+    questions: Label
+    answers: Label
+    unbiased: float
+    consistent: float
+    error: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Rate:
+    """An estimated rate of an answer among people with an answer to another question.
+
+    Attributes
+    ----------
+    answer, given : (str, str)
+        A question and the answer to it.
+    rate : float
+        Of the consistent tables; NaN where nobody has the other answer there.
+    low, high : float
+        Confidence interval.
+    """
+
+    answer: tuple[str, str]
+    given: tuple[str, str]
+    rate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class QuestionnaireEstimate:
+    """Estimates of all tables that a channel is designed for, of fewer questions first.
+
+    Attributes
+    ----------
+    reports : int
+    confidence : float
+    simultaneous : bool
+        Whether the confidence is that of all intervals of entries together, and of all rates together.
+    entries : list of Entry
+    rates : list of Rate
+        Of the questions that were asked for.
+    """
+
+    reports: int
+    confidence: float
+    simultaneous: bool
+    entries: list[Entry]
+    rates: list[Rate]
+
+    def of(self, questions: Sequence[str]) -> list[Entry]:
+        """Return the entries of the table of some questions."""
+        return [entry for entry in self.entries if entry.questions == tuple(questions)]
+
+
+def estimate_questionnaire(
+    channel: QuestionnaireChannel,
+    reports: Sequence[LotReports],
+    confidence: float = 0.95,
+    *,
+    simultaneous: bool = False,
+    rates: tuple[str, str] | None = None,
+) -> QuestionnaireEstimate:
+    """Estimate all tables of up to as many questions as the channel is designed for.
+
+    Parameters
+    ----------
+    channel : QuestionnaireChannel
+    reports : sequence of LotReports
+    confidence : float
+        Of each interval, in (0, 1).
+    simultaneous : bool
+        Whether it is that of all intervals of entries, and of all rates, together (Bonferroni's correction).
+    rates : (str, str), optional
+        The rates of the answers to the first question given those to the second one are estimated as well.
+
+    Raises
+    ------
+    ValueError
+        If there is no report, a question is not in the channel, or it has no tables of two questions.
+    """
+    tail = 0.5 * (1.0 - check_confidence(confidence))
+    number = sum(int(group.times.sum()) for group in reports)
+    if not number:
+        raise ValueError("There are no reports; at least one is needed.")
+    questions = range(len(channel.names))
+    tables = [t for order in range(1, channel.order + 1) for t in itertools.combinations(questions, order)]
+    sizes = [math.prod(len(channel.answers[j]) for j in table) for table in tables]
+    share = tail / sum(sizes) if simultaneous else tail
+    found = [_limits(*_values(channel, reports, table), share) for table in tables]
+    fitted = _consistent(channel, tables, [one[0] for one in found], [one[1] for one in found])
+    entries = []
+    for table, (mean, error, low, high), nearest in zip(tables, found, fitted, strict=True):
+        names = tuple(channel.names[j] for j in table)
+        labels = itertools.product(*(channel.answers[j] for j in table))
+        rows = zip(labels, mean, nearest, error, low, high, strict=True)
+        entries += [Entry(names, label, *map(float, row)) for label, *row in rows]
+    made = QuestionnaireEstimate(number, float(confidence), simultaneous, entries, [])
+    if rates is None:
+        return made
+    given = _rates(channel, reports, rates, made, tail)
+    return QuestionnaireEstimate(number, float(confidence), simultaneous, entries, given)
+
+
+def _blocks(
+    channel: QuestionnaireChannel, reports: Sequence[LotReports], table: Sequence[int]
+) -> Iterator[tuple[int, tuple[int | None, ...], FloatArray]]:
+    """Yield lots, axes of the questions of a table, and the images of its entries among the reports of these.
+
+    Of the latter the counts, an entry of the table in each row and an image of those that were asked in each
+    column.
+    """
+    entries = list(itertools.product(*(range(len(channel.answers[j])) for j in table)))
+    for group in reports:
+        shape = channel.mechanism.lots[group.lot].members.shape
+        for axes, rows in states(group, table):
+            asked = [(place, axis) for place, axis in enumerate(axes) if axis is not None]
+            size = math.prod(shape[axis] for _, axis in asked)
+            counts = np.empty((len(entries), size))
+            for number, entry in enumerate(entries):
+                at = np.zeros(len(rows), dtype=np.int64)
+                for place, axis in asked:
+                    at = at * shape[axis] + group.images[axis][rows, entry[place]]
+                counts[number] = np.bincount(at, weights=group.times[rows], minlength=size)
+            yield group.lot, axes, counts
+
+
+def _values(
+    channel: QuestionnaireChannel, reports: Sequence[LotReports], table: Sequence[int]
+) -> tuple[FloatArray, FloatArray]:
+    """Return the different values that reports have, (values,), and how many have each, (entries, values)."""
+    mechanism, values, counts = channel.mechanism, list[FloatArray](), list[FloatArray]()
+    for lot, axes, found in _blocks(channel, reports, table):
+        values.append(mechanism.values(mechanism.lots[lot], axes, table).ravel())
+        counts.append(found)
+    return _merged(np.concatenate(values), np.concatenate(counts, axis=1))
+
+
+def _merged(values: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return values once each, and the sums of their counts, (rows, values)."""
+    scale = max(float(np.abs(values).max()), 1e-300)
+    _, first, place = np.unique((values / scale).round(12), return_index=True, return_inverse=True)
+    sums = np.zeros((len(counts), len(first)))
+    np.add.at(sums.T, place, counts.T)
+    return values[first], sums
+
+
+def _limits(
+    values: FloatArray, counts: FloatArray, tail: float
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return means, their standard errors, and lower and upper limits from 0 to 1, shape (entries,) each."""
+    number = counts.sum(axis=1)
+    mean = counts @ values / number
+    spread = np.maximum(counts @ values**2 / number - mean**2, 0.0)
+    high = mean_limits(values[None, :], counts, tail)[:, 0]
+    low = -mean_limits(-values[None, :], counts, tail)[:, 0]
+    low, high = np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+    return mean, np.sqrt(spread / number), low, high
+
+
+def _consistent(
+    channel: QuestionnaireChannel,
+    tables: Sequence[tuple[int, ...]],
+    means: Sequence[FloatArray],
+    errors: Sequence[FloatArray],
+) -> list[FloatArray]:
+    """Return the nearest tables without entries below 0 that have the same shares of questions."""
+    import cvxpy as cp
+    from scipy.sparse import csr_matrix
+
+    if min(float(mean.min()) for mean in means) >= 0.0:
+        return list(means)  # the unbiased estimates have the same shares already
+    starts = np.concatenate([[0], np.cumsum([mean.size for mean in means])])
+    place = {table: number for number, table in enumerate(tables)}
+    rows, columns, signs, number = list[int](), list[int](), list[float](), 0
+    for table in tables:
+        shape = [len(channel.answers[j]) for j in table]
+        cells = starts[place[table]] + np.arange(math.prod(shape)).reshape(shape)
+        for axis in range(len(table)) if len(table) > 1 else []:
+            fewer = (*table[:axis], *table[axis + 1 :])
+            sums = np.moveaxis(cells, axis, -1).reshape(-1, shape[axis])
+            for other, some in enumerate(sums):
+                rows += [number] * (some.size + 1)
+                columns += [*some.tolist(), int(starts[place[fewer]]) + other]
+                signs += [1.0] * some.size + [-1.0]
+                number += 1
+        if len(table) == 1:
+            rows += [number] * cells.size
+            columns += cells.tolist()
+            signs += [1.0] * cells.size
+            number += 1
+    right = np.zeros(number)
+    equal = csr_matrix((signs, (rows, columns)), shape=(number, int(starts[-1])))
+    singles = [r for r in range(number) if equal[r].min() >= 0]
+    right[singles] = 1.0
+    mean, error = np.concatenate(means), np.concatenate(errors)
+    scale = 1.0 / np.maximum(error, 1e-3 * max(float(error.max()), 1e-12))
+    scale /= scale.max()
+    x = cp.Variable(mean.size, nonneg=True)
+    distance = cp.sum_squares(cp.multiply(scale, x - mean))  # type: ignore[attr-defined]
+    problem = cp.Problem(cp.Minimize(distance), [equal @ x == right])  # type: ignore[list-item]
+    problem.solve(solver=cp.CLARABEL)  # type: ignore[no-untyped-call]
+    fitted = np.clip(x.value, 0.0, 1.0) if x.value is not None else np.full(mean.size, math.nan)
+    return [fitted[start:end] for start, end in itertools.pairwise(starts)]
+
+
+def _rates(
+    channel: QuestionnaireChannel,
+    reports: Sequence[LotReports],
+    asked: tuple[str, str],
+    made: QuestionnaireEstimate,
+    tail: float,
+) -> list[Rate]:
+    """Return the rates of the answers to a question given those to another one."""
+    for name in asked:
+        if name not in channel.names:
+            raise ValueError(
+                f"The channel has no question {name!r}; its questions are {', '.join(channel.names)}."
+            )
+    first, second = map(channel.names.index, asked)
+    if channel.order < 2 or first == second:
+        raise ValueError(
+            "Rates need a table of two different questions, and a channel that is designed for such tables"
+            " (--precise pairs or triples)."
+        )
+    mechanism, table = channel.mechanism, (first, second)
+    share = tail / math.prod(len(channel.answers[j]) for j in table) if made.simultaneous else tail
+    joint, alone, counts = list[FloatArray](), list[FloatArray](), list[FloatArray]()
+    for lot, axes, found in _blocks(channel, reports, table):
+        own = mechanism.lots[lot]
+        pairs = mechanism.values(own, axes, table)
+        # The share of the given answer, for the image of the entry as well.
+        single = mechanism.values(own, axes[1:], (second,))
+        joint.append(pairs.ravel())
+        alone.append(np.broadcast_to(single, pairs.shape).ravel())
+        counts.append(found)
+    values, marginal, times = np.concatenate(joint), np.concatenate(alone), np.concatenate(counts, axis=1)
+    entries = {e.answers: e for e in made.of([channel.names[j] for j in sorted(table)])}
+    shares = {e.answers[0]: e.consistent for e in made.of([channel.names[second]])}
+    rates = []
+    for (a, b), row in zip(itertools.product(*(channel.answers[j] for j in table)), times, strict=True):
+        seen = row > 0
+
+        def limit(rate: float, sign: float, row: FloatArray = row[seen], some: FloatArray = seen) -> float:
+            weights = sign * (values[some] - rate * marginal[some])
+            return float(mean_limits(weights[None, :], row, share)[0])
+
+        ends = []
+        for sign in (-1.0, 1.0):
+            # The upper limit of P(a, b) - r P(b) falls with r, and that of its negative rises.
+            low, high = 0.0, 1.0
+            if limit(0.0 if sign < 0 else 1.0, sign) >= 0.0:
+                ends.append(0.0 if sign < 0 else 1.0)
+                continue
+            for _ in range(_HALVINGS):
+                middle = 0.5 * (low + high)
+                if (limit(middle, sign) >= 0.0) == (sign > 0):
+                    low = middle
+                else:
+                    high = middle
+            ends.append(low if sign < 0 else high)
+        among = shares[b]
+        own_entry = entries[(a, b) if first < second else (b, a)].consistent
+        rate = min(own_entry / among, 1.0) if among > 1e-9 else math.nan
+        rates.append(Rate((asked[0], a), (asked[1], b), rate, min(ends), max(ends)))
+    return rates

@@ -1,0 +1,104 @@
+// Draws reports of the questionnaire whose channel it was written beside, in a browser or in Node (20 or newer),
+// without a dependency.
+//
+//     import { reporter } from "./channel.mjs";
+//     const report = await reporter();
+//     report({ smokes: "no", votes: "yes", age: 37 });  // such as "L2/q3=10/q1=01"
+//     report.channel;  // the id of the channel, to be sent with the report
+//     report.values;  // the answers that each question may have
+//
+// Each person reports once: store the report, and send it again where a page is loaded again. What two reports
+// together reveal has another limit: twice the level.
+
+/** The SHA-256 of the only channel file that is used. */
+const CHANNEL = "the SHA-256 of the file";
+
+/** The id of the channel. */
+const ID = "the id of the channel";
+
+const BITS = 62n;
+
+const TOTAL = 1n << BITS;
+
+const LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz";
+
+const NUMBER = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
+const GROUP = /^(?:\(-inf|\[([^,[\]()]+)),(?:inf|([^,[\]()]+))\)$/;
+
+/** Eight bytes of the operating system, which are fit for secrets. */
+const secure = () => globalThis.crypto.getRandomValues(new Uint8Array(8));
+
+/**
+ * Return a promise of a function from a record to its report. A record is an object with a text or a number for every
+ * question; numbers go into the channel's groups.
+ *
+ * `file` has the bytes of channel.json; by default they are read from the file beside this one. `random` returns eight
+ * bytes; anything but the default is no protection. An Error is thrown if the file is not the one that this sampler was
+ * written beside, or a field of a record is none that the channel knows.
+ */
+export async function reporter(file, random = secure) {
+  const bytes = file ?? (await beside());
+  const found = await digest(bytes);
+  if (found !== CHANNEL) {
+    throw new Error(`This is not the file of the channel: its SHA-256 is ${found}, and that of the channel is ${CHANNEL}.`);
+  }
+  const { questions, accept, lots } = JSON.parse(new TextDecoder().decode(bytes));
+  const fields = questions.map(({ name, answers }) => reader(name, answers));
+  const sizes = questions.map(({ answers }) => answers.length);
+  const thresholds = runningSums(lots.map(({ weight }) => weight).join(" "));
+  const report = (record) => {
+    const own = fields.map((read, j) => questions[j].answers.indexOf(read(record)));
+    const number = word(random);
+    const place = thresholds.findIndex((threshold) => number < threshold);
+    const lot = lots[place];
+    const asked = chosen(lot.questions, random);
+    for (;;) {
+      const images = asked.map((j) => permutation(sizes[j], random));
+      const at = asked.reduce((sum, j, axis) => sum * sizes[j] + images[axis][own[j]], 0);
+      // Drawn in either case, so that the time tells nothing.
+      const kept = word(random) < BigInt(accept);
+      if (lot.set[at] === "1" || kept) {
+        const parts = asked.map((j, axis) => `q${j + 1}=${images[axis].map((image) => LETTERS[image]).join("")}`);
+        return [`L${place + 1}`, ...parts].join("/");
+      }
+    }
+  };
+  return Object.assign(report, {
+    channel: ID,
+    values: Object.fromEntries(questions.map(({ name, answers }) => [name, answers])),
+  });
+}
+
+/** Return a number below 2^62. */
+function word(random) {
+  const bytes = random();
+  return new DataView(bytes.buffer, bytes.byteOffset, 8).getBigUint64(0, true) >> (64n - BITS);
+}
+
+/** Return a whole number below a bound, each equally likely. */
+function below(bound, random) {
+  const size = BigInt(bound);
+  for (;;) {
+    const number = word(random);
+    if (number < TOTAL - (TOTAL % size)) return Number(number % size);
+  }
+}
+
+/** Return a permutation, by Fisher and Yates. */
+function permutation(size, random) {
+  const found = Array.from({ length: size }, (_, place) => place);
+  for (let last = size - 1; last > 0; last -= 1) {
+    const other = below(last + 1, random);
+    [found[last], found[other]] = [found[other], found[last]];
+  }
+  return found;
+}
+
+/** Return a question for each place, of those that it may have, all different. */
+function chosen(places, random) {
+  const left = new Map(places.map((kind) => [kind.join(), [...kind]]));
+  return places.map((kind) => {
+    const some = left.get(kind.join());
+    return some.splice(below(some.length, random), 1)[0];
+  });
+}

@@ -1,0 +1,120 @@
+"""The questions of a questionnaire and their answers, from a file or from lists of values."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ldpfrontier.survey.groups import Bins, Groups, in_order, translations_of
+from ldpfrontier.survey.reading import Label, as_whole, close_name, labels_of, read_chunks, shown
+from ldpfrontier.survey.tables import check_columns, numeric_hint
+from ldpfrontier.survey.values import check_totals, look_alikes, missing_name, without_missing
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Questions with their answers.
+
+    Attributes
+    ----------
+    names : tuple of str
+    answers : tuple of tuple of str
+        To each question, in their order.
+    records : int or None
+        How many records were read; None if there is no file.
+    hints : tuple of str
+        On answers that are numbers, or look alike.
+    """
+
+    names: Label
+    answers: tuple[Label, ...]
+    records: int | None
+    hints: tuple[str, ...]
+
+
+def questions_of_file(
+    path: Path | str,
+    names: Sequence[str],
+    *,
+    count: str | None = None,
+    values: Mapping[str, Label] | None = None,
+    bins: Mapping[str, Bins] | None = None,
+    missing: str | None = None,
+    missing_codes: Sequence[str] = (),
+    decimal: str = ".",
+    progress: Callable[[int], None] | None = None,
+    remark: Callable[[str], None] | None = None,
+) -> Questions:
+    """Read the answers that are in a file; parameters and errors are those of `count_records`.
+
+    `values` has all answers to some of the questions, in their order; combinations are not counted.
+    """
+    names = check_columns(names, (), count)
+    amounts = None if count is None else (count, lambda _, text: float(as_whole(text) or 0))
+    made = translations_of(path, names, bins or {}, missing_codes, decimal, amounts, remark)
+    found: list[Counter[Label]] = [Counter() for _ in names]
+    records = 0
+    for chunk in read_chunks(path, names if count is None else (*names, count), progress=progress):
+        times = [1] * len(chunk) if count is None else [as_whole(text) or 0 for text in chunk[count]]
+        records += sum(times)
+        for label in labels_of(chunk, names, made):
+            for counter, answer in zip(found, label, strict=True):
+                counter[(answer,)] += 1
+    answers = []
+    for name, counter in zip(names, found, strict=True):
+        check_totals(shown(path), (name,), counter)
+        left, sentence = without_missing(shown(path), (name,), counter, missing_name(missing))
+        if sentence and remark:
+            remark(sentence)
+        edges = (bins or {}).get(name)
+        # Groups that nobody is in can be reported as well.
+        groups = () if edges is None or isinstance(edges, int) else Groups(path, name, edges, decimal).labels
+        known = tuple(sorted({*groups, *(label[0] for label in left)}, key=lambda answer: in_order([answer])))
+        answers.append(_listed(name, known, (values or {}).get(name), shown(path)))
+    _check_asked(names, values or {})
+    return _made(names, answers, records)
+
+
+def questions_of_values(
+    values: Mapping[str, Label], names: Sequence[str], *, bins: Mapping[str, Bins] | None = None
+) -> Questions:
+    """Return the questions with answers that are listed, or that are groups which begin at given numbers."""
+    names, known = check_columns(names, ()), dict(values)
+    for column, edges in (bins or {}).items():
+        if isinstance(edges, int):
+            raise ValueError(
+                f"--bins {column}={edges} makes groups of the numbers in a table, and there is none; state"
+                f" the numbers at which groups begin, as in {column}=18,40,65."
+            )
+        known[column] = Groups("the values", column, edges).labels
+    _check_asked(names, known)
+    return _made(names, [_listed(name, (), known.get(name), "--values") for name in names], None)
+
+
+def _listed(name: str, found: Label, listed: Label | None, source: str) -> Label:
+    """Return the answers to a question: those that are listed, or that were found."""
+    answers = found if listed is None else listed
+    if more := [answer for answer in found if answer not in answers]:
+        raise ValueError(
+            f"{source} has {more[0]!r} as its {name}, which is not among the values listed for {name!r}; list"
+            f" all of them.{close_name(more[0], answers)}"
+        )
+    if "" in answers or len(set(answers)) < len(answers):
+        raise ValueError(f"The values of {name!r} must have letters, and occur once.")
+    if len(answers) < 2:
+        raise ValueError(f"{name!r} has {len(answers)} values in {source}; at least two are needed.")
+    return answers
+
+
+def _check_asked(names: Label, values: Mapping[str, Label]) -> None:
+    if unknown := next((name for name in values if name not in names), None):
+        raise ValueError(f"The column {unknown!r} has values, but is not among the questions.")
+
+
+def _made(names: Label, answers: Sequence[Label], records: int | None) -> Questions:
+    hints = [numeric_hint(name, some) for name, some in zip(names, answers, strict=True)]
+    for name, some in zip(names, answers, strict=True):
+        hints += look_alikes((name,), [(answer,) for answer in some])
+    return Questions(names, tuple(answers), records, tuple(filter(None, hints)))

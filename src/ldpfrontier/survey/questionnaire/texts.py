@@ -1,0 +1,136 @@
+"""What is printed of questionnaires: the design and the estimates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ldpfrontier import questionnaire_errors
+from ldpfrontier.survey.answer import few_digits, points
+from ldpfrontier.survey.layout import columns, csv_text, key, reports_text, wrapped
+from ldpfrontier.survey.questionnaire.channel import QuestionnaireChannel
+from ldpfrontier.survey.questionnaire.estimation import Entry, QuestionnaireEstimate
+from ldpfrontier.verify import visible
+
+_TABLES = {1: "shares of each question", 2: "tables of two questions", 3: "tables of three questions"}
+
+
+def table_error(channel: QuestionnaireChannel, order: int) -> float:
+    """Return the root mean square error of entries of tables of so many questions, for one report."""
+    mechanism = channel.mechanism
+    wanted = type(mechanism.questionnaire).of_order(mechanism.questionnaire.sizes, order)
+    return math.sqrt(
+        sum(cost / mechanism.told[kinds] for kinds, cost in wanted.wanted.items()) / wanted.entries
+    )
+
+
+def design_text(channel: QuestionnaireChannel, records: int | None, error: float, written: str) -> str:
+    """Return what a design says: what can be estimated, what a report tells, and what was written."""
+    questionnaire, mechanism = channel.mechanism.questionnaire, channel.mechanism
+    asked = sorted({len(lot.kinds) for lot in mechanism.lots})
+    span = f"{asked[0]}" if len(asked) == 1 else f"{asked[0]} to {asked[-1]}"
+    answers = f"{min(questionnaire.sizes)} to {max(questionnaire.sizes)}"
+    if len(set(questionnaire.sizes)) == 1:
+        answers = str(questionnaire.sizes[0])
+    lines = [
+        f"{len(channel.names)} questions with {answers} answers each: {questionnaire.combinations:,}"
+        " combinations, of which every one can be reported.",
+        f"A report is about {span} of the questions, drawn by lot, and gives tables of up to {channel.order}"
+        " questions.",
+    ]
+    if records is not None:
+        errors = [
+            f"{points(table_error(channel, order) / math.sqrt(records))} in {_TABLES[order]}"
+            for order in range(1, channel.order + 1)
+        ]
+        lines.append(
+            f"From {reports_text(records)}, entries have standard errors in percentage points of"
+            f" {', '.join(errors)}, if all answers are equally frequent."
+        )
+    needed = few_digits(mechanism.people(error))
+    gap = mechanism.error / channel.bound - 1.0
+    lines.append(
+        f"{needed} reports give {points(error)} in {_TABLES[channel.order]}. No mechanism of this level needs"
+        f" fewer than {math.floor(100.0 / (1.0 + gap))}% of them."
+    )
+    level = channel.level
+    odds = math.exp(level) / 9.0
+    lines.append(
+        f"A chance of 10% of anything about a person rises to at most {_share(odds / (1.0 + odds))} with a"
+        " report, whatever somebody knows or believes. Levels of several reports add up."
+    )
+    lines.append(f"Written: {visible(written)} and the sampler beside it. They contain no counts.")
+    lines = [wrapped(line, "  ") for line in lines]
+    return "\n".join(
+        [*lines, f"Next: ldp-frontier apply --channel {visible(written)} --data FILE --out OUT.csv"]
+    )
+
+
+def _share(share: float) -> str:
+    return f"{100.0 * share:.3g}%"
+
+
+def comparison_text(channel: QuestionnaireChannel) -> str:
+    """Return how many times as many people usual mechanisms need, and the lots."""
+    found = questionnaire_errors(channel.mechanism.questionnaire, channel.mechanism.epsilon)
+    rows = [["mechanism", "people, times"]]
+    rows += [
+        [name, "cannot" if math.isinf(error) else f"{error / channel.mechanism.error:.3g}"]
+        for name, error in found.items()
+    ]
+    lots = [["lot", "share", "answers of its questions", "set", "of"]]
+    for number, lot in enumerate(channel.mechanism.lots, start=1):
+        sizes = " x ".join(map(str, lot.members.shape))
+        lots.append(
+            [f"L{number}", f"{lot.weight:.3f}", sizes, str(int(lot.members.sum())), str(lot.members.size)]
+        )
+    return f"{columns(rows)}\n\n{columns(lots)}"
+
+
+def estimate_text(channel: QuestionnaireChannel, found: QuestionnaireEstimate) -> str:
+    """Return the shares of each question, and the rates that were asked for."""
+    interval = f"{100.0 * found.confidence:g}% interval"
+    head = reports_text(found.reports)
+    if found.simultaneous:
+        head += "; the confidence is that of all intervals of entries, and of all rates, together"
+    parts = [head + "."]
+    for name in channel.names:
+        parts.append(_table([[name, "share", interval], *map(_row, found.of([name]))]))
+    if found.rates:
+        given = found.rates[0].given[0]
+        rows = [[f"{found.rates[0].answer[0]} given {given}", "rate", interval]]
+        for rate in found.rates:
+            shown = "-" if math.isnan(rate.rate) else f"{rate.rate:.3f}"
+            rows.append(
+                [f"{rate.answer[1]} given {rate.given[1]}", shown, f"{rate.low:.3f} to {rate.high:.3f}"]
+            )
+        parts.append(_table(rows))
+    if channel.order > 1:
+        more = (
+            f"--out writes all tables of up to {channel.order} questions; --rates A B prints the rates of A"
+        )
+        parts.append(wrapped(f"{more} given B."))
+    return "\n\n".join(parts)
+
+
+def _row(entry: Entry) -> list[str]:
+    return [", ".join(entry.answers), f"{entry.consistent:.3f}", f"{entry.low:.3f} to {entry.high:.3f}"]
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    return columns([list(map(visible, row)) for row in rows])
+
+
+def estimate_csv(found: QuestionnaireEstimate, *, spreadsheet: bool = False) -> str:
+    """Return all entries, and the rates that were asked for, as CSV."""
+    head = ["measure", "columns", "value", "estimate", "unbiased", "standard_error", "low", "high"]
+    rows = []
+    for entry in found.entries:
+        numbers = (entry.consistent, entry.unbiased, entry.error, entry.low, entry.high)
+        rows.append(["frequency", key(entry.questions), key(entry.answers), *map(repr, numbers)])
+    for rate in found.rates:
+        names, values = zip(rate.answer, rate.given, strict=True)
+        rows.append(
+            ["rate", key(names), key(values), repr(rate.rate), "", "", repr(rate.low), repr(rate.high)]
+        )
+    return csv_text(head, rows, spreadsheet=spreadsheet)

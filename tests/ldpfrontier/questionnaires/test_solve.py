@@ -1,0 +1,263 @@
+"""Mechanisms for questionnaires against other optimizers, enumeration, and what others offer."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ldpfrontier import (
+    Channel,
+    Intractable,
+    Questionnaire,
+    estimation_error,
+    ldp_epsilon,
+    local_cone,
+    optimal_estimation,
+    optimal_questionnaire,
+    questionnaire_errors,
+    randomized_response,
+)
+from ldpfrontier.questionnaires.interactions import interactions_of
+from ldpfrontier.questionnaires.sets import sets_of
+from ldpfrontier.questionnaires.solve import _bound_of_all, _most_of_one
+
+SIZES = st.sampled_from([(2,), (3,), (2, 2), (2, 3), (3, 3), (2, 2, 2), (2, 2, 3)])
+
+
+def target(questionnaire):
+    """Return the rows of all entries of all tables, (entries, combinations)."""
+    records = np.array(list(itertools.product(*map(range, questionnaire.sizes))))
+    return np.array(
+        [
+            (records[:, list(table)] == entry).all(axis=1)
+            for table in questionnaire.tables
+            for entry in itertools.product(*(range(questionnaire.sizes[j]) for j in table))
+        ],
+        dtype=float,
+    )
+
+
+@pytest.mark.parametrize(
+    ("sizes", "order", "epsilon", "error"),
+    [
+        # math.md 14: found by column generation over listed staircase columns.
+        *[((2,), 1, e, x) for e, x in [(0.5, 8.335), (1, 2.341), (1.5, 1.239), (3, 0.610)]],
+        *[((2, 2), 1, e, 4 * x) for e, x in [(1, 2.341), (1.5, 1.154), (2, 0.661), (3, 0.366), (5, 0.264)]],
+        *[((2, 2, 2), 1, e, 9 * x) for e, x in [(1.25, 1.626), (3, 0.336), (4, 0.220), (5, 0.185)]],
+        *[((3, 3), 1, e, 4 * x) for e, x in [(0.5, 21.09), (1, 5.027), (3, 0.722), (5, 0.375)]],
+        *[((2,) * 4, 1, e, 16 * x) for e, x in [(3, 0.3357), (4, 0.2108)]],
+        *[((2, 3), 1, e, x) for e, x in [(0.5, 55.943), (1, 14.229), (2, 4.387), (3, 2.016)]],
+        *[((2, 2, 3), 1, e, x) for e, x in [(0.5, 107.466), (1, 28.115), (2, 7.986), (3, 4.098)]],
+        *[((2, 4), 1, e, x) for e, x in [(0.5, 81.209), (1, 19.467), (2, 5.449), (3, 2.518)]],
+        *[((3, 4), 1, e, x) for e, x in [(0.5, 114.851), (1, 26.256), (2, 6.802), (3, 3.758)]],
+        *[((2, 2, 2), 2, e, x) for e, x in [(1, 48.412), (2, 11.285)]],
+        *[((3, 2, 2), 2, e, x) for e, x in [(1, 78.49), (2, 16.59)]],
+        *[((2, 2, 2, 2), 2, e, x) for e, x in [(1, 154.25), (2, 35.50)]],
+    ],
+)
+def test_errors_are_those_of_other_optimizers(sizes, order, epsilon, error):
+    found = optimal_questionnaire(sizes, epsilon, order)
+    assert found.error == pytest.approx(error, rel=3e-3)  # they are printed with three digits
+    assert found.bound <= found.error <= 1.001 * found.bound
+
+
+@settings(max_examples=25)
+@given(SIZES, st.floats(0.1, 4.0), st.integers(1, 2), st.integers(0, 2**32 - 1))
+def test_the_listed_channel_has_the_error_the_level_and_the_estimates(sizes, epsilon, order, seed):
+    mechanism = optimal_questionnaire(sizes, epsilon, order).mechanism
+    channel, questionnaire = mechanism.channel(), mechanism.questionnaire
+    rows = target(questionnaire)
+    uniform = np.full(math.prod(sizes), 1.0 / math.prod(sizes))
+    assert estimation_error(channel, uniform, rows) == pytest.approx(mechanism.error, rel=1e-9)
+    assert ldp_epsilon(channel) == pytest.approx(epsilon, abs=1e-9)
+    # For any other distribution the error exists as well: all entries can be estimated.
+    p = np.random.default_rng(seed).dirichlet(np.ones(uniform.size))
+    assert estimation_error(channel, p, rows) < math.inf
+
+
+@pytest.mark.parametrize("sizes", [(2, 3), (2, 2, 2), (3, 3)])
+@pytest.mark.parametrize("epsilon", [0.7, 2.5])
+@pytest.mark.parametrize("order", [1, 2])
+def test_no_mechanism_has_less_error(sizes, epsilon, order):
+    """Column generation over all staircase columns, at a distribution where nothing is alike by chance."""
+    found = optimal_questionnaire(sizes, epsilon, order)
+    cells = math.prod(sizes)
+    other = optimal_estimation(
+        np.full(cells, 1.0 / cells),
+        local_cone(cells, epsilon),
+        target(found.mechanism.questionnaire),
+        tolerance=1e-4,
+    )
+    assert found.bound <= estimation_error(
+        other.channel, np.full(cells, 1.0 / cells), target(found.mechanism.questionnaire)
+    ) * (1 + 1e-9)
+    assert other.bound <= found.error * (1 + 1e-9)
+
+
+#: Layouts of one, two and many questions, and whether tables of one or two are wanted.
+LAYOUTS = [
+    (3, 3),
+    (2, 2, 2),
+    (3,) * 4,
+    (2,) * 6,
+    (2, 3, 4),
+    (5, 5, 4, 2, 2, 2, 3),
+    (4, 4),
+    (2,) * 20,
+    (10, 4),
+]
+
+
+@pytest.mark.parametrize("sizes", LAYOUTS)
+@pytest.mark.parametrize("order", [1, 2])
+def test_nothing_that_others_offer_needs_fewer_people(sizes, order):
+    for epsilon in (0.5, 1.0, 2.0, 3.0):
+        found = optimal_questionnaire(sizes, epsilon, order)
+        others = questionnaire_errors(found.mechanism.questionnaire, epsilon)
+        assert found.bound <= found.error <= min(others.values()) * 1.001
+        if math.prod(sizes) <= 16:
+            assert found.error <= 1.05 * found.bound
+        elif order == 2 and epsilon <= 1.0:
+            assert found.error <= 1.07 * found.bound
+
+
+def test_usual_mechanisms_have_the_errors_that_are_compared_with():
+    """Their channels are listed here, from what their authors say."""
+    epsilon, sizes = 1.0, (2, 2)
+    shares, uniform = Questionnaire.of_order(sizes, 1), np.full(4, 0.25)
+    found = questionnaire_errors(shares, epsilon)
+    response = randomized_response(4, epsilon)
+    assert estimation_error(response, uniform, target(shares)) == pytest.approx(found["GRR"])
+    one = randomized_response(2, epsilon).matrix
+    fake = np.full((2, 2), 0.5)
+    sampled = 0.5 * (np.kron(one, fake) + np.kron(fake, one))
+    of_shares = [target(shares)[2 * j : 2 * j + 2] for j in range(2)]
+    # Shares are estimated from the reports about their own question alone.
+    errors = [
+        estimation_error(
+            Channel(sampled @ np.kron(*(np.eye(2) if i == j else np.ones((2, 1)) for i in range(2)))),
+            uniform,
+            rows,
+        )
+        for j, rows in enumerate(of_shares)
+    ]
+    assert sum(errors) == pytest.approx(found["RS+FD"])
+    pairs = Questionnaire.of_order((2, 2, 2), 2)
+    signs = np.array([[(-1) ** (x >> j & 1) for j in range(3)] for x in range(8)])
+    parities = [signs[:, j] for j in range(3)] + [
+        signs[:, i] * signs[:, j] for i, j in [(0, 1), (0, 2), (1, 2)]
+    ]
+    weights = np.sqrt([0.5] * 3 + [0.25] * 3)
+    bit = math.tanh(0.5 * epsilon)
+    columns = [
+        w / weights.sum() * 0.5 * (1 + s * bit * x)
+        for w, x in zip(weights, parities, strict=True)
+        for s in (1, -1)
+    ]
+    error = estimation_error(Channel(np.array(columns).T), np.full(8, 0.125), target(pairs))
+    assert error == pytest.approx(questionnaire_errors(pairs, epsilon)["parities"])
+
+
+def test_the_level_that_a_lot_is_said_to_amplify_is_not_that_of_the_whole_record():
+    """RS+FD at the level ln(1 + d (e - 1)) of its question is private at 1 only if one answer differs."""
+    amplified = math.log(1 + 2 * math.expm1(1.0))
+    one, fake = randomized_response(2, amplified).matrix, np.full((2, 2), 0.5)
+    matrix = 0.5 * (np.kron(one, fake) + np.kron(fake, one))
+    assert ldp_epsilon(Channel(matrix)) == pytest.approx(amplified)
+    assert np.log(matrix[0] / matrix[1]).max() == pytest.approx(0.62, abs=0.4)  # one answer differs
+    assert np.log(matrix[0] / matrix[1]).max() <= 1.0
+
+
+@settings(max_examples=40)
+@given(st.integers(1, 5), st.floats(0.05, 6.0), st.integers(0, 2**32 - 1))
+def test_no_set_tells_more_than_the_bounds_say(questions, epsilon, seed):
+    """Of random sets, thresholds of weighted sums, and subcubes, which tell most of single questions."""
+    rng = np.random.default_rng(seed)
+    signs = np.array(list(itertools.product([-1.0, 1.0], repeat=questions)))
+    gain = math.expm1(epsilon)
+    sums = signs @ (rng.exponential(size=questions) ** 2)
+    for inside in (
+        rng.random(len(signs)) < rng.random(),
+        sums > rng.choice(sums),
+        (signs[:, : rng.integers(1, questions + 1)] > 0).all(axis=1),
+    ):
+        a = inside.mean()
+        factor = (gain / (1.0 + gain * a)) ** 2
+        single = sum((inside @ signs[:, j] / len(signs)) ** 2 for j in range(questions))
+        assert single * factor <= _most_of_one(gain) * (1 + 1e-12)
+        assert a * (1.0 - a) * factor <= gain**2 / (4.0 * math.exp(epsilon)) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.0, 4.0])
+def test_the_bound_of_many_questions_holds_where_optima_are_known(epsilon):
+    for sizes, order in itertools.product([(2, 2), (2, 2, 2), (2, 3), (2, 2, 2, 2)], [1, 2]):
+        found = optimal_questionnaire(sizes, epsilon, order)
+        assert _bound_of_all(found.mechanism.questionnaire, epsilon) <= found.error
+
+
+@pytest.mark.parametrize("sizes", [(3,), (2, 3), (5, 4), (7, 2, 3), (36,)])
+def test_energies_are_those_of_the_arrays(sizes):
+    sets = sets_of(sizes)
+    rng = np.random.default_rng(0)
+    for number in rng.choice(len(sets.made), min(20, len(sets.made)), replace=False):
+        array = sets.made[number]()
+        assert array.shape == sizes
+        assert array.mean() == pytest.approx(sets.shares[number])
+        parts = interactions_of(array.astype(float))
+        energies = [(parts[some] ** 2).mean() for some in sets.axes]
+        np.testing.assert_allclose(energies, sets.energies[number], atol=1e-12)
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 2**32 - 1))
+def test_interactions_sum_to_the_function_and_do_not_overlap(seed):
+    array = np.random.default_rng(seed).normal(size=(2, 3, 4))
+    parts = interactions_of(array)
+    full = [
+        part.reshape([array.shape[j] if j in some else 1 for j in range(3)]) for some, part in parts.items()
+    ]
+    np.testing.assert_allclose(sum(np.broadcast_to(part, array.shape) for part in full), array)
+    for one, other in itertools.combinations(full, 2):
+        assert abs((one * other * np.ones(array.shape)).mean()) < 1e-12
+
+
+def test_tables_that_are_chosen_cost_no_more_than_all():
+    """Of a chain of questions its neighbours: fewer tables have less error each."""
+    chain = optimal_questionnaire([2] * 5, 1.0, tables=[(j, j + 1) for j in range(4)])
+    every = optimal_questionnaire([2] * 5, 1.0, 2)
+    assert chain.error / 16 < every.error / 40
+    assert chain.bound <= chain.error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (([2, 1], 1.0), "from 2 to 36"),
+        (([2, 37], 1.0), "from 2 to 36"),
+        (([], 1.0), "There are 0 questions"),
+        (([2] * 61, 1.0), "1 to 60 are possible"),
+        (([2, 2], 0.0), "epsilon is 0"),
+        (([2, 2], 21.0), "epsilon is 21"),
+        (([2, 2], 1.0, 2, [(1, 0)]), "increasing order"),
+        (([2, 2], 1.0, 2, []), "No table"),
+        (([2] * 5, 1.0, 4), "1 to 3"),
+    ],
+)
+def test_what_is_out_of_range_is_refused(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        optimal_questionnaire(*arguments)
+
+
+def test_a_channel_that_is_too_large_is_refused():
+    with pytest.raises(Intractable, match="combinations of answers"):
+        optimal_questionnaire([2] * 20, 1.0).mechanism.channel()
+
+
+@settings(max_examples=15)
+@given(SIZES, st.integers(1, 2), st.floats(0.2, 3.0))
+def test_errors_fall_with_the_level(sizes, order, epsilon):
+    low, high = (optimal_questionnaire(sizes, level, order).error for level in (epsilon, 1.1 * epsilon))
+    assert high <= low * (1 + 1e-3)
