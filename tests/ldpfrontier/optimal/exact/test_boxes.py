@@ -14,6 +14,7 @@ from ldpfrontier.optimal.exact.separation import Oracle
 from ldpfrontier.optimal.exact.spatial_branch_and_bound import JointColumns
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import MutualInformation
+from support.grids import few
 from support.tables import random_ball
 
 
@@ -74,7 +75,7 @@ def test_a_box_keeps_all_columns_above_the_cutoff(shape: tuple[int, int]) -> Non
     assert dropped > 30
 
 
-@pytest.mark.parametrize("seed", range(1, 4))
+@pytest.mark.parametrize("seed", few([1], more=[2, 3]))
 def test_without_search_the_bound_is_above_all_rays(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many nodes there are; and once there are enough, it is the target, if no ray is above that."""
     rng, (ball, epsilon) = np.random.default_rng(seed), random_ball((2, 3), seed)

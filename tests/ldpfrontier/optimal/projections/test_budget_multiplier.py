@@ -231,9 +231,9 @@ def test_sharing_the_budget_is_worth_much_on_adult(epsilon, nmi):
 
 def test_no_mechanism_is_above_the_frontier():
     ball = random_ball(7, 2.0, (3, 6))
-    optimum = optimal_robust(ball, 0.5, envelope="exact", tolerance=1e-3)
+    optimum = optimal_robust(ball, 0.5, envelope="exact", tolerance=1e-2)
     family = BallFamily(ball, 0.5 * (1.0 - 1e-9), distinct=True)
-    projected, _ = mechanism_without_bound(family, tolerance=1e-3, max_rounds=300)
+    projected, _ = mechanism_without_bound(family, tolerance=1e-3, max_rounds=50)
     value = mutual_information(ball.centre, projected)
     assert value <= optimum.value <= frontier_bound(ball, 0.5, 1_000)
 
