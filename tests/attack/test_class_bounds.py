@@ -5,8 +5,6 @@ With ``--long`` 200 random tables and the large pairs of Adult; otherwise a few 
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
@@ -22,7 +20,7 @@ from attack.bounds import (
 )
 from ldpfrontier.channel import Channel
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from oracles.column_search import Cone, best_mechanism, linear_maxima, random_ends
+from oracles.column_search import Cone, best_mechanism
 from oracles.conic import conic_level
 from support.tables import random_ball
 
@@ -83,29 +81,6 @@ def test_levels_over_the_projections_are_those_of_the_library():
         cone = Cone(np.array(ball.centre), ball.radius, order, 1.0, distinct=True)
         own = cone.level(matrix.T.reshape(5, 3, 4)).max()
         assert own == pytest.approx(ball.projected_epsilon(Channel(matrix)), abs=1e-9)
-
-
-@pytest.mark.parametrize("nu", [0.0, 0.3])
-def test_linear_functions_are_maximized_over_blocks(nu):
-    """Points are in their blocks, and no random point of a block is better by more than the accuracy."""
-    rng = np.random.default_rng(3)
-    P = rng.dirichlet(np.ones(12)).reshape(3, 4)
-    cone = Cone(P, 0.01, 2.0, 1.0, distinct=True, exact=True)
-    ends = random_ends(cone, rng, 6)
-    ends.nu[:] = nu
-    ends.top[:], ends.bottom[:] = math.e - nu, 1.0
-    G = P * rng.normal(size=(6, 3, 4))
-    w = linear_maxima(cone, G, ends)
-    A, B = cone.means(w, ends.nu)
-    assert (ends.top * (1.0 + 1e-9) >= A).all()
-    assert (ends.bottom * (1.0 - 1e-9) <= B).all()
-    best = (G * w).sum(axis=2)
-    for _ in range(200):
-        v = rng.exponential(size=w.shape) ** 2 * (rng.random(w.shape) < 0.6)
-        v = w + rng.choice([0.01, 0.1, 1.0]) * (v - w)
-        A, B = cone.means(np.maximum(v, 0.0), ends.nu)
-        inside = (ends.top >= A) & (ends.bottom <= B)
-        assert (((G * np.maximum(v, 0.0)).sum(axis=2) - best)[inside] <= 1e-4).all()
 
 
 def test_the_search_finds_what_the_library_does_from_nothing():

@@ -304,7 +304,7 @@ def test_the_file_of_a_channel_is_not_its_certificate(ready, capsys):
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no such error of a pipe")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_reader_that_leaves_is_no_error(ready, unbuffered):
-    for arguments in (AUDIT, ["verify", "channel.json"], ESTIMATE):
+    for arguments in [AUDIT] if unbuffered else [AUDIT, ["verify", "channel.json"], ESTIMATE]:
         read, write = os.pipe()
         os.close(read)
         done = subprocess.run(

@@ -25,7 +25,6 @@ from ldpfrontier.optimal.projections.budget_multiplier import (
     BudgetMultiplierFamily,
     shared_budget_mechanism,
 )
-from ldpfrontier.optimal.projections.frontier import frontier_bound
 from ldpfrontier.optimal.projections.solve import mechanism_without_bound
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimum import uninformative
@@ -227,15 +226,6 @@ def test_sharing_the_budget_is_worth_much_on_adult(epsilon, nmi):
     optimum = optimal_robust(ball, epsilon, envelope="exact", tolerance=1e-3)
     assert optimum.value / entropy(ball.centre) >= nmi
     assert ball.worst_case_epsilon(optimum.channel) <= epsilon
-
-
-def test_no_mechanism_is_above_the_frontier():
-    ball = random_ball(7, 2.0, (3, 6))
-    optimum = optimal_robust(ball, 0.5, envelope="exact", tolerance=1e-2)
-    family = BallFamily(ball, 0.5 * (1.0 - 1e-9), distinct=True)
-    projected, _ = mechanism_without_bound(family, tolerance=1e-3, max_rounds=50)
-    value = mutual_information(ball.centre, projected)
-    assert value <= optimum.value <= frontier_bound(ball, 0.5, 1_000)
 
 
 def test_without_a_finite_radius_there_is_nothing_to_share():

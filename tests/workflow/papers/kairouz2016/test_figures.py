@@ -11,7 +11,6 @@ from ldpfrontier.utility import FDivergence
 from papers.kairouz2016 import drawings, experiments, figures
 from papers.kairouz2016.instances import instance_name
 from papers.kairouz2016.styles import STAIRCASES, UTILITIES
-from reproduction.figure_style import save
 from reproduction.planning.paper import papers
 from reproduction.results.tables import select
 from support.instances import scaling, sweep, thresholds
@@ -192,23 +191,6 @@ def test_the_binary_region_contains_the_other_one():
         marginals = Channel(np.stack([pair.p1, pair.p0]) @ channel.matrix)
         np.testing.assert_array_equal(vertices, error_region(marginals))
     assert (np.interp(inner[:, 0], *outer.T) <= inner[:, 1] + 1e-12).all()
-
-
-def test_equal_figures_give_equal_bytes(table, points, levels, utility, tmp_path):
-    drawn = {
-        "mixed": lambda: figures.mixed(table, utility, STATED),
-        "scaling": lambda: figures.scaling(points, utility, [[0, 1, 0, 1]] * 2),
-    }
-    if utility == "kl":  # It is of both.
-        drawn["thresholds"] = lambda: figures.thresholds(levels)
-    for name, draw in drawn.items():
-        one, two = draw(), draw()
-        # How they are written does not depend on which one it is.
-        for suffix in ("pdf", "svg", "png") if (name, utility) == ("mixed", "kl") else ("svg",):
-            paths = [tmp_path / f"{name}_{i}.{suffix}" for i in (1, 2)]
-            for figure, path in zip((one, two), paths, strict=True):
-                save(figure, path, dpi=60)
-            assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
 def test_mechanisms_can_be_told_apart_without_colour():

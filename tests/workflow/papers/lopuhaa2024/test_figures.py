@@ -231,12 +231,6 @@ def test_bands_of_realized_levels_need_tables_and_a_single_one_is_a_line(usual):
     assert len(styles) == len(entries)
 
 
-def test_figures_are_equal_byte_for_byte(usual, tmp_path):
-    for name in ("one", "two"):
-        save(figures.fig5(usual, 1.5), tmp_path / f"{name}.svg")
-    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
-
-
 def test_a_figure_shows_one_setting(usual):
     both = pd.concat([usual, study(beta=0.0005)])
     with pytest.raises(ValueError, match=r"several values of beta: 0\.0005, 0\.05"):
