@@ -1,6 +1,6 @@
 """Renew what is generated in the pages beside this file: `python tools/make_docs.py`.
 
-In own-data.md, what the commands print; all of api.md; codecheck.yml and what archives
+In own-data.md and questionnaires.md, what the commands print; all of api.md; codecheck.yml and what archives
 read; in optimal/README.md, the table of engines.
 """
 
@@ -25,6 +25,7 @@ import ldpfrontier  # noqa: E402
 from ldpfrontier.optimal import registry  # noqa: E402
 
 OWN_DATA, API = DOCS / "own-data.md", DOCS / "api.md"
+QUESTIONNAIRES = DOCS / "questionnaires.md"
 ENGINES = SOURCE / "ldpfrontier/optimal/README.md"
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -96,4 +97,5 @@ if __name__ == "__main__":
     artifact.renew()
     API.write_text(api(), encoding="utf-8")
     ENGINES.write_text(engines(ENGINES.read_text(encoding="utf-8")), encoding="utf-8")
-    OWN_DATA.write_text(own_data(OWN_DATA.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in (OWN_DATA, QUESTIONNAIRES):
+        page.write_text(own_data(page.read_text(encoding="utf-8")), encoding="utf-8")

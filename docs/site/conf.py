@@ -38,6 +38,7 @@ GROUPS = {
     "The library": [
         "docs/own-data",
         "docs/own-data-reference",
+        "docs/questionnaires",
         "docs/own-promise",
         "docs/api",
         "docs/certificates",

@@ -18,8 +18,12 @@ the bound is that of all interactions together,
     sum_T m_T dim T <= max_a (e^epsilon - 1)^2 a (1 - a) / (1 + (e^epsilon - 1) a)^2
                      = (e^epsilon - 1)^2 / (4 e^epsilon),
 
-and for questions of two answers, where |T| = 1, the level-1 inequality (O'Donnell 2014, *Analysis of Boolean
-functions*, section 5.4): sum_j |P_j 1_S|^2 <= 2 b^2 ln(1/b), b the smaller one of a and 1 - a.
+and for questions of two answers, where |T| = 1 and b is the smaller one of a and 1 - a, ::
+
+    sum_j |P_j 1_S|^2 <= min(b / 2, 2 b^2 ln(1/b)),
+
+of which the first is docs/beyond.md, statement 13, and the second the level-1 inequality (O'Donnell 2014,
+*Analysis of Boolean functions*, section 5.4).
 """
 
 from __future__ import annotations
@@ -169,7 +173,9 @@ def _best_weights(columns: FloatArray, c: FloatArray) -> tuple[FloatArray, float
             break
         best = np.argsort(-worth, kind="stable")[: SETTINGS.added]
         active += [int(j) for j in best if int(j) not in active]
-    return _fewer(columns, c, weights), bound
+    # Rounded, so that the last digits of a processor change nothing.
+    weights = _fewer(columns, c, weights).round(6)
+    return weights / weights.sum(), bound
 
 
 def _least(columns: FloatArray, c: FloatArray, start: FloatArray) -> FloatArray:
@@ -228,10 +234,11 @@ def _bound_of_all(questionnaire: Questionnaire, epsilon: float) -> float:
 
 
 def _most_of_one(gain: float) -> float:
-    """Return the most that a set tells of single questions of two answers, by the level-1 inequality."""
-    # Between points of a grid, b and the factor are at most what they are at one of the ends; both terms
-    # increase in b up to 1/2.
-    a = np.linspace(0.0, 1.0, 20_001)
-    b = np.minimum(np.minimum(a[1:], 1.0 - a[:-1]), 0.5)
-    energy = np.minimum(2.0 * b**2 * np.log(1.0 / b), b * (1.0 - b))
-    return float((energy * (gain / (1.0 + gain * a[:-1])) ** 2).max())
+    """Return the most that a set tells of single questions of two answers."""
+    # Sets of more than half of the combinations tell less than their complements.
+    best = min(1.0 / gain, 0.5)
+    # Between points of a grid, b and the factor are at most what they are at one of the ends.
+    a = np.linspace(0.0, 0.5, 10_001)
+    energy = 2.0 * a[1:] ** 2 * np.log(1.0 / a[1:])
+    level_one = float((energy * (gain / (1.0 + gain * a[:-1])) ** 2).max())
+    return min(0.5 * best * (gain / (1.0 + gain * best)) ** 2, level_one)

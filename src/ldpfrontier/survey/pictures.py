@@ -13,6 +13,7 @@ from ldpfrontier.atomic import replacing
 from ldpfrontier.extras import extra
 from ldpfrontier.survey.channel_file import PrivateChannel
 from ldpfrontier.survey.estimation import Estimate, Frequency
+from ldpfrontier.survey.questionnaire.estimation import QuestionnaireEstimate
 from ldpfrontier.survey.rates import Rate, Rates
 from ldpfrontier.survey.reading import said
 from ldpfrontier.verify import visible
@@ -141,6 +142,25 @@ def estimate_picture(estimate: Estimate, rates: Rates | None = None) -> Figure:
         if differences := rates.of("difference"):
             title = f"difference of the rate from that given {said(rates.compared_with)}"
             panels.append(_Panel(title, _rates(differences), signed=True))
+    return _drawn(panels, estimate.confidence, estimate.records)
+
+
+def questionnaire_picture(estimate: QuestionnaireEstimate) -> Figure:
+    """Draw the shares of every question and the rates with their intervals, a panel for each question."""
+    groups = dict.fromkeys(entry.questions for entry in estimate.entries if len(entry.questions) == 1)
+    panels = []
+    for group in groups:
+        rows = [(said(e.answers), e.consistent, e.low, e.high, e.estimable) for e in estimate.of(group)]
+        panels.append(_Panel(said(group), rows))
+    if estimate.rates:
+        title = "rate of {} given {}".format(*estimate.questions_of_rates())
+        rows = [(r.label, r.rate, r.low, r.high, r.estimable) for r in estimate.rates]
+        panels.append(_Panel(title, rows))
+    return _drawn(panels, estimate.confidence, estimate.reports)
+
+
+def _drawn(panels: list[_Panel], confidence: float, records: int) -> Figure:
+    """Draw panels below one another."""
     heights = [len(panel.rows) + 2 for panel in panels]
     with _labelled():
         tall = min(1.2 + 0.3 * len(panels) + _INCHES * sum(heights), 40.0)
@@ -150,7 +170,7 @@ def estimate_picture(estimate: Estimate, rates: Rates | None = None) -> Figure:
             panel.draw(ax)
         lost = any(not told for panel in panels for *_, told in panel.rows)
         axes[-1].set_xlabel(
-            f"most likely value and {100.0 * estimate.confidence:g}% interval, {estimate.records:,} reports"
+            f"most likely value and {100.0 * confidence:g}% interval, {records:,} reports"
             + "; grey: cannot be estimated" * lost
         )
     return figure

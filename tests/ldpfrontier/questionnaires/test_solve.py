@@ -167,8 +167,19 @@ def test_the_level_that_a_lot_is_said_to_amplify_is_not_that_of_the_whole_record
     one, fake = randomized_response(2, amplified).matrix, np.full((2, 2), 0.5)
     matrix = 0.5 * (np.kron(one, fake) + np.kron(fake, one))
     assert ldp_epsilon(Channel(matrix)) == pytest.approx(amplified)
-    assert np.log(matrix[0] / matrix[1]).max() == pytest.approx(0.62, abs=0.4)  # one answer differs
-    assert np.log(matrix[0] / matrix[1]).max() <= 1.0
+    assert np.log(matrix[0] / matrix[1]).max() == pytest.approx(1.0)  # one answer differs
+
+
+def test_asking_one_yes_or_no_question_is_optimal_up_to_the_level_ln_3():
+    """Statement 13 (d): the bound is attained, for any number of them, and by two questions at ln 5."""
+    for questions in (1, 2, 6, 20):
+        for epsilon in (0.1, 0.7, math.log(3)):
+            found = optimal_questionnaire([2] * questions, epsilon, 1)
+            assert {len(lot.kinds) for lot in found.mechanism.lots} == {1}
+            assert found.error == pytest.approx(found.bound, rel=1e-5)
+        two = optimal_questionnaire([2] * max(questions, 2), math.log(5), 1)
+        assert {int(lot.members.sum()) for lot in two.mechanism.lots} == {1}
+        assert two.error == pytest.approx(two.bound, rel=1e-5)
 
 
 @settings(max_examples=40)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ldpfrontier import survey
+from ldpfrontier import optimal_questionnaire, questionnaire_errors, survey
 from ldpfrontier.survey.cli import main
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -38,10 +38,12 @@ def example(tmp_path_factory):
     return folder
 
 
-def test_the_commands_of_the_page_print_what_it_shows():
+@pytest.mark.parametrize(("page", "blocks"), [(MAKE.OWN_DATA, 6), (MAKE.QUESTIONNAIRES, 3)])
+def test_the_commands_of_the_page_print_what_it_shows(page, blocks):
     """Up to numbers: an optimum may be another one elsewhere, with as much utility."""
-    shown, printed = MAKE.BLOCK.findall(PAGE), MAKE.BLOCK.findall(MAKE.own_data(PAGE))
-    assert len(shown) == 6
+    text = page.read_text(encoding="utf-8")
+    shown, printed = MAKE.BLOCK.findall(text), MAKE.BLOCK.findall(MAKE.own_data(text))
+    assert len(shown) == blocks
     for old, new in zip(shown, printed, strict=True):
         # The width of a column depends on its numbers.
         assert re.sub(" +", " ", NUMBER.sub("#", new)) == re.sub(" +", " ", NUMBER.sub("#", old))
@@ -101,3 +103,22 @@ def test_what_the_page_concludes_is_what_its_output_says():
     assert all(float(low) < 1.0 < float(high) for _, low, high in ratios[-2:])
     assert "3,000 reports do not tell" in text
     assert "both\nintervals of the ratio contain 1." in text
+
+
+def test_the_people_of_questionnaires_are_those_of_the_optima():
+    text = MAKE.QUESTIONNAIRES.read_text(encoding="utf-8")
+    rows = text.partition("<!-- people -->")[2].partition("<!-- end -->")[0].splitlines()[3:]
+    assert len(rows) == 20
+    for row in rows:
+        sizes, epsilon, *numbers = (cell.strip() for cell in row.strip("|").split("|"))
+        size, _, times = sizes.partition(" × ")
+        asked = [int(size)] * int(times.split()[0]) if times else list(map(int, sizes.split(",")))
+        told = []
+        for order, last in ((1, "RS+FD"), (2, "parities")):
+            found = optimal_questionnaire(asked, float(epsilon), order)
+            others = questionnaire_errors(found.mechanism.questionnaire, float(epsilon))
+            told += [found.mechanism.people(0.01), found.error / found.bound]
+            told += [others[name] / found.error for name in ("table by lot", "GRR", last)]
+        for number, value in zip(numbers, told, strict=True):
+            if number != "–":
+                assert float(number.replace(",", "")) == pytest.approx(value, rel=0.03)

@@ -7,6 +7,7 @@ import csv
 import os
 from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Protocol
 
@@ -194,10 +195,8 @@ def _known(missing: str | None, labels: list[tuple[str]]) -> str | None:
 def estimate(options: argparse.Namespace, warn: Callable[[str], None], reading: Progress) -> int:
     """Estimate the tables of a questionnaire."""
     channel = read_questionnaire(options.channel)
-    if options.compare_with is not None or options.picture is not None:
-        raise ValueError(
-            "--compare-with and --plot are for channels of one table, and not for questionnaires."
-        )
+    if options.compare_with is not None:
+        raise ValueError("--compare-with is for channels of one table, and not for questionnaires.")
     column, person = options.column, options.id
     counts, seen, done, again = Counter[str](), set[str](), 0, 0
     asked = [column] if person is None else [column, person]
@@ -223,10 +222,16 @@ def estimate(options: argparse.Namespace, warn: Callable[[str], None], reading: 
         channel, read_reports(channel, counts), options.confidence, simultaneous=options.simultaneous,
         rates=None if options.rates is None else tuple(options.rates),
     )  # fmt: skip
-    if options.out is not None:
-        with replacing(options.out) as partial:
+    with ExitStack() as stack:  # both or none
+        if options.out is not None:
             text = estimate_csv(found, spreadsheet=options.spreadsheet)
+            partial = stack.enter_context(replacing(options.out))
             partial.write_text(text, encoding="utf-8", newline="\n")
+        if options.picture is not None:
+            from ldpfrontier.survey.pictures import check_picture, draw, questionnaire_picture
+
+            check_picture(options.picture)
+            draw(questionnaire_picture(found), stack.enter_context(replacing(options.picture)), warn)
     if options.json:
         from ldpfrontier.survey.exports import as_json
 
@@ -234,6 +239,6 @@ def estimate(options: argparse.Namespace, warn: Callable[[str], None], reading: 
         return 0
     print(estimate_text(channel, found))
     print("\n" + wrapped(f"The promise to the people who reported: {channel.promise()}"))
-    if options.out is not None:
-        print("\n" + visible(f"File written: {options.out}."))
+    if written := [path for path in (options.out, options.picture) if path is not None]:
+        print("\n" + visible(f"Files written: {', '.join(written)}."))
     return 0

@@ -23,6 +23,7 @@ from ldpfrontier.survey.intervals import mean_limits
 from ldpfrontier.survey.questionnaire.channel import QuestionnaireChannel
 from ldpfrontier.survey.questionnaire.reports import LotReports, states
 from ldpfrontier.survey.reading import Label
+from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 
 #: Steps that halve the interval in which the end of an interval of a rate is.
@@ -55,6 +56,11 @@ class Entry:
     low: float
     high: float
 
+    @property
+    def estimable(self) -> bool:
+        """Whether the interval says anything."""
+        return self.high - self.low < SETTINGS.uninformative_width
+
 
 @dataclass(frozen=True)
 class Rate:
@@ -75,6 +81,16 @@ class Rate:
     rate: float
     low: float
     high: float
+
+    @property
+    def estimable(self) -> bool:
+        """Whether the interval says anything."""
+        return self.high - self.low < SETTINGS.uninformative_width
+
+    @property
+    def label(self) -> str:
+        """The two answers, in words."""
+        return f"{self.answer[1]} given {self.given[1]}"
 
 
 @dataclass(frozen=True)
@@ -101,6 +117,10 @@ class QuestionnaireEstimate:
     def of(self, questions: Sequence[str]) -> list[Entry]:
         """Return the entries of the table of some questions."""
         return [entry for entry in self.entries if entry.questions == tuple(questions)]
+
+    def questions_of_rates(self) -> tuple[str, str]:
+        """Return the question whose rates were asked for, and the one that they are given."""
+        return self.rates[0].answer[0], self.rates[0].given[0]
 
 
 def estimate_questionnaire(

@@ -9,7 +9,7 @@ from ldpfrontier import questionnaire_errors
 from ldpfrontier.survey.answer import few_digits, points
 from ldpfrontier.survey.layout import columns, csv_text, key, reports_text, wrapped
 from ldpfrontier.survey.questionnaire.channel import QuestionnaireChannel
-from ldpfrontier.survey.questionnaire.estimation import Entry, QuestionnaireEstimate
+from ldpfrontier.survey.questionnaire.estimation import Entry, QuestionnaireEstimate, Rate
 from ldpfrontier.verify import visible
 
 _TABLES = {1: "shares of each question", 2: "tables of two questions", 3: "tables of three questions"}
@@ -95,15 +95,11 @@ def estimate_text(channel: QuestionnaireChannel, found: QuestionnaireEstimate) -
         head += "; the confidence is that of all intervals of entries, and of all rates, together"
     parts = [head + "."]
     for name in channel.names:
-        parts.append(_table([[name, "share", interval], *map(_row, found.of([name]))]))
+        rows = [[e.answers[0], _number(e.consistent), *_interval(e)] for e in found.of([name])]
+        parts.append(_table([[name, "share", interval], *rows]))
     if found.rates:
-        given = found.rates[0].given[0]
-        rows = [[f"{found.rates[0].answer[0]} given {given}", "rate", interval]]
-        for rate in found.rates:
-            shown = "-" if math.isnan(rate.rate) else f"{rate.rate:.3f}"
-            rows.append(
-                [f"{rate.answer[1]} given {rate.given[1]}", shown, f"{rate.low:.3f} to {rate.high:.3f}"]
-            )
+        rows = [["{} given {}".format(*found.questions_of_rates()), "rate", interval]]
+        rows += [[rate.label, _number(rate.rate), *_interval(rate)] for rate in found.rates]
         parts.append(_table(rows))
     if channel.order > 1:
         more = (
@@ -113,8 +109,13 @@ def estimate_text(channel: QuestionnaireChannel, found: QuestionnaireEstimate) -
     return "\n\n".join(parts)
 
 
-def _row(entry: Entry) -> list[str]:
-    return [", ".join(entry.answers), f"{entry.consistent:.3f}", f"{entry.low:.3f} to {entry.high:.3f}"]
+def _number(share: float) -> str:
+    return "-" if math.isnan(share) else f"{share:.3f}"
+
+
+def _interval(row: Entry | Rate) -> list[str]:
+    words = [f"{row.low:.3f} to {row.high:.3f}"]
+    return words if row.estimable else [*words, "cannot be estimated"]
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -40,7 +41,8 @@ def test_from_a_file_to_tables(people, capsys):
     )
     capsys.readouterr()
     estimate = ["estimate", "--channel", "channel.json", "--data", "r.csv", "--out", "e.csv"]
-    assert main([*estimate, "--id", "id", "--rates", "smokes", "votes"]) == 0
+    assert main([*estimate, "--id", "id", "--rates", "smokes", "votes", "--plot", "e.png"]) == 0
+    assert Path("e.png").read_bytes().startswith(b"\x89PNG")
     printed = capsys.readouterr().out
     assert "600 reports." in printed
     assert "smokes given votes" in printed
