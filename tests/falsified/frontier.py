@@ -51,10 +51,7 @@ def cases() -> dict[str, Case]:
     )
     low, set_ = {"size": "2 x 6", "epsilon": 0.075}, {"promise": "set", "epsilon": 0.075}
     given = one(
-        "promises_kept",
-        promises,
-        "given_useful",
-        insiders_are_told_more=(0.0751, {**set_, "size": "2 x 5"}),
+        "promises_kept", promises, "given_useful", insiders_are_told_more=(0.0751, {**set_, "size": "2 x 5"})
     )
     over = one("promises_kept", promises, "over_set", outsiders_are_told_more=(0.0751, set_))
     return {

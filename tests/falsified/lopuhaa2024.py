@@ -10,14 +10,7 @@ import pandas as pd
 
 from falsified import Case, Tables, measuring, of_checks
 from papers.lopuhaa2024 import summaries
-from papers.lopuhaa2024.catalogue import (
-    DIMENSIONS,
-    INEQUALITIES,
-    LEAST,
-    RADIUS,
-    RADIUS_BOUND,
-    RADIUS_PRINTED,
-)
+from papers.lopuhaa2024.catalogue import DIMENSIONS, INEQUALITIES, LEAST, RADIUS, RADIUS_BOUND, RADIUS_PRINTED
 from papers.lopuhaa2024.random_tables import theorem_tables
 from papers.lopuhaa2024.sampling import QUANTILES
 from papers.lopuhaa2024.theorems import check_theorems

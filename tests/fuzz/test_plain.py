@@ -27,9 +27,7 @@ from ldpfrontier.hamming.mi_leakage import information_leakage
 from ldpfrontier.hamming.sources import SourceSet
 from ldpfrontier.hypothesis_testing.hypotheses import Hypotheses
 from ldpfrontier.hypothesis_testing.leakage import optimal_leakage
-from ldpfrontier.information import (
-    mutual_information,
-)
+from ldpfrontier.information import mutual_information
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust

@@ -192,10 +192,7 @@ def draw_beyond(rng: np.random.Generator) -> Arguments:
 
 def draw_unconditional(rng: np.random.Generator) -> Arguments:
     shape = SHAPES[rng.integers(len(SHAPES))]
-    return {
-        "prior": distribution(rng, shape[0] * shape[1]).reshape(shape),
-        "epsilon": level(rng, 1e-3, 30.0),
-    }
+    return {"prior": distribution(rng, shape[0] * shape[1]).reshape(shape), "epsilon": level(rng, 1e-3, 30.0)}
 
 
 def check_unconditional(prior, epsilon) -> None:

@@ -185,8 +185,7 @@ def test_a_family_that_leaks_more_than_it_says_is_held_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ball", "name"),
-    few([(TABLE, "SRR"), (SMALL, "IR")], more=[(TABLE, "GRR"), (TABLE, "IR")]),
+    ("ball", "name"), few([(TABLE, "SRR"), (SMALL, "IR")], more=[(TABLE, "GRR"), (TABLE, "IR")])
 )
 def test_nothing_may_be_told_at_level_zero(ball: RenyiBall, name: str) -> None:
     found = calibrated(FAMILIES[name](ball), ball, 0.0)

@@ -111,10 +111,7 @@ def test_permutation_invariance(seed):
 @given(seeds)
 def test_named_divergences_are_f_divergences(seed):
     p, q = pair(seed)
-    cases = [
-        (kl_divergence, lambda t: xlogy(t, t)),
-        (total_variation, lambda t: np.abs(t - 1) / 2),
-    ]
+    cases = [(kl_divergence, lambda t: xlogy(t, t)), (total_variation, lambda t: np.abs(t - 1) / 2)]
     for divergence, f in cases:
         assert divergence(p, q) == pytest.approx(f_divergence(p, q, f), rel=1e-9, abs=1e-13)
 

@@ -232,11 +232,7 @@ def good():
             "estimate": ball.centre,
             "epsilon": 1.0,
         },
-        "robust_certificate": {
-            "optimum": l.optimal_robust(ball, 1.0),
-            "ball": ball,
-            "epsilon": 1.0,
-        },
+        "robust_certificate": {"optimum": l.optimal_robust(ball, 1.0), "ball": ball, "epsilon": 1.0},
         "independent_reporting": {"ball": ball, "epsilon": 1.0, "distance": "published"},
         "budget_split": {"ball": ball, "epsilon": 1.0, "distance": "published"},
         "calibrated": {

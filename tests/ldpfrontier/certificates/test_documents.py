@@ -23,11 +23,7 @@ from ldpfrontier.certificates.association import association_certificate, associ
 from ldpfrontier.certificates.local import ldp_certificate
 from ldpfrontier.certificates.numbers import whole_channels, written_channel
 from ldpfrontier.certificates.privacy import uncertainty_claim
-from ldpfrontier.certificates.robust import (
-    information_under,
-    nonrobust_certificate,
-    robust_certificate,
-)
+from ldpfrontier.certificates.robust import information_under, nonrobust_certificate, robust_certificate
 from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import randomized_response
 from ldpfrontier.optimal.association import optimal_association

@@ -67,10 +67,7 @@ CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str
     ("simplex", "proximal"): (lambda: optimal_robust(BALL, 1.0), {"max_exact_vertices": 0}),
     ("simplex", "exact"): (lambda: optimal_robust(BALL, 1.0), {}),
     ("F itself", "joint"): (lambda: optimal_robust(BALL, 1.0, envelope="exact", max_nodes=5), {}),
-    ("F itself", "search"): (
-        lambda: optimal_robust(BALL, 1.0, envelope="exact"),
-        {"max_joint_cells": 5},
-    ),
+    ("F itself", "search"): (lambda: optimal_robust(BALL, 1.0, envelope="exact"), {"max_joint_cells": 5}),
     ("F itself", "shared"): (
         lambda: optimal_robust(BALL, 1.0, envelope="exact"),
         {"max_joint_cells": 4, "max_search_cells": 5},
@@ -78,10 +75,7 @@ CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str
     ("given U", "label"): (lambda: optimal_label(BALL.centre, 1.0), {}),
     ("no difference", "kinds"): (lambda: optimal_association(ODDS, 0.0), {}),
     ("odds ratios", "joint"): (lambda: optimal_association(ODDS, 1.0, max_nodes=10), {}),
-    ("odds ratios", "search"): (
-        lambda: optimal_association(ODDS, 1.0, max_rounds=2),
-        {"max_joint_cells": 5},
-    ),
+    ("odds ratios", "search"): (lambda: optimal_association(ODDS, 1.0, max_rounds=2), {"max_joint_cells": 5}),
     ("odds ratios", "unconditional"): (
         lambda: optimal_association(ODDS, 1.0),
         {"max_joint_cells": 4, "max_master_cells": 5},

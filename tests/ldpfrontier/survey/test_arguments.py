@@ -73,12 +73,7 @@ BAD_ARGUMENTS = {
         "1 --prove soon",
         "1 --max-seconds -1",
     ],
-    "design table.csv, utility": [
-        "0",
-        "1",
-        "50%",
-        "0.5 --precise S",
-    ],
+    "design table.csv, utility": ["0", "1", "50%", "0.5 --precise S"],
     "design, table": [
         "folder.csv",
         "loop.csv",
@@ -90,9 +85,7 @@ BAD_ARGUMENTS = {
         "table.csv --bins age=2",
         "'cafRAW.csv'",
     ],
-    "design, data": [
-        "table.csv --count count",
-    ],
+    "design, data": ["table.csv --count count"],
     "apply": [
         "--channel people.csv",
         "--channel folder.json",
@@ -136,12 +129,7 @@ BAD_ARGUMENTS = {
         "--data people.csv --column region",
         "--quiet --json",
     ],
-    "nothing": [
-        "",
-        "improve",
-        "apply",
-        "design --epsilon 1",
-    ],
+    "nothing": ["", "improve", "apply", "design --epsilon 1"],
 }
 
 

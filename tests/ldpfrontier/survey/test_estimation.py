@@ -7,12 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from ldpfrontier.survey import estimate_distribution
-from ldpfrontier.survey.estimation import (
-    Inversion,
-    inversion,
-    maximum_likelihood,
-    quantities,
-)
+from ldpfrontier.survey.estimation import Inversion, inversion, maximum_likelihood, quantities
 from ldpfrontier.survey.sampling import Sampler
 from ldpfrontier.survey.settings import SETTINGS
 from support.owndata import channel_of, flat, seeded, small_table

@@ -5,12 +5,7 @@ import pytest
 from scipy.stats import beta, binom
 
 from ldpfrontier.survey import estimate_distribution
-from ldpfrontier.survey.estimation import (
-    Inversion,
-    inversion,
-    maximum_likelihood,
-    quantities,
-)
+from ldpfrontier.survey.estimation import Inversion, inversion, maximum_likelihood, quantities
 from ldpfrontier.survey.intervals import limit_weights, mean_limits, upper_limits
 from support.grids import few
 from support.interval_coverage import TAIL, coverage, signed_weights

@@ -188,16 +188,7 @@ def test_records_that_cannot_be_read_get_a_sentence_and_leave_every_file(here, c
         refused(here, capsys, command, sentence)
 
 
-COUNTS = [
-    "1,5",
-    "32,000",
-    "1.000",
-    "-3",
-    "1e3",
-    "16.5",
-    "0x10",
-    "٣",
-]
+COUNTS = ["1,5", "32,000", "1.000", "-3", "1e3", "16.5", "0x10", "٣"]
 
 
 @pytest.mark.parametrize("count", [*COUNTS, "", "many", "9" * 16, "9" * 5000])

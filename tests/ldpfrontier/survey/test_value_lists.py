@@ -155,10 +155,7 @@ def test_groups_of_numbers_need_no_table(tmp_path):
         ('region="a,b', "The values of 'region' are '\"a,b'; they must be separated by commas"),
         ("region=north,south --bins region=3", "--bins region=3 makes groups of the numbers in a table"),
         ("region=north --mechanism exact", "The mechanism is 'exact'; allowed against anyone are"),
-        (
-            f"region={','.join(map(str, range(501)))}",
-            "have 2 x 501 = 1,002 combinations",
-        ),
+        (f"region={','.join(map(str, range(501)))}", "have 2 x 501 = 1,002 combinations"),
     ],
 )
 def test_what_is_wrong_is_named(words, sentence, tmp_path, monkeypatch, capsys):

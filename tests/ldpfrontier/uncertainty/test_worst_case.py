@@ -11,14 +11,7 @@ from ldpfrontier.uncertainty import renyi_ball
 from ldpfrontier.uncertainty.divergence import least_mean, two_cell_range
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.uncertainty.worst_case import worst_log_ratio
-from oracles.conic import (
-    SHAPES,
-    barrier_epsilons,
-    barrier_levels,
-    conic_epsilon,
-    conic_support,
-    random_case,
-)
+from oracles.conic import SHAPES, barrier_epsilons, barrier_levels, conic_epsilon, conic_support, random_case
 from support.grids import few
 
 some_orders = pytest.mark.parametrize("order", few([0.5, 1.0, 2.0], more=[0.8, 1.5, 3.0, 5.0]))

@@ -42,8 +42,7 @@ def test_tables_are_read_each_from_as_many_files_as_it_has(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("ending", "said"),
-    [("ValueError('too large')", "The job failed: too large"), ("KeyboardInterrupt", "")],
+    ("ending", "said"), [("ValueError('too large')", "The job failed: too large"), ("KeyboardInterrupt", "")]
 )
 def test_a_failure_is_on_the_terminal_and_an_interrupt_in_the_log_alone(ending, said, tmp_path):
     log = tmp_path / "logs/job.log"

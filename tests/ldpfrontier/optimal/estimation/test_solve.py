@@ -40,16 +40,8 @@ from support.adult import adult_counts
 from support.grids import few
 
 #: tr(A M^-1 A') at the uniform prior, at epsilon = 0.5, 1 and 2, as another program found it to five digits.
-IDENTITY = {
-    6: (66.07, 15.875, 3.3001),
-    8: (96.11, 22.736, 4.5631),
-    12: (159.15, 37.307, 7.6663),
-}
-PREFIX_SUMS = {
-    6: (63.488, 17.084, 6.0048),
-    8: (106.38, 27.531, 8.8320),
-    12: (211.54, 53.130, 15.159),
-}
+IDENTITY = {6: (66.07, 15.875, 3.3001), 8: (96.11, 22.736, 4.5631), 12: (159.15, 37.307, 7.6663)}
+PREFIX_SUMS = {6: (63.488, 17.084, 6.0048), 8: (106.38, 27.531, 8.8320), 12: (211.54, 53.130, 15.159)}
 #: n MSE of all cells of Adult, PolyOpt class with distinct pairs: at 0.3, 1 and 2; then with k = epsilon.
 ADULT = {
     ("sex", "race"): ((21.258, 2.4304, 0.9677), (45.472, 3.0042, 1.0223)),

@@ -21,10 +21,7 @@ from ldpfrontier.optimal.geometry.support_function import (
     two_valued_vertices,
 )
 from ldpfrontier.optimal.products.ball_family import BallFamily
-from ldpfrontier.optimal.projections.budget_multiplier import (
-    BudgetMultiplierFamily,
-    shared_budget_mechanism,
-)
+from ldpfrontier.optimal.projections.budget_multiplier import BudgetMultiplierFamily, shared_budget_mechanism
 from ldpfrontier.optimal.projections.solve import mechanism_without_bound
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimum import uninformative

@@ -18,11 +18,7 @@ from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.projections.solve import class_bound, mechanism_without_bound
 from ldpfrontier.optimal.robust import optimal_robust
-from ldpfrontier.uncertainty.divergence import (
-    least_mean,
-    minimizers,
-    renyi_divergences,
-)
+from ldpfrontier.uncertainty.divergence import least_mean, minimizers, renyi_divergences
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from reproduction.data.catalogue import data_set
 from support.blocks import extreme_means, function_values, random_body
@@ -112,13 +108,7 @@ def test_polyopt_is_in_the_class_of_f_itself(order, seed):
     for envelope in ("simplex", "exact"):
         start = values[-1][1] if values else None
         optimum = optimal_robust(
-            ball,
-            epsilon,
-            envelope=envelope,
-            tolerance=1e-2,
-            max_rounds=20,
-            start=start,
-            max_nodes=100,
+            ball, epsilon, envelope=envelope, tolerance=1e-2, max_rounds=20, start=start, max_nodes=100
         )
         values.append((optimum.value, optimum.channel))
         assert ball.worst_case_epsilon(optimum.channel) <= epsilon + 1e-9

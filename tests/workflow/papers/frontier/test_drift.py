@@ -45,13 +45,7 @@ def test_what_moves_and_what_stays():
 
 
 def test_the_table_counts_the_truths_whose_level_is_at_most_epsilon():
-    options = {
-        "factors": [1, 9],
-        "shares": [0.02],
-        "truths": 60,
-        "seed": 3,
-        "instance": "a",
-    }
+    options = {"factors": [1, 9], "shares": [0.02], "truths": 60, "seed": 3, "instance": "a"}
     table = drift(COUNTS, [0.4], mechanisms=["polyopt", "exact"], **options)
     assert len(table) == 3 * 2 * 3
     acquaintances = table["mechanism"] == "acquaintances"

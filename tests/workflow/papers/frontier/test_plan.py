@@ -86,10 +86,7 @@ def test_least_errors_are_shared_out_by_level():
 @pytest.mark.parametrize(
     ("designs", "sentence"),
     [
-        (
-            {"polyopt": [1.0]},
-            "frontier.estimation.designs has 'polyopt'; allowed is one of set, simplices, ",
-        ),
+        ({"polyopt": [1.0]}, "frontier.estimation.designs has 'polyopt'; allowed is one of set, simplices, "),
         ({"set": []}, "frontier.estimation.designs has no privacy level; allowed is one or more"),
     ],
 )

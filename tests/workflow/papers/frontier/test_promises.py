@@ -9,14 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldpfrontier import (
-    Channel,
-    OddsRatios,
-    RenyiBall,
-    association_epsilon,
-    optimal_association,
-    rldp_epsilon,
-)
+from ldpfrontier import Channel, OddsRatios, RenyiBall, association_epsilon, optimal_association, rldp_epsilon
 from ldpfrontier.information import entropy
 from ldpfrontier.types import Intractable
 from papers.frontier import layouts, promises_figures

@@ -14,13 +14,7 @@ import yaml
 
 from ldpfrontier.hamming.sources import SourceSet
 from papers.kalantari2018 import figures, plan
-from papers.kalantari2018.experiments import (
-    DP,
-    MI,
-    printed_sets,
-    random_sets,
-    tradeoff,
-)
+from papers.kalantari2018.experiments import DP, MI, printed_sets, random_sets, tradeoff
 from papers.kalantari2018.source_sets import draw, source_sets
 from papers.kalantari2018.summaries import (
     LOWER,
@@ -33,13 +27,7 @@ from papers.kalantari2018.summaries import (
     checks,
 )
 from reproduction.figure_style import save
-from reproduction.ledger.claims import (
-    ANOTHER_READING,
-    NOT_REPRODUCED,
-    REPRODUCED,
-    claims_of,
-    decide,
-)
+from reproduction.ledger.claims import ANOTHER_READING, NOT_REPRODUCED, REPRODUCED, claims_of, decide
 from reproduction.planning.paper import papers
 from reproduction.results.tables import CHECKS, CLOSED_FORM, MEASURED, Check, select
 

@@ -87,12 +87,7 @@ def test_orders_that_must_hold_in_every_instance(usual):
         index=["size", "instance", "epsilon"], columns="mechanism", values="value"
     )
     slack = 1 + 1e-6
-    for less, more in (
-        ("polyopt", "exact"),
-        ("exact", "nr"),
-        ("ir", "ir_tight"),
-        ("srr", "nr"),
-    ):
+    for less, more in (("polyopt", "exact"), ("exact", "nr"), ("ir", "ir_tight"), ("srr", "nr")):
         assert (nmi[less] <= nmi[more] * slack).all(), (less, more)
 
 
@@ -130,10 +125,7 @@ def test_a_failing_solve_names_its_instance(monkeypatch):
     monkeypatch.setitem(SOLVERS, "polyopt", fail)
     with pytest.raises(ArithmeticError) as caught:
         study((2, 3), [4], [0.3], mechanisms=["polyopt"], seed=SEED)
-    assert caught.value.__notes__ == [
-        "In polyopt at epsilon 0.3.",
-        "In 2 x 3, 004, beta 0.05, with seed 7.",
-    ]
+    assert caught.value.__notes__ == ["In polyopt at epsilon 0.3.", "In 2 x 3, 004, beta 0.05, with seed 7."]
 
 
 # Degenerate tables

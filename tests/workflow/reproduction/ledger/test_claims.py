@@ -186,10 +186,7 @@ def test_a_claim_is_there_once(toy):
     ("entry", "sentence"),
     [
         ({"where": "Text"}, "Erratum 1 of toy2026 lacks kind, printed, correct, shown, test."),
-        (
-            {"paper": "toy2026"},
-            "Erratum 1 of toy2026 has the unknown key 'paper'; allowed are where, kind,",
-        ),
+        ({"paper": "toy2026"}, "Erratum 1 of toy2026 has the unknown key 'paper'; allowed are where, kind,"),
     ],
 )
 def test_an_erratum_that_does_not_fit_gets_a_sentence(toy, entry, sentence):
@@ -310,10 +307,7 @@ def test_checks_that_fail_name_the_worst():
 
 
 def test_a_tolerance_excuses_its_own_row_only():
-    rows = [
-        {"instance": "000", "measured": 9.0, "tolerance": 8.0},
-        {"instance": "001", "measured": 3.0},
-    ]
+    rows = [{"instance": "000", "measured": 9.0, "tolerance": 8.0}, {"instance": "001", "measured": 3.0}]
     assert decided(rows[0]).verdict == REPRODUCED
     found = decided(*rows)
     assert found.explanation == "The statement fails: outputs is 3 in 001, the limit 2."

@@ -34,10 +34,7 @@ def test_a_claim_is_decided_by_every_variant_that_decides_it():
     tables = [("grid", "fine", {"checks": checks(0.5)}), ("grid", "coarse", {"checks": checks(2.0)})]
     other = ("grid", "none", {"checks": checks(0.5)[:0]}), ("grid", "lacking", {})
     found = claims.sensitivity("liao2017", [entry()], [*tables, *other])
-    assert verdicts(found) == {
-        ("P-1", "grid", "fine"): REPRODUCED,
-        ("P-1", "grid", "coarse"): NOT_REPRODUCED,
-    }
+    assert verdicts(found) == {("P-1", "grid", "fine"): REPRODUCED, ("P-1", "grid", "coarse"): NOT_REPRODUCED}
     assert list(claims.sensitivity("liao2017", [], tables)) == list(SENSITIVITY.columns)
     # Arguments are changed where a claim has them.
     changed = claims.sensitivity("liao2017", [entry(claims=["P-1"])], tables, {"claims": ["P-2"], "new": 1})

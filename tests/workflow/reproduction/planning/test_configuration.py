@@ -171,11 +171,7 @@ def test_every_key_of_the_default_has_a_comment_and_the_schema_is_named():
             "file",
             "adult.source is 'file' but adult.file is null; it must name the raw adult.data.",
         ),
-        (
-            "lopuhaa2024.pairs",
-            80 * "x",
-            "xxx...; allowed is a list with at least 1 entries.",
-        ),
+        ("lopuhaa2024.pairs", 80 * "x", "xxx...; allowed is a list with at least 1 entries."),
         (
             "data",
             {"a b": dict.fromkeys(["file", "sensitive", "useful"], "x")},
@@ -205,14 +201,8 @@ def test_tables_of_ones_own_are_allowed():
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        (
-            {"adult": TOWN},
-            "data.adult has the name of another data set or section; allowed is",
-        ),
-        (
-            {"seed": TOWN},
-            "data.seed has the name of another data set or section; allowed is",
-        ),
+        ({"adult": TOWN}, "data.adult has the name of another data set or section; allowed is"),
+        ({"seed": TOWN}, "data.seed has the name of another data set or section; allowed is"),
         (
             {"town": {**TOWN, "file": "none.csv"}},
             "data.town.file is 'none.csv'; there is no such file beside the files of configuration or in the",

@@ -12,14 +12,7 @@ from snakemake.utils import update_config
 
 from reproduction.job import load
 from reproduction.planning.configuration import check
-from reproduction.planning.paper import (
-    Layout,
-    PaperError,
-    Parts,
-    Table,
-    papers,
-    read,
-)
+from reproduction.planning.paper import Layout, PaperError, Parts, Table, papers, read
 from reproduction.planning.plan import Plan, PlanError, plan_of
 from reproduction.results.tables import Schema
 

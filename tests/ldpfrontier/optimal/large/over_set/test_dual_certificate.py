@@ -13,12 +13,7 @@ from scipy.special import xlogy
 from ldpfrontier.optimal.column_generation.proximal_bundle import generate_proximal
 from ldpfrontier.optimal.large.over_set.affine_bounds import AffineBounds
 from ldpfrontier.optimal.large.over_set.affine_pieces import FitProblem, fit_knot
-from ldpfrontier.optimal.large.over_set.block_family import (
-    BlockLabel,
-    body_between,
-    interpolate,
-    mean_bounds,
-)
+from ldpfrontier.optimal.large.over_set.block_family import BlockLabel, body_between, interpolate, mean_bounds
 from ldpfrontier.optimal.large.over_set.delta_sweep import DeltaSweep
 from ldpfrontier.optimal.large.over_set.dual_certificate import Certificate
 from ldpfrontier.optimal.large.over_set.majorant import evaluate
