@@ -59,7 +59,7 @@ def random_table(rng: np.random.Generator) -> FloatArray:
 def test_levels_of_reports_by_random_mechanisms(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are those of the products of columns, by attackers; and bounds of them if that is too large."""
     rng = np.random.default_rng(0)
-    for _ in range(60):
+    for _ in range(150):
         joint = random_table(rng)
         odds, shape = OddsRatios.known(joint), (joint.shape[0], joint.shape[1])
         channels = [Channel(rng.dirichlet(np.full(3, 8.0), joint.size)) for _ in range(rng.integers(1, 3))]
