@@ -131,7 +131,7 @@ def test_chunks_lose_nothing_and_memory_does_not_grow_with_the_file(tmp_path):
         assert found[-1][2] == str(rows - 1)
         return most
 
-    assert peak(10 * CHUNK) < 1.3 * peak(3 * CHUNK)
+    assert peak(5 * CHUNK) < 1.3 * peak(2 * CHUNK)
 
 
 # What is refused ------------------------------------------------------------------------------------------
