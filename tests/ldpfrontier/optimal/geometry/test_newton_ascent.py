@@ -62,7 +62,7 @@ def test_ascents_end_in_their_bodies_no_lower_than_they_start(order, restore, se
     )  # fmt: skip
     own = rng.integers(0, 2, m)
     w = rng.exponential(size=(m, n)) * (rng.random((m, n)) < 0.7) * (np.arange(n) < letters[own][:, None])
-    values = ascend_all(rows, own, w, restore, STEPS)
+    values = ascend_all(rows, own, w, int(restore), STEPS)
     q = np.where(np.arange(n) < letters[own][:, None], w, w[:, :1])
     assert (w >= 0.0).all()
     assert (-least_mean(r[own], -q, rows.radius[own], order) <= rows.top[own] * (1 + 1e-10)).all()
@@ -70,7 +70,9 @@ def test_ascents_end_in_their_bodies_no_lower_than_they_start(order, restore, se
     worth = (prior[own] * xlogy(w, w) - rows.prices[own] * w).sum(axis=1)
     np.testing.assert_allclose(values, worth, atol=1e-12)
     again = w.copy()
-    assert (ascend_all(rows, own, again, Restore.NONE, STEPS) >= values - 1e-9 * (1.0 + np.abs(values))).all()
+    assert (
+        ascend_all(rows, own, again, int(Restore.NONE), STEPS) >= values - 1e-9 * (1.0 + np.abs(values))
+    ).all()
 
 
 def test_an_ascent_of_two_letters_finds_the_best_corner():
@@ -87,5 +89,5 @@ def test_an_ascent_of_two_letters_finds_the_best_corner():
     scan = ray * (top / A)[:, None]
     best = (r * xlogy(scan, scan) - rows.prices * scan).sum(axis=1).max()
     starts = np.array([[1.0, 2.0], [2.0, 1.0]])
-    values = ascend_all(rows, np.zeros(2, dtype=np.int64), starts, Restore.NONE, STEPS)
+    values = ascend_all(rows, np.zeros(2, dtype=np.int64), starts, int(Restore.NONE), STEPS)
     assert values.max() >= best - 1e-6
