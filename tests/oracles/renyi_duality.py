@@ -124,7 +124,7 @@ def largest_mean(
     g = (order - 1.0) / order
     shape = np.broadcast_shapes(r.shape, w.shape)
     # Copies, as what is read-only would be compiled for once more.
-    rows = [np.array(np.broadcast_to(x, shape)).reshape(-1, shape[-1]) for x in (r, w)]
+    rows = [np.array(np.broadcast_to(x, shape), order="C").reshape(-1, shape[-1]) for x in (r, w)]
     most = np.broadcast_to(divergence_cost(radius, order), shape[:-1]).astype(float).ravel()
     cost = np.broadcast_to(0.0 if price is None else price, shape[:-1]).astype(float).ravel()
     bounds, mu = np.empty(len(cost)), np.empty(len(cost))
