@@ -203,6 +203,7 @@ TESTED_THROUGH = {
     "optimal.projections.schedule": "optimal/projections/test_solve.py",
     "questionnaires.mechanism": "questionnaires/test_solve.py",
     "survey.answer": "survey/test_cli.py",
+    "survey.candidates": "survey/test_design.py",
     "survey.options": "survey/test_cli.py",
     "survey.questionnaire.questions": "survey/questionnaire/test_command.py",
     "survey.questionnaire.routing": "survey/questionnaire/test_command.py",

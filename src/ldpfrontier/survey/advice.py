@@ -20,7 +20,8 @@ from scipy.special import xlogy
 
 from ldpfrontier import Channel, Intractable, time_limit
 from ldpfrontier.survey.attackers import Population
-from ldpfrontier.survey.design import Candidate, Design, design_channel
+from ldpfrontier.survey.candidates import Candidate
+from ldpfrontier.survey.design import Design, design_channel
 from ldpfrontier.survey.estimation import Inversion
 from ldpfrontier.survey.groups import in_order, interval_start
 from ldpfrontier.survey.layout import columns as table_of

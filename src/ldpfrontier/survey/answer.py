@@ -16,8 +16,16 @@ from ldpfrontier.survey.values import listed_values, shortened
 from ldpfrontier.verify import visible
 
 if TYPE_CHECKING:
+    from ldpfrontier.survey.candidates import Candidate
     from ldpfrontier.survey.channel_file import PrivateChannel
-    from ldpfrontier.survey.design import Candidate, Design
+    from ldpfrontier.survey.design import Design
+
+#: What `--precise` calls tables of some columns.
+TABLE_NAMES = {
+    "shares": "shares of each column",
+    "pairs": "tables of two columns",
+    "triples": "tables of three columns",
+}
 
 #: Letters of a name in a line.
 NAME = 24
@@ -113,11 +121,17 @@ def _precision(made: Design, best: Candidate, error: float) -> str:
         text += f" No number of reports shows {', '.join(hidden)}."
     if made.precise == "rates":
         text += f" Rates of {names[1]} given {names[2]} have {points(best.rates)}."
+    if math.isfinite(best.tables):
+        text += f" {TABLE_NAMES[made.precise].capitalize()} have {points(best.tables)}."
     if math.isfinite(made.error_of(best)):
         few = made.precise == "cells" and best.error > 0.5 / table.counts.size
-        what = {"cells": "", "S": f" for {names[-2:][0]}", "U": f" for {names[-1]}", "rates": " for rates"}[
-            made.precise
-        ]
+        what = {
+            "cells": "",
+            "S": f" for {names[-2:][0]}",
+            "U": f" for {names[-1]}",
+            "rates": " for rates",
+            **{name: f" for {words}" for name, words in TABLE_NAMES.items()},
+        }[made.precise]
         text += " Too few: the mean share is" if few else ""
         text += f" {points(1.0 / table.counts.size)} (--details: what would help)." if few else ""
         needed = few_digits(made.reports_for(best, error))

@@ -438,6 +438,10 @@ def audit(options: argparse.Namespace) -> int:
     from ldpfrontier.survey.channel_file import read_channel
     from ldpfrontier.survey.texts import audit_text, kept_promise
 
+    if is_questionnaire(options.channel):
+        from ldpfrontier.survey.questionnaire import command
+
+        return command.audit(options)
     private = read_channel(options.channel)
     pairs = None
     if options.data:

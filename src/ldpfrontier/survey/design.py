@@ -8,33 +8,25 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import get_args
 
-import numpy as np
-
 from ldpfrontier import (
     BudgetSplit,
     Channel,
     Intractable,
     Optimum,
     entropy,
-    estimation_error,
     mutual_information,
     optimal_nonrobust,
-    rate_target,
     time_limit,
 )
 from ldpfrontier.survey.allowance import Allowance, check_several
 from ldpfrontier.survey.attackers import (
     Attacker,
-    Guess,
-    Levels,
     Population,
     RadiusMethod,
-    best_guesses,
-    measured_levels,
     population_of,
 )
+from ldpfrontier.survey.candidates import Candidate, measured
 from ldpfrontier.survey.channel_file import Certificate, PrivateChannel, private_weights
-from ldpfrontier.survey.estimation import inversion, quantities
 from ldpfrontier.survey.methods import (
     BOUNDING,
     FOR_ESTIMATES,
@@ -49,64 +41,10 @@ from ldpfrontier.survey.methods import (
     nearly_least,
 )
 from ldpfrontier.survey.own_methods import OwnFunction, Refused, made_cones, own_methods, refusal
+from ldpfrontier.survey.questionnaire.routing import TABLES
 from ldpfrontier.survey.sampling import sampled_channel
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.survey.tables import CountTable
-
-
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """A mechanism for a table at one privacy level.
-
-    Attributes
-    ----------
-    name : str
-    title : str
-        A short description.
-    private : bool
-        Whether it has the required level for the attackers in question.
-    channel : Channel or None
-        None if it was not computed; `note` says why.
-    nmi : float
-        I(X; Y) / H(X) at the distribution of the table.
-    levels : Levels or None
-        That it really has, nats.
-    guesses : tuple of Guess
-        How often an outsider and an insider guess the sensitive value right.
-    rank : int
-        Of the channel.
-    errors : tuple of float
-        Root mean square errors of the unbiased estimates of the frequencies of all of a record, of what is
-        sensitive and of what is useful (the first alone if nothing is); NaN if the channel does not show
-        some of them.
-    rates : float
-        That of the rates of sensitive values given useful ones, for many reports; NaN if not all are shown.
-    note : str
-    method : str
-        What an optimum was found with (`Optimum.method`), in one line; empty for a closed form.
-    out_of_choice : str
-        Why it is for comparison alone: mechanisms or cones of the user's own are to be used. Empty if it may
-        be chosen.
-    """
-
-    name: str
-    title: str
-    private: bool
-    channel: Channel | None
-    nmi: float = math.nan
-    levels: Levels | None = None
-    guesses: tuple[Guess, ...] = ()
-    rank: int = 0
-    errors: tuple[float, ...] = ()
-    rates: float = math.nan
-    note: str = ""
-    method: str = ""
-    out_of_choice: str = ""
-
-    @property
-    def error(self) -> float:
-        """Root mean square error of the frequencies of whole records; NaN if they cannot be estimated."""
-        return self.errors[0] if self.errors else math.nan
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +65,7 @@ class Design:
     candidates : list of Candidate
     bound : float
         No mechanism of this level has a larger normalized mutual information.
-    precise : {"cells", "S", "U", "rates"}
+    precise : {"cells", "S", "U", "rates", "shares", "pairs", "triples"}
         What has to be precise.
     allowance : Allowance or None
         What one person may report; None for one report.
@@ -147,6 +85,8 @@ class Design:
         """Return the root mean square error of what has to be precise; NaN if it cannot be estimated."""
         if self.precise == "rates":
             return candidate.rates
+        if self.precise in TABLES:
+            return candidate.tables
         place = ("cells", "S", "U").index(self.precise)
         return candidate.errors[place] if len(candidate.errors) > place else math.nan
 
@@ -209,7 +149,12 @@ class Design:
         """Return the same mechanisms with the errors of another number of reports."""
         share = math.sqrt(self.records / records)
         scaled = [
-            replace(c, errors=tuple(share * error for error in c.errors), rates=share * c.rates)
+            replace(
+                c,
+                errors=tuple(share * error for error in c.errors),
+                rates=share * c.rates,
+                tables=share * c.tables,
+            )
             for c in self.candidates
         ]
         return replace(self, records=records, candidates=scaled)
@@ -297,9 +242,10 @@ def design_channel(
         What the mechanism is for. For frequencies, the design of the least error is computed for the promise
         (`optimal_estimation`), beside the closed form of LDP with the least error; for information, the other
         mechanisms are. By default all are.
-    precise : {"cells", "S", "U", "rates"}
+    precise : {"cells", "S", "U", "rates", "shares", "pairs", "triples"}
         What the design for frequencies makes precise: the frequencies of whole records, of the sensitive or
-        the useful values, or the rates of sensitive values given useful ones (`rate_target`).
+        the useful values, the rates of sensitive values given useful ones (`rate_target`), or the entries of
+        all tables of one column, of two or of three, sensitive and useful ones alike.
     beta, order, radius_method, radius_factor : float, float, str, float
         As beta, order, method and factor of `RenyiBall.confidence`; beta is also that of the intervals of
         odds ratios, which are exact ones, or normal ones on tables for which that takes long.
@@ -333,10 +279,10 @@ def design_channel(
     records = table.records if records is None else records
     if records < 1:
         raise ValueError(f"The number of records is {records}; it must be a whole number, at least 1.")
-    if precise not in get_args(Precise) or (precise != "cells" and not table.useful):
+    if precise not in get_args(Precise) or (precise in ("S", "U", "rates") and not table.useful):
         raise ValueError(
-            f"precise is {precise!r}; it must be one of {', '.join(get_args(Precise))}, and only cells can be"
-            " precise without useful columns."
+            f"precise is {precise!r}; it must be one of {', '.join(get_args(Precise))}, and not S, U or"
+            " rates without useful columns."
         )
     if entropy(table.distribution) == 0:
         raise ValueError("All records are equal; at least two different records are needed.")
@@ -428,7 +374,7 @@ def _computed(
         try:
             found = method.solve(problem)
             channel = found if isinstance(found, Channel) else found.channel
-            measured = _measured(name, method, channel, problem, records)
+            made = measured(name, method, channel, problem, records)
             why = refusal(name, channel, own, kept)
         except Refused:
             raise
@@ -437,7 +383,7 @@ def _computed(
             found_by_name[name] = replace(missing, note=str(reason))
             continue
         title = f"{method.title} (for comparison: {why})" if why else method.title
-        found_by_name[name] = replace(measured, title=title, method=_ran(found), out_of_choice=why)
+        found_by_name[name] = replace(made, title=title, method=_ran(found), out_of_choice=why)
         if isinstance(found, Optimum) and name == BOUNDING[problem.against] and problem.table.useful:
             bound = min(bound, found.upper_bound)
     return [found_by_name[name] for name in methods], bound / h
@@ -466,29 +412,3 @@ def _ran(found: Optimum | BudgetSplit | Channel) -> str:
     gap = f"no mechanism of the class has an error more than {100.0 * above / (1.0 + above):.2g}% lower"
     regime = f"{found.method.regime}; {gap if above < math.inf else 'no bound'}"
     return str(replace(found.method, regime=regime))
-
-
-def _measured(name: str, method: Method, channel: Channel, problem: Problem, records: int) -> Candidate:
-    table, prior = problem.table, problem.prior
-    linear = inversion(channel.matrix, table)
-    errors = linear.error(prior @ channel.matrix, records)
-    asked = [quantity.attributes for quantity in quantities(table)[0]]
-    groups = [table.attributes, table.sensitive, table.useful][: 3 if table.useful else 1]
-    squares = [np.mean([e**2 for e, a in zip(errors, asked, strict=True) if a == group]) for group in groups]
-    levels = measured_levels(channel, table, problem.population)
-    allowed = problem.epsilon + SETTINGS.level_tolerance
-    of_rates = (
-        estimation_error(channel, table.expected, rate_target(table.expected)) if table.useful else math.inf
-    )
-    return Candidate(
-        name=name,
-        title=method.title,
-        private=method.private and levels.against(problem.against) <= allowed,
-        channel=channel,
-        nmi=mutual_information(prior, channel) / entropy(prior),
-        levels=levels,
-        guesses=best_guesses(channel, table.distribution) if table.useful else (),
-        rank=linear.rank,
-        errors=tuple(math.sqrt(square) for square in squares),
-        rates=math.sqrt(of_rates / problem.cells / records) if math.isfinite(of_rates) else math.nan,
-    )

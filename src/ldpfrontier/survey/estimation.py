@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, field
 
@@ -25,8 +26,20 @@ class Quantity:
     value: Label
 
 
+def column_quantities(table: CountTable, columns: int) -> tuple[list[Quantity], FloatArray]:
+    """Return the entries of all tables of so many columns, as `quantities` does."""
+    labels = np.array(table.labels, dtype=object)
+    asked, vectors = list[Quantity](), list[FloatArray]()
+    for places in itertools.combinations(range(len(table.attributes)), min(columns, len(table.attributes))):
+        own = [tuple(label) for label in labels[:, places]]
+        for value in dict.fromkeys(own):
+            asked.append(Quantity(tuple(table.attributes[place] for place in places), value))
+            vectors.append(np.array([float(label == value) for label in own]))
+    return asked, np.array(vectors)
+
+
 def quantities(table: CountTable) -> tuple[list[Quantity], FloatArray]:
-    """Return the frequencies of records, of sensitive values and of useful values.
+    """Return the frequencies of records, of sensitive values, of useful values, and of each column.
 
     Returns
     -------
@@ -41,6 +54,11 @@ def quantities(table: CountTable) -> tuple[list[Quantity], FloatArray]:
         asked += [Quantity(table.sensitive, label) for label in table.rows]
         asked += [Quantity(table.useful, label) for label in table.columns]
         vectors += [np.repeat(np.eye(a1), a2, axis=1), np.tile(np.eye(a2), (1, a1))]
+    known = {quantity.attributes for quantity in asked}
+    for quantity, vector in zip(*column_quantities(table, 1), strict=True):
+        if quantity.attributes not in known:
+            asked.append(quantity)
+            vectors.append(vector[None, :])
     return asked, np.concatenate(vectors)
 
 

@@ -44,6 +44,8 @@ from ldpfrontier import (
     with_united_outputs,
 )
 from ldpfrontier.survey.attackers import ATTACKERS, WITHOUT_TABLE, Attacker, Population
+from ldpfrontier.survey.estimation import column_quantities
+from ldpfrontier.survey.questionnaire.routing import TABLES
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.survey.tables import CountTable
 from ldpfrontier.types import FloatArray
@@ -52,8 +54,9 @@ T = TypeVar("T")
 
 Purpose = Literal["frequencies", "information"]
 
-#: What has to be precise: frequencies of whole records, of sensitive or useful values, or rates of S by U.
-Precise = Literal["cells", "S", "U", "rates"]
+#: What has to be precise: frequencies of whole records, of sensitive or useful values, rates of S by U, or
+#: all tables of one column, of two, or of three.
+Precise = Literal["cells", "S", "U", "rates", "shares", "pairs", "triples"]
 
 _TOLERANCE, _ROUNDS = SETTINGS.solver_tolerance, SETTINGS.solver_rounds
 
@@ -70,7 +73,7 @@ class Problem:
     against : {"insider-only", "outsider", "acquaintance", "anyone"}
     population : Population or None
         What the table leaves open; None if the whole record is sensitive, or no records were counted.
-    precise : {"cells", "S", "U", "rates"}
+    precise : {"cells", "S", "U", "rates", "shares", "pairs", "triples"}
     proof_seconds : float, optional
         As of `optimal_estimation`.
     """
@@ -108,6 +111,8 @@ class Problem:
         """What has to be precise, as of `optimal_estimation`."""
         if self.precise == "rates":
             return rate_target(self.table.expected)
+        if self.precise in TABLES:
+            return column_quantities(self.table, TABLES.index(self.precise) + 1)[1]
         return {"cells": None, "S": "sensitive", "U": "useful"}[self.precise]
 
     def cone(self) -> Cone:

@@ -234,7 +234,7 @@ class _Rates:
         down, up = fit.weights(tail)
         # Weights whose means are at least -P(s, u), P(s, u), -P(u) and P(u).
         self.minus_cell, self.cell = (w[: a1 * a2].reshape(a1, a2, -1) for w in (down, up))
-        self.minus_sum, self.sum = (w[a1 * a2 + a1 :] for w in (down, up))
+        self.minus_sum, self.sum = (w[a1 * a2 + a1 :][:a2] for w in (down, up))
         self.prior = fit.table.expected.sum(axis=0)
         self.cells = fit.p.reshape(a1, a2)
         self.sums = self.cells.sum(axis=0)
@@ -244,7 +244,7 @@ class _Rates:
     def shown(self) -> tuple[np.ndarray, np.ndarray]:
         """Tell which rates the channel shows, and which of them have a denominator that is surely above 0."""
         a1, a2 = self.shape
-        cells, _, sums = np.split(self.fit.linear.shown, [a1 * a2, a1 * a2 + a1])
+        cells, _, sums, _ = np.split(self.fit.linear.shown, np.cumsum([a1 * a2, a1, a2]))
         least = -upper_limits(self.minus_sum, self.fit.counts, self.fit.fitted, self.tail)
         shown = cells.reshape(a1, a2) & sums & (self.sums > 0)
         return shown, shown & (least > 0)

@@ -328,8 +328,7 @@ def _check_number(path: Path | str, columns: Label, cut: int, found: Mapping[Lab
     advice = numeric_hint(name, values[name]) or "Merge values into groups first."
     if len(columns) > 2:
         advice += (
-            " Or design a channel for fewer columns each, with --against anyone: the levels of all reports of"
-            " a person add up, and remain that of one report if every person uses one channel, drawn by lot."
+            " Or ask each person some of the questions: --precise pairs, with all columns in --sensitive."
         )
     raise ValueError(
         f"{shown(path)} has {len(rows)} x {len(others)} sensitive and useful values or more ({name} alone has"

@@ -6,6 +6,7 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from ldpfrontier.survey.answer import TABLE_NAMES
 from ldpfrontier.survey.layout import columns, number, reports_text, wrapped
 from ldpfrontier.survey.reading import said
 from ldpfrontier.survey.settings import SETTINGS
@@ -13,8 +14,9 @@ from ldpfrontier.survey.tables import CountTable
 
 if TYPE_CHECKING:
     from ldpfrontier.survey.auditing import Audit
+    from ldpfrontier.survey.candidates import Candidate
     from ldpfrontier.survey.channel_file import PrivateChannel
-    from ldpfrontier.survey.design import Candidate, Design
+    from ldpfrontier.survey.design import Design
 
 
 def design_text(made: Design, best: Candidate, error: float) -> str:
@@ -104,6 +106,7 @@ def _usefulness(made: Design, order: list[Candidate], best: Candidate, error: fl
         "S": said(table.sensitive),
         "U": said(table.useful),
         "rates": f"rates of {said(table.sensitive)} given {said(table.useful)}",
+        **TABLE_NAMES,
     }[made.precise]
     words = (
         "HOW USEFUL IT IS. The NMI is the share of the information in a record that its report carries; no"

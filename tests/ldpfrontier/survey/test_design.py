@@ -31,6 +31,7 @@ from ldpfrontier.survey import CountTable, design_channel, least_epsilon
 from ldpfrontier.survey import design as designs
 from ldpfrontier.survey.attackers import ATTACKERS
 from ldpfrontier.survey.design import LONGEST
+from ldpfrontier.survey.estimation import column_quantities
 from ldpfrontier.survey.methods import LDP_METHODS, ROBUST_METHODS
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.survey.texts import design_text
@@ -374,3 +375,20 @@ def test_without_time_no_level_is_known(table, clock):
     clock(1)
     with pytest.raises(TimeIsUp, match=r"before an error of 0\.01 was reached; it may be .* the level 1,"):
         least_epsilon(table, error=0.01, max_seconds=60)
+
+
+@pytest.mark.parametrize("precise", ["shares", "pairs"])
+def test_tables_of_columns_are_precise_if_they_have_to_be(precise):
+    """Beside useful columns, and no less precise than by a design for whole records."""
+    labels = [(a, b) for a in ("no", "yes") for b in ("x", "y")]
+    counts = np.random.default_rng(0).integers(20, 200, (4, 2))
+    table = CountTable(("a", "b"), ("u",), tuple(labels), (("s",), ("t",)), counts)
+    asked = {"mechanisms": ["frequencies"], "purpose": "frequencies"}
+    own, cells = (design_channel(table, 1.0, precise=some, **asked) for some in (precise, "cells"))
+    best, other = own.best(), cells.best()
+    rows = column_quantities(table, 1 if precise == "shares" else 2)[1]
+    assert rows.sum() == 3.0 * 8.0  # three tables, in each of which every record is once
+    errors = [estimation_error(c.channel, table.expected, rows) for c in (best, other)]
+    assert best.tables == pytest.approx(math.sqrt(errors[0] / len(rows) / table.records))
+    assert own.error_of(best) == best.tables
+    assert errors[0] <= errors[1] * 1.02

@@ -51,7 +51,7 @@ def test_the_error_of_randomized_response_is_the_one_in_closed_form():
     mean = np.random.default_rng(3).dirichlet(np.ones(k)) @ private.channel.matrix
     expected = np.sqrt(mean * (1 - mean) / n) / (p - q)
     linear = inversion(private.channel.matrix, private.table)
-    assert linear.error(mean, n) == pytest.approx(expected, rel=1e-6)
+    assert linear.error(mean, n)[:k] == pytest.approx(expected, rel=1e-6)
 
 
 def test_what_a_channel_does_not_show_is_not_estimated(table):

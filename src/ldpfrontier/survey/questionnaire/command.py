@@ -192,6 +192,25 @@ def _known(missing: str | None, labels: list[tuple[str]]) -> str | None:
     return missing if (missing,) in labels else None
 
 
+def audit(options: argparse.Namespace) -> int:
+    """Say the level of the channel of a questionnaire, which is computed when its file is read."""
+    if options.samples is not None or options.data is not None:
+        raise ValueError(
+            "--samples and --data are for channels of one table. The level of a questionnaire follows from"
+            " the numbers in its file, whatever is drawn."
+        )
+    channel = read_questionnaire(options.channel)
+    if options.json:
+        from ldpfrontier.survey.exports import as_json
+
+        print(as_json({"level": channel.level, "epsilon": channel.epsilon, "promise": channel.promise()}))
+        return 0
+    print(
+        wrapped(f"The level is {channel.level:.6g}, from the whole numbers in the file. {channel.promise()}")
+    )
+    return 0
+
+
 def estimate(options: argparse.Namespace, warn: Callable[[str], None], reading: Progress) -> int:
     """Estimate the tables of a questionnaire."""
     channel = read_questionnaire(options.channel)

@@ -44,11 +44,11 @@ def given_for_tables(options: argparse.Namespace) -> list[str]:
 def is_questionnaire_asked(options: argparse.Namespace) -> bool:
     """Tell whether a design is that of a questionnaire.
 
-    It is if tables of its questions have to be precise, which is so by default of three or more questions
-    that are all sensitive, unless an option is about their joint table.
+    It is if all its columns are sensitive and tables of them have to be precise, which is so by default of
+    three or more, unless an option is about their joint table.
     """
     usual = options.precise is None and len(options.sensitive) > 2 and not given_for_tables(options)
-    return options.precise in TABLES or usual
+    return usual or (options.precise in TABLES and not options.useful)
 
 
 def is_questionnaire(path: Path | str) -> bool:
@@ -64,6 +64,6 @@ def refuse_questionnaire(path: Path | str, content: object) -> None:
     """Raise a `ValueError` if the content of a file is the channel of a questionnaire."""
     if isinstance(content, dict) and content.get("format") == QUESTIONNAIRE:
         raise ValueError(
-            f"{path} is the channel of a questionnaire, which apply and estimate take; this command takes the"
-            " channel of one table."
+            f"{path} is the channel of a questionnaire, which apply, estimate and audit take; this command"
+            " takes the channel of one table."
         )

@@ -109,7 +109,6 @@ def test_cells_of_three_columns_can_be_asked_for(people):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (["--precise", "pairs", "--useful", "region"], "--useful is for the joint table"),
         (["--precise", "shares", "--mechanism", "grr"], "--mechanism is for the joint table"),
         (["--precise", "shares", "--for", "information"], "does not go with --for information"),
         (["--precise", "shares", "--records", "0"], "number of records is 0"),
@@ -134,7 +133,8 @@ def test_what_does_not_fit_is_refused(people, capsys, more, words):
             ["apply", "--data", "people.csv", "--out", "r.csv", "--memo", "m", "--id", "id"],
             "--memo and --wave",
         ),
-        (["audit", "--samples", "10"], "is the channel of a questionnaire"),
+        (["audit", "--samples", "10"], "--samples and --data are for channels of one table"),
+        (["change", "--data", "r.csv", "r.csv"], "is the channel of a questionnaire"),
         (["estimate", "--data", "people.csv"], "'report'"),
         (["estimate", "--data", "r.csv", "--rates", "smokes", "nothing"], "no question 'nothing'"),
         (["estimate", "--data", "r.csv", "--rates", "smokes", "smokes"], "two different questions"),
@@ -161,6 +161,14 @@ def test_another_channel_is_not_replaced_and_its_reports_are_refused(people, cap
     assert main(["design", "--epsilon", "2", *ASKED, "--force", "--quiet"]) == 0
     assert main(["estimate", "--channel", "channel.json", "--data", "r.csv"]) == 2
     assert "reports of the channel" in capsys.readouterr().err
+
+
+def test_an_audit_says_the_level(people, capsys):
+    assert main([*DESIGN, *ASKED, "--quiet"]) == 0
+    assert main(["audit", "--channel", "channel.json"]) == 0
+    assert capsys.readouterr().out.startswith("The level is 1, from the whole numbers in the file.")
+    assert main(["audit", "--channel", "channel.json", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["level"] <= 1.0
 
 
 def test_missing_answers_have_a_name_or_are_refused(people, capsys):

@@ -1,0 +1,109 @@
+"""Mechanisms of a design with what they reveal to whom, what they tell, and the errors of estimates."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ldpfrontier import Channel, entropy, estimation_error, mutual_information, rate_target
+from ldpfrontier.survey.attackers import Guess, Levels, best_guesses, measured_levels
+from ldpfrontier.survey.estimation import inversion, quantities
+from ldpfrontier.survey.methods import Method, Problem
+from ldpfrontier.survey.questionnaire.routing import TABLES
+from ldpfrontier.survey.settings import SETTINGS
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A mechanism for a table at one privacy level.
+
+    Attributes
+    ----------
+    name : str
+    title : str
+        A short description.
+    private : bool
+        Whether it has the required level for the attackers in question.
+    channel : Channel or None
+        None if it was not computed; `note` says why.
+    nmi : float
+        I(X; Y) / H(X) at the distribution of the table.
+    levels : Levels or None
+        That it really has, nats.
+    guesses : tuple of Guess
+        How often an outsider and an insider guess the sensitive value right.
+    rank : int
+        Of the channel.
+    errors : tuple of float
+        Root mean square errors of the unbiased estimates of the frequencies of all of a record, of what is
+        sensitive and of what is useful (the first alone if nothing is); NaN if the channel does not show
+        some of them.
+    tables : float
+        That of the entries of all tables that have to be precise; NaN if none have to be, or if the channel
+        does not show some of them.
+    rates : float
+        That of the rates of sensitive values given useful ones, for many reports; NaN if not all are shown.
+    note : str
+    method : str
+        What an optimum was found with (`Optimum.method`), in one line; empty for a closed form.
+    out_of_choice : str
+        Why it is for comparison alone: mechanisms or cones of the user's own are to be used. Empty if it may
+        be chosen.
+    """
+
+    name: str
+    title: str
+    private: bool
+    channel: Channel | None
+    nmi: float = math.nan
+    levels: Levels | None = None
+    guesses: tuple[Guess, ...] = ()
+    rank: int = 0
+    errors: tuple[float, ...] = ()
+    tables: float = math.nan
+    rates: float = math.nan
+    note: str = ""
+    method: str = ""
+    out_of_choice: str = ""
+
+    @property
+    def error(self) -> float:
+        """Root mean square error of the frequencies of whole records; NaN if they cannot be estimated."""
+        return self.errors[0] if self.errors else math.nan
+
+
+def measured(name: str, method: Method, channel: Channel, problem: Problem, records: int) -> Candidate:
+    """Return a mechanism with what it reveals and what it is worth."""
+    table, prior = problem.table, problem.prior
+    linear = inversion(channel.matrix, table)
+    errors = linear.error(prior @ channel.matrix, records)
+    asked = [quantity.attributes for quantity in quantities(table)[0]]
+    groups = [table.attributes, table.sensitive, table.useful][: 3 if table.useful else 1]
+    squares = [np.mean([e**2 for e, a in zip(errors, asked, strict=True) if a == group]) for group in groups]
+    levels = measured_levels(channel, table, problem.population)
+    allowed = problem.epsilon + SETTINGS.level_tolerance
+    of_rates = (
+        estimation_error(channel, table.expected, rate_target(table.expected)) if table.useful else math.inf
+    )
+    tables = math.nan
+    if problem.precise in TABLES:
+        rows = problem.target
+        of_tables = estimation_error(channel, table.expected, rows)
+        tables = (
+            math.sqrt(of_tables / len(np.asarray(rows)) / records) if math.isfinite(of_tables) else math.nan
+        )
+    return Candidate(
+        name=name,
+        title=method.title,
+        private=method.private and levels.against(problem.against) <= allowed,
+        channel=channel,
+        nmi=mutual_information(prior, channel) / entropy(prior),
+        levels=levels,
+        guesses=best_guesses(channel, table.distribution) if table.useful else (),
+        rank=linear.rank,
+        errors=tuple(math.sqrt(square) for square in squares),
+        tables=tables,
+        rates=math.sqrt(of_rates / problem.cells / records) if math.isfinite(of_rates) else math.nan,
+    )
