@@ -32,7 +32,7 @@ from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.projections.budget_multiplier import check_level, shared_budget_mechanism
 from ldpfrontier.optimal.projections.frontier import frontier_bound
 from ldpfrontier.optimal.projections.solve import mechanism_without_bound
-from ldpfrontier.optimal.registry import LIMITS, Call, choose, is_in_range
+from ldpfrontier.optimal.registry import LIMITS, Call, Regime, choose, is_in_range
 from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimum import (
     Optimum,
@@ -237,10 +237,10 @@ def _over_set(
 ) -> Optimum | None:
     """Return the optimum over F itself, or where it is not tried what is known; None where the time is up."""
     if _is_tried_over_set(ball, epsilon):
-        small = choose("F itself", Call(ball.centre.size)).name == "joint"
-        solve = _jointly if small else _by_products
+        regime = choose("F itself", Call(ball.centre.size))
+        solve = _jointly if regime.name == "joint" else _by_products
         return solved_in_time(
-            lambda: solve(ball, epsilon, tolerance, max_rounds, max_nodes, start),
+            lambda: solve(regime, ball, epsilon, tolerance, max_rounds, max_nodes, start),
             lambda channel: check_level(channel, ball, epsilon),
             "The class of F itself",
         )
@@ -255,6 +255,7 @@ def _over_set(
 
 
 def _jointly(
+    regime: Regime,
     ball: RenyiBall,
     epsilon: float,
     tolerance: float,
@@ -272,10 +273,11 @@ def _jointly(
         max_nodes=EXACT.joint_nodes if max_nodes is None else max_nodes,
         start=start,
     )
-    return replace(found, method=choose("F itself", Call(ball.centre.size)).method())
+    return replace(found, method=regime.method())
 
 
 def _by_products(
+    regime: Regime,
     ball: RenyiBall,
     epsilon: float,
     tolerance: float,
@@ -292,7 +294,6 @@ def _by_products(
         )
         found = _over_projections(ball, epsilon, tolerance, max_rounds, start)
     channel, rounds = found
-    regime = choose("F itself", Call(ball.centre.size))
     if regime.name == "search":
         better = searched_mechanism(Oracle(ball, inside), channel)
         # Rounding may put columns beyond the level, and never costs what there was.
