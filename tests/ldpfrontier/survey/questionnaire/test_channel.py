@@ -6,6 +6,7 @@ import math
 import shutil
 import subprocess
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
