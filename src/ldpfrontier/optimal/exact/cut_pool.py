@@ -48,7 +48,7 @@ class CutPool:
     def __post_init__(self) -> None:
         n = len(self.scale)
         self._pool = Pool(
-            self.scale,
+            self.scale.copy(),  # one that cannot be written would compile another kernel
             np.zeros((n, 0)),
             np.zeros(0, dtype=np.int64),
             np.zeros(self.working, dtype=np.int64),
