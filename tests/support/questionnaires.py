@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import math
 from fractions import Fraction
 
 LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -49,7 +48,3 @@ def marginal(table, sizes, questions, answers):
 
 def records(sizes):
     return list(itertools.product(*map(range, sizes)))
-
-
-def cells(sizes):
-    return math.prod(sizes)

@@ -28,9 +28,9 @@ def questionnaire_errors(questionnaire: Questionnaire, epsilon: float) -> dict[s
         makes best, and answers by the optimum for it; tables are estimated from their own people alone.
         ``"GRR"``: randomized response for all combinations (Kairouz et al. 2016).
         ``"RS+FD"``: one question by lot with randomized response, and random answers to all others (Arcolezi
-        et al. 2021, *Random sampling plus fake data*), of which shares are estimated. The level that they
-        raise by the lot, ln(1 + d (e^epsilon - 1)), is that of records that differ in one answer; if all
-        differ, it is the level of the report. So this is without it.
+        et al. 2021, *Random sampling plus fake data*), of which shares are estimated. They raise the level of
+        the question to ln(1 + d (e^epsilon - 1)), which keeps epsilon for records that differ in one answer
+        alone; this is at the level epsilon for all records.
         ``"parities"``: one interaction by lot, of which one bit is reported (Cormode, Kulkarni and Srivastava
         2018, *Marginal release under local differential privacy*), if all questions have two answers.
     """

@@ -132,8 +132,8 @@ class Questionnaire:
     def wanted(self) -> dict[Kinds, float]:
         """By the kinds of an interaction, what an error of 1 of each of its coordinates costs, for all such.
 
-        With n people, the sum of the squared errors of all entries of all tables is 1/n times the sum over T
-        of wanted / m_T, where m_T is what a mechanism tells of the interaction T (`Sets.told`).
+        With n people, the sum of the squared errors of all entries of all tables is 1/n times the sum over
+        kinds of wanted / m_T, m_T what a mechanism tells of each T of these (`QuestionnaireMechanism.told`).
         """
         costs = dict[Kinds, float]()
         for table in self.tables:

@@ -50,7 +50,7 @@ class Sets:
     shares: FloatArray
     made: Sequence[Callable[[], NDArray[np.bool_]]]
 
-    def told(self, epsilon: float) -> FloatArray:
+    def told_in_all(self, epsilon: float) -> FloatArray:
         """Return m_T of each set times dim T, shape (m, interactions)."""
         gain = math.expm1(epsilon)
         return np.asarray(self.energies * ((gain / (1.0 + gain * self.shares)) ** 2)[:, None])
@@ -67,7 +67,7 @@ class Sets:
 
 
 @cache
-def sets_of(sizes: tuple[int, ...]) -> Sets:
+def candidate_sets(sizes: tuple[int, ...]) -> Sets:
     """Return sets of combinations of answers to one or more questions: all of up to 16.
 
     Of more combinations, these are the sets that are a function of whether each answer is among a given

@@ -20,10 +20,10 @@ the bound is that of all interactions together,
 
 and for questions of two answers, where |T| = 1 and b is the smaller one of a and 1 - a, ::
 
-    sum_j |P_j 1_S|^2 <= min(b / 2, 2 b^2 ln(1/b)),
+    sum_j |P_j 1_S|^2 <= b / 2   and   <= 2 b^2 ln(1/b),
 
-of which the first is docs/beyond.md, statement 13, and the second the level-1 inequality (O'Donnell 2014,
-*Analysis of Boolean functions*, section 5.4).
+by docs/beyond.md, statement 13, and by the level-1 inequality (O'Donnell 2014, *Analysis of Boolean
+functions*, section 5.4). The bound has the smaller one of the maxima over b.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from ldpfrontier.numerics.deadline import time_is_up
 from ldpfrontier.optimum import BROKEN, LEAST_EPSILON, keeps_time_limit
 from ldpfrontier.questionnaires.interactions import Kinds, Questionnaire
 from ldpfrontier.questionnaires.mechanism import Lot, QuestionnaireMechanism
-from ldpfrontier.questionnaires.sets import sets_of
+from ldpfrontier.questionnaires.sets import candidate_sets
 from ldpfrontier.questionnaires.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 
@@ -93,7 +93,8 @@ def optimal_questionnaire(
     tables : sequence of sequences of int, optional
         The questions of each table, numbers from 0, if others are wanted.
     asked : int, optional
-        Most questions that a person is asked, 1 to 4; by default 4, or 3 of more than 16 combinations.
+        Most questions that a person is asked, 1 to 4; by default 4. Of more than 16 combinations it is 3 at
+        most.
     max_seconds : float, optional
         Seconds after which the best weights so far are returned; 0 or more. Listing the sets takes seconds
         whatever it is.
@@ -121,7 +122,9 @@ def optimal_questionnaire(
     lots = []
     for weight, (kinds, number) in zip(weights, origin, strict=True):
         if weight > 0:
-            lots.append(Lot(float(weight), kinds, sets_of(questionnaire.sizes_of(kinds)).made[number]()))
+            lots.append(
+                Lot(float(weight), kinds, candidate_sets(questionnaire.sizes_of(kinds)).made[number]())
+            )
     mechanism = QuestionnaireMechanism(questionnaire, epsilon, tuple(lots))
     bound = _bound_of_all(questionnaire, epsilon)
     if questionnaire.combinations <= SETTINGS.listed_cells and asked is None:
@@ -136,13 +139,14 @@ def _columns(
     place = {kinds: i for i, kinds in enumerate(questionnaire.wanted)}
     number = np.array([questionnaire.sets_of(kinds) * questionnaire.dimension(kinds) for kinds in place])
     origin, rows = list[tuple[Kinds, int]](), list[FloatArray]()
-    listed, many = (SETTINGS.asked_together, SETTINGS.asked_of_many) if asked is None else (asked, asked)
-    for kinds in questionnaire.classes(max(listed, many)):
+    listed = SETTINGS.asked_together if asked is None else asked
+    many = min(listed, SETTINGS.asked_of_many)
+    for kinds in questionnaire.classes(listed):
         sizes = questionnaire.sizes_of(kinds)
-        if len(kinds) > (listed if math.prod(sizes) <= SETTINGS.listed_cells else min(many, 3)):
+        if len(kinds) > (listed if math.prod(sizes) <= SETTINGS.listed_cells else many):
             continue
-        found = sets_of(sizes)
-        told = found.told(epsilon)
+        found = candidate_sets(sizes)
+        told = found.told_in_all(epsilon)
         row = np.zeros((len(told), len(place)))
         for axis, some in enumerate(found.axes):
             own = tuple(sorted(kinds[j] for j in some))

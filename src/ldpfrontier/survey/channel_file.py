@@ -273,7 +273,7 @@ class PrivateChannel:
             # As texts: many a reader of JSON rounds large numbers.
             "weights": [" ".join(map(str, row)) for row in self.weights.tolist()],
         }
-        content["content_sha256"] = _digest(content)
+        content["content_sha256"] = content_digest(content)
         return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
     def write(
@@ -423,7 +423,7 @@ def read_channel(path: Path | str) -> PrivateChannel:
             f"{path} is a channel file of version {content.get('version')!r}; this program reads version"
             f" {VERSION}."
         )
-    if content.pop("content_sha256", None) != _digest(content):
+    if content.pop("content_sha256", None) != content_digest(content):
         raise ChannelFileError(f"{path} was changed after it was written; design the channel again.")
     try:
         return _parsed(content)
@@ -495,5 +495,6 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and math.isinf(value) else value
 
 
-def _digest(content: Mapping[str, Any]) -> str:
+def content_digest(content: Mapping[str, Any]) -> str:
+    """Return the hash of what a file says, whatever the order of its keys is."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -21,7 +21,6 @@ from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.verify import visible
 
 if TYPE_CHECKING:
-    from ldpfrontier.survey.channel_file import PrivateChannel
     from ldpfrontier.survey.own_methods import OwnFunction
     from ldpfrontier.survey.tables import CountTable
 
@@ -115,6 +114,7 @@ def design(options: argparse.Namespace) -> int:
     from ldpfrontier.survey.design import design_channel
     from ldpfrontier.survey.exports import design_json, files_beside
     from ldpfrontier.survey.methods import LONGEST
+    from ldpfrontier.survey.outputs import check_new
 
     sources = [source for source in (options.table, options.data) if source is not None]
     _check_outputs([*written_files(options.out), *_given(options.picture)], sources)
@@ -188,7 +188,7 @@ def design(options: argparse.Namespace) -> int:
             " accurate for large tables only."
         )
     if not options.force:
-        _check_new(private, options.out)
+        check_new(private.text(), written_files(options.out))
     safe = {"spreadsheet": options.spreadsheet}
     with ExitStack() as stack:  # all or none
         if options.picture is not None:
@@ -268,19 +268,6 @@ def _own_functions(
     is_own = ":" in name and not of_cones
     own = {options.mechanism: loaded(options.mechanism)} if is_own else {}
     return None if is_own else options.mechanism, own, cones
-
-
-def _check_new(private: PrivateChannel, path: str) -> None:
-    """Refuse to write a channel where files of another one are."""
-    from ldpfrontier.survey.channel_file import written_files
-
-    there = [file for file in written_files(path) if file.is_file()]
-    same = bool(there) and there[0] == Path(path) and there[0].read_bytes() == private.text().encode()
-    if there and not same:
-        raise ValueError(
-            f"{there[0]} is there already. Reports that were given with another channel cannot be decoded"
-            " without its files: write to another file (--out), or replace it with --force."
-        )
 
 
 def _check_outputs(outputs: Sequence[Path | str], inputs: Sequence[Path | str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ldpfrontier.survey.reading import is_standard_input
@@ -73,3 +73,21 @@ def _loops(target: Path) -> bool:
     except OSError as problem:
         return problem.errno == errno.ELOOP
     return False
+
+
+def check_new(text: str, paths: Sequence[Path]) -> None:
+    """Refuse to write a channel where files of another one are.
+
+    Parameters
+    ----------
+    text : str
+        Of its file, the first one.
+    paths : sequence of Path
+        All files that will be written.
+    """
+    there = [file for file in paths if file.is_file()]
+    if there and not (there[0] == paths[0] and there[0].read_bytes() == text.encode()):
+        raise ValueError(
+            f"{there[0]} is there already. Reports that were given with another channel cannot be decoded"
+            " without its files: write to another file (--out), or replace it with --force."
+        )

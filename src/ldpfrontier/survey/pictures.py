@@ -170,7 +170,7 @@ def _drawn(panels: list[_Panel], confidence: float, records: int) -> Figure:
             panel.draw(ax)
         lost = any(not told for panel in panels for *_, told in panel.rows)
         axes[-1].set_xlabel(
-            f"most likely value and {100.0 * confidence:g}% interval, {records:,} reports"
+            f"estimate and {100.0 * confidence:g}% interval, {records:,} reports"
             + "; grey: cannot be estimated" * lost
         )
     return figure

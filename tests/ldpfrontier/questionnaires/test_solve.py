@@ -21,7 +21,7 @@ from ldpfrontier import (
     randomized_response,
 )
 from ldpfrontier.questionnaires.interactions import interactions_of
-from ldpfrontier.questionnaires.sets import sets_of
+from ldpfrontier.questionnaires.sets import candidate_sets
 from ldpfrontier.questionnaires.solve import _bound_of_all, _most_of_one
 
 SIZES = st.sampled_from([(2,), (3,), (2, 2), (2, 3), (3, 3), (2, 2, 2), (2, 2, 3)])
@@ -43,7 +43,7 @@ def target(questionnaire):
 @pytest.mark.parametrize(
     ("sizes", "order", "epsilon", "error"),
     [
-        # math.md 14: found by column generation over listed staircase columns.
+        # Found by column generation over listed staircase columns, by another program.
         *[((2,), 1, e, x) for e, x in [(0.5, 8.335), (1, 2.341), (1.5, 1.239), (3, 0.610)]],
         *[((2, 2), 1, e, 4 * x) for e, x in [(1, 2.341), (1.5, 1.154), (2, 0.661), (3, 0.366), (5, 0.264)]],
         *[((2, 2, 2), 1, e, 9 * x) for e, x in [(1.25, 1.626), (3, 0.336), (4, 0.220), (5, 0.185)]],
@@ -82,7 +82,7 @@ def test_the_listed_channel_has_the_error_the_level_and_the_estimates(sizes, eps
 @pytest.mark.parametrize("epsilon", [0.7, 2.5])
 @pytest.mark.parametrize("order", [1, 2])
 def test_no_mechanism_has_less_error(sizes, epsilon, order):
-    """Column generation over all staircase columns, at a distribution where nothing is alike by chance."""
+    """Column generation over all staircase columns."""
     found = optimal_questionnaire(sizes, epsilon, order)
     cells = math.prod(sizes)
     other = optimal_estimation(
@@ -211,7 +211,7 @@ def test_the_bound_of_many_questions_holds_where_optima_are_known(epsilon):
 
 @pytest.mark.parametrize("sizes", [(3,), (2, 3), (5, 4), (7, 2, 3), (36,)])
 def test_energies_are_those_of_the_arrays(sizes):
-    sets = sets_of(sizes)
+    sets = candidate_sets(sizes)
     rng = np.random.default_rng(0)
     for number in rng.choice(len(sets.made), min(20, len(sets.made)), replace=False):
         array = sets.made[number]()

@@ -25,7 +25,7 @@ import numpy as np
 
 from ldpfrontier import Lot, Questionnaire, QuestionnaireMechanism, QuestionnaireOptimum
 from ldpfrontier.atomic import replacing
-from ldpfrontier.survey.channel_file import ChannelFileError, id_of, written_files
+from ldpfrontier.survey.channel_file import ChannelFileError, content_digest, id_of, written_files
 from ldpfrontier.survey.questionnaire.routing import QUESTIONNAIRE, TABLES
 from ldpfrontier.survey.reading import Label
 from ldpfrontier.survey.sampling import BITS, TOTAL, whole_weights
@@ -110,7 +110,7 @@ class QuestionnaireChannel:
     @cached_property
     def id(self) -> str:
         """The id of the channel, which every report is stored with."""
-        return id_of(_digest(self._content()))
+        return id_of(content_digest(self._content()))
 
     def _content(self) -> dict[str, Any]:
         mechanism = self.mechanism
@@ -142,7 +142,10 @@ class QuestionnaireChannel:
     def text(self) -> str:
         """Return the text of the file."""
         content = {"id": self.id, **self._content()}
-        return json.dumps(content | {"content_sha256": _digest(content)}, indent=1, ensure_ascii=False) + "\n"
+        return (
+            json.dumps(content | {"content_sha256": content_digest(content)}, indent=1, ensure_ascii=False)
+            + "\n"
+        )
 
     def sampler(self) -> str:
         """Return a program in JavaScript that draws reports from the file of this channel, and no other."""
@@ -203,7 +206,7 @@ def read_questionnaire(path: Path | str) -> QuestionnaireChannel:
             f"{path} is a channel of version {content.get('version')!r}; this program reads version"
             f" {VERSION}."
         )
-    if content.pop("content_sha256", None) != _digest(content):
+    if content.pop("content_sha256", None) != content_digest(content):
         raise ChannelFileError(f"{path} was changed after it was written; design the channel again.")
     try:
         return _parsed(content)
@@ -245,7 +248,3 @@ def _parsed(content: Mapping[str, Any]) -> QuestionnaireChannel:
     if content["id"] != channel.id:
         raise ValueError(f"its id is {content['id']!r}; that of its content is {channel.id!r}.")
     return channel
-
-
-def _digest(content: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -18,9 +18,10 @@ from ldpfrontier.atomic import OWNER, USUAL, remove_abandoned, replacing
 from ldpfrontier.survey.channel_file import written_files
 from ldpfrontier.survey.groups import parsed_bins, translations_for
 from ldpfrontier.survey.layout import without_formulas, wrapped
-from ldpfrontier.survey.questionnaire.channel import ORDERS, QuestionnaireChannel, read_questionnaire, sampled
+from ldpfrontier.survey.outputs import check_new
+from ldpfrontier.survey.questionnaire.channel import ORDERS, read_questionnaire, sampled
 from ldpfrontier.survey.questionnaire.estimation import estimate_questionnaire
-from ldpfrontier.survey.questionnaire.questions import Questions, questions_of_file, questions_of_values
+from ldpfrontier.survey.questionnaire.questions import QuestionList, questions_of_file, questions_of_values
 from ldpfrontier.survey.questionnaire.reports import draw_reports, read_reports
 from ldpfrontier.survey.questionnaire.routing import given_for_tables
 from ldpfrontier.survey.questionnaire.texts import comparison_text, design_text, estimate_csv, estimate_text
@@ -69,7 +70,7 @@ def design(options: argparse.Namespace, warn: Callable[[str], None], counting: P
         found = optimal_questionnaire(sizes, epsilon, order)
     channel = sampled(found, questions.names, questions.answers)
     if not options.force:
-        _check_new(channel, options.out)
+        check_new(channel.text(), written_files(options.out))
     paths = channel.write(options.out)
     if options.json:
         from ldpfrontier.survey.exports import as_json
@@ -114,7 +115,7 @@ def _least_level(
     return best
 
 
-def _questions(options: argparse.Namespace, warn: Callable[[str], None], counting: Progress) -> Questions:
+def _questions(options: argparse.Namespace, warn: Callable[[str], None], counting: Progress) -> QuestionList:
     values, bins = parsed_values(options.values or ()), parsed_bins(options.bins)
     if both := [name for name in values if name in bins]:
         raise ValueError(f"The column {both[0]!r} has values and groups; it may have one of the two.")
@@ -128,16 +129,6 @@ def _questions(options: argparse.Namespace, warn: Callable[[str], None], countin
     )  # fmt: skip
     counting.end()
     return found
-
-
-def _check_new(channel: QuestionnaireChannel, path: str) -> None:
-    """Refuse to write a channel where files of another one are."""
-    there = [file for file in written_files(path) if file.is_file()]
-    if there and not (there[0] == Path(path) and there[0].read_bytes() == channel.text().encode()):
-        raise ValueError(
-            f"{there[0]} is there already. Reports that were given with another channel cannot be decoded"
-            " without its files: write to another file (--out), or replace it with --force."
-        )
 
 
 def apply(options: argparse.Namespace, working: Progress, source: Source | None) -> int:

@@ -6,17 +6,18 @@ Gaffke's, so that they are suitable for few reports as well; they use nothing of
 given b is in its interval if the limits of P(a, b) - r P(b) have 0 between them (Fieller 1954).
 
 Unbiased estimates of entries may be below 0. The consistent tables are the nearest ones that are not, with
-the same shares of a question in all of them, each entry weighed by its variance.
+the same shares of a question in all of them, each entry weighed by its inverse variance.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpfrontier.survey.estimation import check_confidence
 from ldpfrontier.survey.intervals import mean_limits
@@ -26,8 +27,8 @@ from ldpfrontier.survey.reading import Label
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 
-#: Steps that halve the interval in which the end of an interval of a rate is.
-_HALVINGS = 30
+#: Rates that are tried first, and steps that halve the distance between two of them.
+_GRID, _HALVINGS = 33, 20
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Rate:
+class AnswerRate:
     """An estimated rate of an answer among people with an answer to another question.
 
     Attributes
@@ -104,7 +105,7 @@ class QuestionnaireEstimate:
     simultaneous : bool
         Whether the confidence is that of all intervals of entries together, and of all rates together.
     entries : list of Entry
-    rates : list of Rate
+    rates : list of AnswerRate
         Of the questions that were asked for.
     """
 
@@ -112,7 +113,7 @@ class QuestionnaireEstimate:
     confidence: float
     simultaneous: bool
     entries: list[Entry]
-    rates: list[Rate]
+    rates: list[AnswerRate]
 
     def of(self, questions: Sequence[str]) -> list[Entry]:
         """Return the entries of the table of some questions."""
@@ -178,27 +179,46 @@ def _blocks(
     """Yield lots, axes of the questions of a table, and the images of its entries among the reports of these.
 
     Of the latter the counts, an entry of the table in each row and an image of those that were asked in each
-    column.
+    column. What a report may be is there as well if there is none: the limits of a mean need its largest
+    value.
     """
     entries = list(itertools.product(*(range(len(channel.answers[j])) for j in table)))
-    for group in reports:
-        shape = channel.mechanism.lots[group.lot].members.shape
-        for axes, rows in states(group, table):
+    given = {group.lot: group for group in reports}
+    for lot, (shape, places) in enumerate(_places(channel, table)):
+        group = given.get(lot)
+        seen = {} if group is None else dict(states(group, table))
+        for axes in places:
             asked = [(place, axis) for place, axis in enumerate(axes) if axis is not None]
             size = math.prod(shape[axis] for _, axis in asked)
-            counts = np.empty((len(entries), size))
-            for number, entry in enumerate(entries):
-                at = np.zeros(len(rows), dtype=np.int64)
-                for place, axis in asked:
-                    at = at * shape[axis] + group.images[axis][rows, entry[place]]
-                counts[number] = np.bincount(at, weights=group.times[rows], minlength=size)
-            yield group.lot, axes, counts
+            counts = np.zeros((len(entries), size))
+            if group is not None and (rows := seen.get(axes)) is not None:
+                for number, entry in enumerate(entries):
+                    at = np.zeros(len(rows), dtype=np.int64)
+                    for place, axis in asked:
+                        at = at * shape[axis] + group.images[axis][rows, entry[place]]
+                    counts[number] = np.bincount(at, weights=group.times[rows], minlength=size)
+            yield lot, axes, counts
+
+
+def _places(
+    channel: QuestionnaireChannel, table: Sequence[int]
+) -> Iterator[tuple[tuple[int, ...], list[tuple[int | None, ...]]]]:
+    """Yield the shape of the set of every lot, and on which of its axes the questions of a table may be."""
+    kinds = channel.mechanism.questionnaire.kinds
+    for lot in channel.mechanism.lots:
+        own = [[None, *(a for a, kind in enumerate(lot.kinds) if kind == kinds[j])] for j in table]
+        possible = []
+        for axes in itertools.product(*own):
+            used = [axis for axis in axes if axis is not None]
+            if len(set(used)) == len(used):
+                possible.append(axes)
+        yield lot.members.shape, possible
 
 
 def _values(
     channel: QuestionnaireChannel, reports: Sequence[LotReports], table: Sequence[int]
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the different values that reports have, (values,), and how many have each, (entries, values)."""
+    """Return the different values of reports, (values,), and how many have each, (entries, values)."""
     mechanism, values, counts = channel.mechanism, list[FloatArray](), list[FloatArray]()
     for lot, axes, found in _blocks(channel, reports, table):
         values.append(mechanism.values(mechanism.lots[lot], axes, table).ravel())
@@ -280,7 +300,7 @@ def _rates(
     asked: tuple[str, str],
     made: QuestionnaireEstimate,
     tail: float,
-) -> list[Rate]:
+) -> list[AnswerRate]:
     """Return the rates of the answers to a question given those to another one."""
     for name in asked:
         if name not in channel.names:
@@ -308,29 +328,37 @@ def _rates(
     entries = {e.answers: e for e in made.of([channel.names[j] for j in sorted(table)])}
     shares = {e.answers[0]: e.consistent for e in made.of([channel.names[second]])}
     rates = []
+    grid = np.linspace(0.0, 1.0, _GRID)
     for (a, b), row in zip(itertools.product(*(channel.answers[j] for j in table)), times, strict=True):
-        seen = row > 0
 
-        def limit(rate: float, sign: float, row: FloatArray = row[seen], some: FloatArray = seen) -> float:
-            weights = sign * (values[some] - rate * marginal[some])
-            return float(mean_limits(weights[None, :], row, share)[0])
+        def accepted(some: FloatArray, row: FloatArray = row) -> NDArray[np.bool_]:
+            """Tell which rates are neither too low nor too high."""
+            weights = values - some[:, None] * marginal
+            upper, lower = (mean_limits(sign * weights, row, share) for sign in (1.0, -1.0))
+            return np.asarray((upper >= 0.0) & (lower >= 0.0))
 
-        ends = []
-        for sign in (-1.0, 1.0):
-            # The upper limit of P(a, b) - r P(b) falls with r, and that of its negative rises.
-            low, high = 0.0, 1.0
-            if limit(0.0 if sign < 0 else 1.0, sign) >= 0.0:
-                ends.append(0.0 if sign < 0 else 1.0)
-                continue
-            for _ in range(_HALVINGS):
-                middle = 0.5 * (low + high)
-                if (limit(middle, sign) >= 0.0) == (sign > 0):
-                    low = middle
-                else:
-                    high = middle
-            ends.append(low if sign < 0 else high)
+        inside = np.flatnonzero(accepted(grid))
+        ends = [0.0, 1.0]
+        if inside.size:
+            ends = [_end(accepted, grid, int(inside[0]), -1), _end(accepted, grid, int(inside[-1]), 1)]
         among = shares[b]
         own_entry = entries[(a, b) if first < second else (b, a)].consistent
         rate = min(own_entry / among, 1.0) if among > 1e-9 else math.nan
-        rates.append(Rate((asked[0], a), (asked[1], b), rate, min(ends), max(ends)))
+        rates.append(AnswerRate((asked[0], a), (asked[1], b), rate, *ends))
     return rates
+
+
+def _end(
+    accepted: Callable[[FloatArray], NDArray[np.bool_]], grid: FloatArray, place: int, step: int
+) -> float:
+    """Return where rates end to be accepted, beyond the last accepted point of a grid in a direction."""
+    if not 0 <= place + step < len(grid):
+        return float(grid[place])
+    inside, outside = float(grid[place]), float(grid[place + step])
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (inside + outside)
+        if accepted(np.array([middle]))[0]:
+            inside = middle
+        else:
+            outside = middle
+    return outside

@@ -14,7 +14,7 @@ from ldpfrontier.survey.values import check_totals, look_alikes, missing_name, w
 
 
 @dataclass(frozen=True)
-class Questions:
+class QuestionList:
     """Questions with their answers.
 
     Attributes
@@ -46,7 +46,7 @@ def questions_of_file(
     decimal: str = ".",
     progress: Callable[[int], None] | None = None,
     remark: Callable[[str], None] | None = None,
-) -> Questions:
+) -> QuestionList:
     """Read the answers that are in a file; parameters and errors are those of `count_records`.
 
     `values` has all answers to some of the questions, in their order; combinations are not counted.
@@ -79,7 +79,7 @@ def questions_of_file(
 
 def questions_of_values(
     values: Mapping[str, Label], names: Sequence[str], *, bins: Mapping[str, Bins] | None = None
-) -> Questions:
+) -> QuestionList:
     """Return the questions with answers that are listed, or that are groups which begin at given numbers."""
     names, known = check_columns(names, ()), dict(values)
     for column, edges in (bins or {}).items():
@@ -113,8 +113,8 @@ def _check_asked(names: Label, values: Mapping[str, Label]) -> None:
         raise ValueError(f"The column {unknown!r} has values, but is not among the questions.")
 
 
-def _made(names: Label, answers: Sequence[Label], records: int | None) -> Questions:
+def _made(names: Label, answers: Sequence[Label], records: int | None) -> QuestionList:
     hints = [numeric_hint(name, some) for name, some in zip(names, answers, strict=True)]
     for name, some in zip(names, answers, strict=True):
         hints += look_alikes((name,), [(answer,) for answer in some])
-    return Questions(names, tuple(answers), records, tuple(filter(None, hints)))
+    return QuestionList(names, tuple(answers), records, tuple(filter(None, hints)))

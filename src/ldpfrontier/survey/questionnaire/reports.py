@@ -141,7 +141,7 @@ def read_reports(channel: QuestionnaireChannel, counts: dict[str, int]) -> list[
         If one is no report of the channel.
     """
     members, places = channel.mechanism.questionnaire.members, {c: i for i, c in enumerate(LETTERS)}
-    found: list[tuple[list[list[int]], list[list[list[int]]], list[int]]] = []
+    found: list[tuple[list[list[int]], list[list[list[int]]], list[int]]]
     found = [([], [[] for _ in lot.kinds], []) for lot in channel.mechanism.lots]
     known = dict[str, tuple[int, list[int]]]()
     for text, times in counts.items():

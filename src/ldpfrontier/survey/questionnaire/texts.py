@@ -9,7 +9,7 @@ from ldpfrontier import questionnaire_errors
 from ldpfrontier.survey.answer import few_digits, points
 from ldpfrontier.survey.layout import columns, csv_text, key, reports_text, wrapped
 from ldpfrontier.survey.questionnaire.channel import QuestionnaireChannel
-from ldpfrontier.survey.questionnaire.estimation import Entry, QuestionnaireEstimate, Rate
+from ldpfrontier.survey.questionnaire.estimation import AnswerRate, Entry, QuestionnaireEstimate
 from ldpfrontier.verify import visible
 
 _TABLES = {1: "shares of each question", 2: "tables of two questions", 3: "tables of three questions"}
@@ -113,7 +113,7 @@ def _number(share: float) -> str:
     return "-" if math.isnan(share) else f"{share:.3f}"
 
 
-def _interval(row: Entry | Rate) -> list[str]:
+def _interval(row: AnswerRate | Entry) -> list[str]:
     words = [f"{row.low:.3f} to {row.high:.3f}"]
     return words if row.estimable else [*words, "cannot be estimated"]
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldpfrontier import optimal_questionnaire
-from ldpfrontier.survey.channel_file import ChannelFileError
+from ldpfrontier.survey.channel_file import ChannelFileError, content_digest
 from ldpfrontier.survey.questionnaire.channel import level_of, read_questionnaire, sampled
 from ldpfrontier.survey.questionnaire.estimation import estimate_questionnaire
 from ldpfrontier.survey.questionnaire.reports import draw_reports, read_reports
@@ -225,18 +225,39 @@ def test_a_file_is_the_channel_that_was_written(tmp_path):
 @pytest.mark.parametrize("hashed", [False, True])
 def test_a_file_that_was_changed_is_refused(tmp_path, change, hashed):
     """Also if whoever changed it made its hash again."""
-    from ldpfrontier.survey.questionnaire.channel import _digest
-
     path = tmp_path / "c.json"
     channel_of((2, 3, 2), 1.0).write(path)
     content = json.loads(path.read_text(encoding="utf-8"))
     change(content)
     if hashed:
         content.pop("content_sha256")
-        content["content_sha256"] = _digest(content)
+        content["content_sha256"] = content_digest(content)
     path.write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(ChannelFileError):
         read_questionnaire(path)
+
+
+def test_a_channel_above_its_level_is_refused():
+    channel = channel_of((2, 3, 2), 1.0)
+    with pytest.raises(ValueError, match="its level is above 1"):
+        replace(channel, accept=channel.accept - 2**40)
+
+
+def test_few_reports_say_little_and_never_too_much():
+    """One to five reports of people who all answered the same: also of questions that nobody was asked."""
+    channel, rng = channel_of((2, 2, 3), 1.0), np.random.default_rng(0)
+    for n in (1, 2, 5):
+        lost = []
+        for _ in range(30):
+            rows = np.zeros((n, 3), dtype=np.int64)
+            reports = read_reports(channel, Counter(draw_reports(channel, rows, rng.bytes)))
+            found = estimate_questionnaire(channel, reports, rates=("a", "c"))
+            for entry in [*found.entries, *found.rates]:
+                true = entry.answers == ("t",) * len(entry.answers) if hasattr(entry, "answers") else None
+                if true is not None:
+                    lost.append(not entry.low <= float(true) <= entry.high)
+                    assert entry.low < entry.high
+        assert np.mean(lost) <= 0.05
 
 
 @pytest.mark.parametrize(
