@@ -255,7 +255,7 @@ def _consistent(
     errors: Sequence[FloatArray],
 ) -> list[FloatArray]:
     """Return the nearest tables without entries below 0 that have the same shares of questions."""
-    import cvxpy as cp
+    from scipy.optimize import minimize
     from scipy.sparse import csr_matrix
 
     if min(float(mean.min()) for mean in means) >= 0.0:
@@ -281,16 +281,25 @@ def _consistent(
             number += 1
     right = np.zeros(number)
     equal = csr_matrix((signs, (rows, columns)), shape=(number, int(starts[-1])))
-    singles = [r for r in range(number) if equal[r].min() >= 0]
-    right[singles] = 1.0
+    right[[row for row in range(number) if equal[row].min() >= 0]] = 1.0
     mean, error = np.concatenate(means), np.concatenate(errors)
-    scale = 1.0 / np.maximum(error, 1e-3 * max(float(error.max()), 1e-12))
-    scale /= scale.max()
-    x = cp.Variable(mean.size, nonneg=True)
-    distance = cp.sum_squares(cp.multiply(scale, x - mean))  # type: ignore[attr-defined]
-    problem = cp.Problem(cp.Minimize(distance), [equal @ x == right])  # type: ignore[list-item]
-    problem.solve(solver=cp.CLARABEL)  # type: ignore[no-untyped-call]
-    fitted = np.clip(x.value, 0.0, 1.0) if x.value is not None else np.full(mean.size, math.nan)
+    # Variances in units of the largest one, none far below the others.
+    variance = np.maximum(error / max(float(error.max()), 1e-12), 1e-2) ** 2
+
+    def nearest(prices: FloatArray) -> FloatArray:
+        return np.asarray(np.maximum(mean + variance * (equal.T @ prices), 0.0))
+
+    def dual(prices: FloatArray) -> tuple[float, FloatArray]:
+        """Return the dual objective, to be minimized, and its gradient."""
+        x = nearest(prices)
+        lost = equal @ x - right
+        return float(prices @ lost) - 0.5 * float(((x - mean) ** 2 / variance).sum()), lost
+
+    found = minimize(
+        dual, np.zeros(number), jac=True, method="L-BFGS-B",
+        options={"maxiter": 5_000, "maxfun": 10_000, "ftol": 1e-15, "gtol": 1e-9},
+    )  # fmt: skip
+    fitted = np.minimum(nearest(found.x), 1.0)
     return [fitted[start:end] for start, end in itertools.pairwise(starts)]
 
 
