@@ -18,22 +18,16 @@ from ldpfrontier import Channel
 from ldpfrontier.atomic import replacing
 from ldpfrontier.survey.allowance import Allowance, check_allowance
 from ldpfrontier.survey.attackers import (
-    ANYONE,
     ATTACKERS,
     WITHOUT_TABLE,
     Attacker,
     IntervalMethod,
     Levels,
     Population,
-    promise_of,
-    reader_of,
-    scope_of,
-    upwards,
     whole_levels,
 )
 from ldpfrontier.survey.layout import csv_text
 from ldpfrontier.survey.questionnaire.routing import refuse_questionnaire
-from ldpfrontier.survey.reading import said
 from ldpfrontier.survey.sampling import (
     BITS,
     check_weights,
@@ -106,11 +100,14 @@ class PrivateChannel:
     weights : ndarray of int, shape (inputs, outputs)
         Probabilities times 2^62.
     certificate : Certificate
+    reports : tuple of str
+        How the data name the outputs, of a channel that was used elsewhere; none if they have no meaning.
     """
 
     table: CountTable
     weights: IntArray
     certificate: Certificate
+    reports: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_weights(self.weights)
@@ -119,17 +116,23 @@ class PrivateChannel:
                 f"The channel has {len(self.weights)} inputs and the table has {self.table.counts.size}"
                 " values; the numbers must be equal."
             )
+        if self.reports and len(set(self.reports)) < max(self.weights.shape[1], len(self.reports)):
+            raise ValueError(
+                f"There are {self.weights.shape[1]} reports with the names {', '.join(self.reports)}; each"
+                " needs one of its own."
+            )
         self.weights.flags.writeable = False
 
     @property
     def outputs(self) -> tuple[str, ...]:
         """The names of the reports, chosen without a meaning so that nobody mistakes a report for a value."""
-        return tuple(f"y{number}" for number in range(1, self.weights.shape[1] + 1))
+        return self.reports or tuple(f"y{number}" for number in range(1, self.weights.shape[1] + 1))
 
     @cached_property
     def sha256(self) -> str:
         """The hash of what a report means: of the labels and the weights."""
-        labels = json.dumps([self.table.attributes, self.table.labels])
+        named = [self.reports] if self.reports else []
+        labels = json.dumps([self.table.attributes, self.table.labels, *named])
         weights = np.ascontiguousarray(self.weights, dtype="<i8").tobytes()
         return hashlib.sha256(labels.encode() + weights).hexdigest()
 
@@ -161,52 +164,15 @@ class PrivateChannel:
 
     def promise(self) -> str:
         """Return sentences that state the strongest promise that is kept, and what is not promised."""
-        return " ".join(filter(None, [self._promise_of_one(), self.promise_of_all()]))
+        from ldpfrontier.survey.promises import promise_of_one
+
+        return " ".join(filter(None, [promise_of_one(self), self.promise_of_all()]))
 
     def promise_of_all(self) -> str:
         """Return what all reports of a person keep together; nothing if the channel is for one report."""
-        stated, allowance = self.certificate, self.certificate.allowance
-        if allowance is None:
-            return ""
-        level = f"the level {upwards(allowance.level):g} for {reader_of(stated.against, self.table.useful)}"
-        if self.table.useful and stated.against == "acquaintance":
-            known = said(self.table.useful)
-            level += (
-                f", if the answers are the same each time; if not, for whoever knows {known} each time, and"
-                f" nothing else"
-            )
-        if allowance.reports is not None:
-            return (
-                f"{allowance.reports} reports of a person by this channel, and none by another one, have at"
-                f" most {level}."
-            )
-        return (
-            f"All reports of a person by channels of this budget, as long as their levels, of which that of"
-            f" this one is {stated.epsilon:g}, add up to no more, have together at most {level}."
-        )
+        from ldpfrontier.survey.promises import promise_of_all
 
-    def _promise_of_one(self) -> str:
-        stated, levels, table = self.certificate, self.certificate.levels, self.table
-        if levels.record <= stated.epsilon:
-            return promise_of(levels.record, table.attributes, ANYONE)
-        scope = scope_of(self.protects, table.useful, stated.population)
-        promised = promise_of(levels.against(self.protects), table.sensitive, scope)
-        known = said(table.useful)
-        if table.useful and self.protects == "insider-only":
-            return (
-                f"{promised} It does not protect {known}, nor from what {known} tells about"
-                f" {said(table.sensitive)}."
-            )
-        if not table.useful or self.protects != "outsider":
-            return promised
-        who, level = f"knows {known}", levels.insider
-        if level <= stated.epsilon:
-            who, level = (
-                f"knows something about {known}, such as that it is one of two values",
-                levels.acquaintance,
-            )
-        limit = "no level" if math.isinf(level) else f"level {level:.2f}"
-        return f"{promised} It does not protect from someone who {who}: {limit}."
+        return promise_of_all(self)
 
     def levels(self) -> Levels:
         """Compute the privacy levels again, in nats."""
@@ -451,9 +417,12 @@ def _parsed(content: Mapping[str, Any]) -> PrivateChannel:
     table = CountTable(**design, counted=counted)
     stated = dict(content["certificate"])
     levels = {name: math.inf if level is None else level for name, level in stated["levels"].items()}
+    asked = stated["epsilon"]
+    if asked is None:  # that of a known channel, of which nothing was asked
+        stated["epsilon"] = math.inf
     numbers = [stated["epsilon"], stated["nmi"], stated["bound"], *levels.values()]
     real = [isinstance(n, (int, float)) and not isinstance(n, bool) and n >= 0 for n in numbers]
-    if not all(real) or not all(map(math.isfinite, numbers[:3])):
+    if not all(real) or not all(map(math.isfinite, numbers[asked is None : 3])):
         raise ValueError("a level or a share of information is no number, 0 or more.")
     _check_texts([stated["mechanism"], stated["code_version"]], "mechanism")
     if stated["against"] not in ATTACKERS:
@@ -463,7 +432,9 @@ def _parsed(content: Mapping[str, Any]) -> PrivateChannel:
     if stated.get("allowance") is not None:
         stated["allowance"] = Allowance(**stated["allowance"])
     weights = np.array([[int(n) for n in row.split(" ")] for row in content["weights"]], dtype=np.int64)
-    private = PrivateChannel(table, weights, Certificate(**stated))
+    outputs = tuple(content["outputs"])
+    usual = outputs == tuple(f"y{number}" for number in range(1, len(outputs) + 1))
+    private = PrivateChannel(table, weights, Certificate(**stated), () if usual else outputs)
     if (around is not None) != (counted and bool(table.useful)):
         raise ValueError("a population belongs to a table that counts people, with useful columns.")
     if not counted and private.certificate.against not in WITHOUT_TABLE:

@@ -1,4 +1,4 @@
-"""The command `ldp-frontier`: design, apply, estimate, change, audit, level and verify."""
+"""The command `ldp-frontier`: design, channel, apply, estimate, regress, change, audit, level and verify."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     options = read_options(arguments)
     run = {"design": design, "apply": apply, "estimate": estimate, "audit": audit}
-    run |= {"change": change, "level": level, "verify": verify}
+    run |= {"change": change, "level": level, "verify": verify, "channel": channel, "regress": regress}
     Progress.quiet = options.quiet
     try:
         with redirect_stdout(StringIO()) if options.quiet else nullcontext():
@@ -462,6 +462,20 @@ def level(options: argparse.Namespace) -> int:
         return 0
     print(together_text(options.files, privates))
     return 0
+
+
+def channel(options: argparse.Namespace) -> int:
+    """Write a channel that is known."""
+    from ldpfrontier.survey.more_commands import write_channel
+
+    return write_channel(options)
+
+
+def regress(options: argparse.Namespace) -> int:
+    """Fit a regression."""
+    from ldpfrontier.survey.more_commands import fit_reports
+
+    return fit_reports(options, _warn)
 
 
 def verify(options: argparse.Namespace) -> int:

@@ -9,14 +9,15 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
+from ldpfrontier.survey.more_options import CHANNEL, REGRESS, known_options, level_options, regress_options
 from ldpfrontier.survey.questionnaire.routing import TABLES
 from ldpfrontier.verify import visible
 
 PROGRAM = "ldp-frontier"
 
 _DESCRIPTION = (
-    "Design a privacy mechanism for one table, privatize records with it, estimate frequencies and their"
-    " changes from the reports, audit it, and check certificates."
+    "Design a privacy mechanism for one table or a questionnaire, or describe one that was used; privatize"
+    " records, estimate frequencies, their changes and regressions from reports, audit, check certificates."
 )
 
 _DESIGN = r"""Compute the mechanism that is best for a table, and write it to a file.
@@ -67,9 +68,8 @@ status is 1 if a promise of the channel does not hold."""
 
 _LEVEL = """\
 Compute what several reports of one person reveal together, each drawn with one
-of the channels, and to whom. A channel with which a person reports twice is
-named twice. All channels must be designed for the same values and from the same
-table."""
+of the channels, and to whom. A channel with which a person reports twice is named
+twice. All channels must be designed for the same values and from the same table."""
 
 _VERIFY = """\
 Check certificates in exact arithmetic. The checker is a single file that uses
@@ -138,9 +138,9 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     _estimate_options(command("estimate", "estimate the frequencies of values from reports", _ESTIMATE))
     _change_options(command("change", "estimate what has changed between two waves", _CHANGE))
     _audit_options(command("audit", "check the privacy level of a channel", _AUDIT))
-    several = command("level", "say what several reports of one person reveal together", _LEVEL)
-    several.add_argument("files", nargs="+", metavar="JSON", help="a channel file, as written by design")
-    several.add_argument("--json", action="store_true", help=_JSON)
+    level_options(command("level", "say what several reports of one person reveal together", _LEVEL))
+    known_options(command("channel", "write the channel of a survey that was taken already", CHANNEL))
+    regress_options(command("regress", "fit a logistic regression to reports", REGRESS))
     five = command("verify", "check certificates", _VERIFY)
     five.add_argument("files", nargs="+", metavar="FILE", help="a certificate file")
     options = parser.parse_args(arguments)

@@ -90,7 +90,10 @@ def test_the_function_of_the_page_gives_the_known_answers(example):
 
 
 def test_pages_name_every_option_that_they_use():
-    help_text = (ROOT / "src/ldpfrontier/survey/options.py").read_text(encoding="utf-8")
+    names = ("options.py", "more_options.py")
+    help_text = "".join(
+        (ROOT / "src/ldpfrontier/survey" / name).read_text(encoding="utf-8") for name in names
+    )
     for option in set(re.findall(r"(--[a-z-]+)\b", PAGE + REFERENCE)) - {"--configfile"}:  # of Snakemake
         assert f'"{option}"' in help_text, option
 

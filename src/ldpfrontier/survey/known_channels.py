@@ -1,0 +1,196 @@
+"""Channels that are known and not designed: a matrix, or a classical design of randomized response.
+
+Their levels are measured, and nothing is asked of them. So reports that were collected with a die, cards or a
+second question are estimated, audited and regressed on as those of designs are. Of two values, the second one
+is the sensitive answer.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import binom
+
+from ldpfrontier import Channel, entropy, mutual_information
+from ldpfrontier.survey.attackers import Levels, whole_levels
+from ldpfrontier.survey.channel_file import Certificate, PrivateChannel
+from ldpfrontier.survey.reading import Label, said
+from ldpfrontier.survey.sampling import sampled_channel, whole_weights
+from ldpfrontier.survey.tables import CountTable
+from ldpfrontier.types import FloatArray
+
+#: A channel, (values, reports), and the usual names of its reports; none if they are those of the values.
+_Matrix = tuple[FloatArray, tuple[str, ...]]
+
+
+def _binary(yes: float, no: float, reports: tuple[str, str] | None = None) -> _Matrix:
+    """Return the channel with the chances of the second report, given each value."""
+    return np.array([[1.0 - no, no], [1.0 - yes, yes]]), reports or ()
+
+
+def _warner(p: float) -> _Matrix:
+    """Return that of Warner (1965): with probability p the statement, else its opposite."""
+    return _binary(p, 1.0 - p)
+
+
+def _forced(yes: float, no: float) -> _Matrix:
+    """Return that of forced response (Boruch 1971): forced to say yes, forced to say no, else the truth."""
+    return _binary(1.0 - no, yes)
+
+
+def _unrelated(p: float, q: float) -> _Matrix:
+    """Return that of the unrelated question (Greenberg et al. 1969), which a share q answers with yes."""
+    return _binary(p + (1.0 - p) * q, (1.0 - p) * q)
+
+
+def _crosswise(p: float) -> _Matrix:
+    """Return that of the crosswise model (Yu, Tian and Tang 2008): same or different answers to both."""
+    return _binary(p, 1.0 - p, ("different", "same"))
+
+
+def _triangular(p: float) -> _Matrix:
+    """Return that of the triangular model (Yu, Tian and Tang 2008): no to both, or yes to one at least."""
+    return _binary(1.0, p, ("neither", "some"))
+
+
+def _kuk(p: float, q: float, cards: float) -> _Matrix:
+    """Return that of Kuk (1990): red cards of some from a deck with a share p of them, or q without."""
+    number = int(cards)
+    drawn = np.arange(number + 1)
+    rows = [binom.pmf(drawn, number, share) for share in (q, p)]
+    return np.array(rows), tuple(map(str, drawn))
+
+
+#: The designs, each with the names of its parameters: probabilities but `cards`, a whole number.
+DESIGNS: Mapping[str, tuple[Callable[..., _Matrix], tuple[str, ...]]] = {
+    "warner": (_warner, ("p",)),
+    "forced": (_forced, ("yes", "no")),
+    "unrelated": (_unrelated, ("p", "q")),
+    "crosswise": (_crosswise, ("p",)),
+    "triangular": (_triangular, ("p",)),
+    "kuk": (_kuk, ("p", "q", "cards")),
+    "pram": (lambda p: (np.zeros((0, 0)), ()), ("p",)),
+}
+
+
+def parameter(text: str) -> float:
+    """Return a probability, or a number, that may be written as a fraction such as 1/6.
+
+    Raises
+    ------
+    ValueError
+        If it is neither.
+    """
+    try:
+        return float(Fraction(text))
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"{text!r} is no number and no fraction such as 1/6.") from None
+
+
+def classical_matrix(design: str, parameters: Mapping[str, float], values: int) -> _Matrix:
+    """Return the matrix of a classical design, (values, reports), and usual names of the reports.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is missing, of another design or out of range, or there are not two values (but for
+        ``pram``, which keeps a value with probability p and draws any of them otherwise).
+    """
+    function, names = DESIGNS[design]
+    given = {name for name, value in parameters.items() if value is not None}
+    if given != set(names):
+        raise ValueError(
+            f"The design {design} has the parameters {', '.join(f'--{name}' for name in names)}."
+        )
+    for name in names:
+        value, most = parameters[name], 100.0 if name == "cards" else 1.0
+        if not 0.0 <= value <= most or (name == "cards" and (value < 1 or value != int(value))):
+            kind = "a whole number from 1 to 100" if name == "cards" else "a probability from 0 to 1"
+            raise ValueError(f"--{name} is {value:g}; it must be {kind}.")
+    if design == "pram":
+        p = parameters["p"]
+        return p * np.eye(values) + (1.0 - p) / values, ()
+    if values != 2:
+        raise ValueError(f"The design {design} is for two values, and there are {values}.")
+    if design == "forced" and parameters["yes"] + parameters["no"] > 1.0:
+        raise ValueError("--yes and --no are probabilities of one draw; together they are at most 1.")
+    return function(*(parameters[name] for name in names))
+
+
+def read_matrix(path: Path | str, attributes: Label, values: Sequence[Label]) -> _Matrix:
+    """Read a matrix as ``design`` writes one: a row for each value, its columns first, then the reports.
+
+    Raises
+    ------
+    ValueError
+        If the file has other columns or values, or a row is no distribution.
+    """
+    with open(path, encoding="utf-8-sig", newline="") as stream:
+        head, *rows = [row for row in csv.reader(stream) if row]
+    cut = len(attributes)
+    if tuple(head[:cut]) != attributes or len(head) < cut + 1 or len(set(head)) < len(head):
+        raise ValueError(
+            f"{path} begins with the columns {', '.join(head[: cut + 1])}; it must have {said(attributes)}"
+            " and then a column for each report, all different."
+        )
+    found = {}
+    for row in rows:
+        if len(row) != len(head):
+            raise ValueError(f"{path} has a row with {len(row)} fields, and its header has {len(head)}.")
+        found[tuple(row[:cut])] = [parameter(text) for text in row[cut:]]
+    if set(found) != set(values) or len(found) != len(rows):
+        raise ValueError(f"{path} must have one row for each of the values {'; '.join(map(said, values))}.")
+    return np.array([found[value] for value in values]), tuple(head[cut:])
+
+
+def known_channel(
+    table: CountTable, matrix: FloatArray, reports: Sequence[str] = (), name: str = "known matrix"
+) -> PrivateChannel:
+    """Return a channel that was used elsewhere, so that its reports can be estimated.
+
+    Parameters
+    ----------
+    table : CountTable
+        Its values, of which nothing was counted and all are sensitive.
+    matrix : ndarray, shape (values, outputs)
+        Rows sum to 1, to 1e-9.
+    reports : sequence of str
+        How the data name the outputs; y1, y2 and so on by default.
+    name : str
+
+    Raises
+    ------
+    ValueError
+        If it is no channel of these values, or names are alike or too few.
+    """
+    rows = np.asarray(matrix, dtype=np.float64)
+    sums = rows.sum(axis=1)
+    if rows.shape[0] != table.counts.size or not (rows >= 0).all() or np.abs(sums - 1.0).max() > 1e-9:
+        raise ValueError(
+            f"The matrix has the shape {rows.shape} and row sums from {sums.min():g} to {sums.max():g}; it"
+            f" must have a row for each of the {table.counts.size} values, of chances that sum to 1."
+        )
+    if table.counted or table.useful:
+        raise ValueError("A known channel has values alone (--values), all of which are sensitive.")
+    channel = Channel(rows / sums[:, None])
+    weights = whole_weights(channel.matrix)
+    levels = whole_levels(weights, table, None)
+    prior = np.full(len(rows), 1.0 / len(rows))
+    nmi = mutual_information(prior, sampled_channel(weights)) / entropy(prior)
+    version = import_module("ldpfrontier").__version__
+    stated = Certificate(name, "anyone", levels.record, Levels(*[levels.record] * 5), None, nmi, 1.0, version)
+    return PrivateChannel(table, weights, stated, tuple(reports))
+
+
+def level_text(private: PrivateChannel) -> str:
+    """Return the level that was measured, as a sentence."""
+    level = private.certificate.levels.record
+    if math.isinf(level):
+        return "Some report rules an answer out, or gives it away: the channel has no level."
+    return f"The level of a report was measured: {level:.6g}."

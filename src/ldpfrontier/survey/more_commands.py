@@ -1,0 +1,83 @@
+"""The commands `channel` and `regress`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+import pandas as pd
+
+from ldpfrontier.survey.channel_file import read_channel, written_files
+from ldpfrontier.survey.exports import as_json, files_beside
+from ldpfrontier.survey.known_channels import (
+    classical_matrix,
+    known_channel,
+    level_text,
+    parameter,
+    read_matrix,
+)
+from ldpfrontier.survey.layout import wrapped
+from ldpfrontier.survey.outputs import check_new
+from ldpfrontier.survey.reading import said, shown
+from ldpfrontier.survey.regression import randomized_logit
+from ldpfrontier.survey.reports import Codes, channel_column, check_channel
+from ldpfrontier.survey.tables import parsed_values, table_of_values
+from ldpfrontier.verify import visible
+
+
+def write_channel(options: argparse.Namespace) -> int:
+    """Write the channel of a survey that was taken already."""
+    values = parsed_values(options.values)
+    table = table_of_values(values, list(values))
+    given = {name: getattr(options, name) for name in ("p", "q", "yes", "no", "cards")}
+    if options.matrix is not None:
+        if unused := [name for name, text in given.items() if text is not None]:
+            raise ValueError(f"--{unused[0]} is a parameter of a design, and does not go with --matrix.")
+        matrix, reports = read_matrix(options.matrix, table.attributes, table.labels)
+    else:
+        numbers = {name: parameter(text) for name, text in given.items() if text is not None}
+        matrix, reports = classical_matrix(options.design, numbers, len(table.labels))
+        if not reports and matrix.shape[1] == len(table.labels):
+            reports = tuple(map(said, table.labels))
+    private = known_channel(table, matrix, options.reports or reports, options.design or "known matrix")
+    if not options.force:
+        check_new(private.text(), written_files(options.out))
+    paths = private.write(options.out, files_beside(private))
+    print(wrapped(f"{level_text(private)} {private.promise()}"))
+    print(visible(f"Files written: {', '.join(map(str, paths))}."))
+    return 0
+
+
+def fit_reports(options: argparse.Namespace, warn: Callable[[str], None]) -> int:
+    """Fit a logistic regression to reports."""
+    private = read_channel(options.channel).verified()
+    if private.table.useful or len(private.table.sensitive) > 1:
+        raise ValueError(
+            f"The channel is about {said(private.table.attributes)}; a regression needs a channel of one"
+            " column."
+        )
+    (name,), values = private.table.sensitive, [label[0] for label in private.table.rows]
+    data = pd.read_csv(options.data, dtype={options.column: str})
+    if options.column not in data:
+        raise ValueError(
+            f"The column {options.column!r} is not in {shown(options.data)}; its columns are"
+            f" {', '.join(map(str, data))}."
+        )
+    if (gone := int(data[options.column].isna().sum())) > 0:
+        warn(f"{gone:,} rows without a report were left out.")
+        data = data[data[options.column].notna()]
+    if channel_column(options.column) in data:
+        named = data[channel_column(options.column)].fillna("").astype(str).tolist()
+        check_channel(private, options.data, named, 0)
+    codes = Codes(options.data, (options.column,), [(report,) for report in private.outputs])
+    reports = codes([(report,) for report in data[options.column]])
+    rest = data.drop(columns=[options.column])
+    found = randomized_logit(options.formula, rest, reports, private.channel.matrix, name, values)
+    if options.json:
+        low, high = found.conf_int(1.0 - options.confidence).T
+        rows = {"names": found.names, "params": found.params, "bse": found.bse, "pvalues": found.pvalues}
+        about = {"outcome": found.outcome, "nobs": found.nobs, "llf": found.llf}
+        print(as_json({**about, **rows, "low": low, "high": high}))
+        return 0
+    print(found.summary(options.confidence))
+    return 0

@@ -1,0 +1,79 @@
+"""The options of the commands `channel`, `regress` and `level`, and help texts."""
+
+from __future__ import annotations
+
+import argparse
+
+CHANNEL = """\
+Write the channel file of a survey that was taken already, from its matrix or
+from a classical design of randomized response. Its level is measured. Then
+estimate, audit and regress take its reports. Of two values, the second one is
+the sensitive answer. Numbers may be fractions such as 1/6.
+
+  warner      --p: asked for the statement, else for its opposite
+  forced      --yes, --no: forced to say so, else the truth
+  unrelated   --p: asked the sensitive question; --q: yes to the other one
+  crosswise   --p: yes to the other question; reports different, same
+  triangular  --p: yes to the other question; reports neither, some
+  kuk         --p, --q: red cards, with and without the trait; --cards drawn
+  pram        --p: the value is kept, else any value is drawn
+
+example:
+  ldp-frontier channel --values contact=no,yes --design forced --yes 1/6 --no 1/6"""
+
+REGRESS = """\
+Fit a logistic regression in which one variable is known through its reports
+alone: the outcome, as in "illness ~ age + region", or a predictor, as in
+"votes ~ illness + age". Coefficients are log odds ratios, found by maximum
+likelihood, with standard errors from the observed information. The data have the
+reports and the other variables in a row per person (apply --keep)."""
+
+
+def known_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `channel`."""
+    parser.add_argument(
+        "--values", nargs="+", required=True, metavar="COLUMN=VALUE,...",
+        help="the values of the column that was asked for, in their order; of several columns, all of them",
+    )  # fmt: skip
+    kind = parser.add_mutually_exclusive_group(required=True)
+    kind.add_argument(
+        "--matrix", metavar="CSV",
+        help="the chances of the reports: a row for each value, its columns first, then one for each report",
+    )  # fmt: skip
+    kind.add_argument(
+        "--design",
+        choices=["warner", "forced", "unrelated", "crosswise", "triangular", "kuk", "pram"],
+        help="a classical design, with its parameters",
+    )
+    for option in ("--p", "--q", "--yes", "--no", "--cards"):
+        parser.add_argument(option, metavar="NUMBER", help="a parameter of the design")
+    parser.add_argument(
+        "--reports", nargs="+", metavar="NAME",
+        help="how the data name the reports (default: as the matrix or the design does)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--out", default="channel.json", metavar="JSON", help="the channel file to be written"
+    )
+    parser.add_argument("--force", action="store_true", help="replace another channel in that file")
+    parser.add_argument("--quiet", action="store_true", help="print warnings and errors only")
+
+
+def regress_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `regress`."""
+    parser.add_argument("--channel", required=True, metavar="JSON", help="a channel file of one table")
+    parser.add_argument("--data", required=True, metavar="FILE", help="a CSV file of reports and covariates")
+    parser.add_argument(
+        "--formula", required=True,
+        help="with the column of the channel as the outcome or a predictor; I(x**2), C(x), a:b as usual",
+    )  # fmt: skip
+    parser.add_argument("--column", default="report", metavar="NAME", help="the column that has the reports")
+    parser.add_argument(
+        "--confidence", type=float, default=0.95, metavar="C", help="the confidence of each interval"
+    )
+    parser.add_argument("--json", action="store_true", help="print the results as JSON, for programs")
+
+
+def level_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `level`."""
+    parser.add_argument("files", nargs="+", metavar="JSON", help="a channel file, as written by design")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON, for programs")

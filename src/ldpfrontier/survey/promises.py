@@ -1,0 +1,62 @@
+"""What the channels of one table promise to those who report, as sentences."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from ldpfrontier.survey.attackers import ANYONE, promise_of, reader_of, scope_of, upwards
+from ldpfrontier.survey.reading import said
+
+if TYPE_CHECKING:
+    from ldpfrontier.survey.channel_file import PrivateChannel
+
+
+def promise_of_one(private: PrivateChannel) -> str:
+    """Return the promise of one report, and from whom it does not protect."""
+    stated, levels, table = private.certificate, private.certificate.levels, private.table
+    if math.isinf(stated.epsilon):
+        return "Nothing is promised: some report rules an answer out, or gives it away."
+    if levels.record <= stated.epsilon:
+        return promise_of(levels.record, table.attributes, ANYONE)
+    scope = scope_of(private.protects, table.useful, stated.population)
+    promised = promise_of(levels.against(private.protects), table.sensitive, scope)
+    known = said(table.useful)
+    if table.useful and private.protects == "insider-only":
+        return (
+            f"{promised} It does not protect {known}, nor from what {known} tells about"
+            f" {said(table.sensitive)}."
+        )
+    if not table.useful or private.protects != "outsider":
+        return promised
+    who, level = f"knows {known}", levels.insider
+    if level <= stated.epsilon:
+        who, level = (
+            f"knows something about {known}, such as that it is one of two values",
+            levels.acquaintance,
+        )
+    limit = "no level" if math.isinf(level) else f"level {level:.2f}"
+    return f"{promised} It does not protect from someone who {who}: {limit}."
+
+
+def promise_of_all(private: PrivateChannel) -> str:
+    """Return what all reports of a person keep together; nothing if the channel is for one report."""
+    stated, allowance = private.certificate, private.certificate.allowance
+    if allowance is None:
+        return ""
+    level = f"the level {upwards(allowance.level):g} for {reader_of(stated.against, private.table.useful)}"
+    if private.table.useful and stated.against == "acquaintance":
+        known = said(private.table.useful)
+        level += (
+            f", if the answers are the same each time; if not, for whoever knows {known} each time, and"
+            f" nothing else"
+        )
+    if allowance.reports is not None:
+        return (
+            f"{allowance.reports} reports of a person by this channel, and none by another one, have at"
+            f" most {level}."
+        )
+    return (
+        f"All reports of a person by channels of this budget, as long as their levels, of which that of"
+        f" this one is {stated.epsilon:g}, add up to no more, have together at most {level}."
+    )

@@ -1,0 +1,141 @@
+"""Logistic regression with randomized variables, against statsmodels, simulation and the likelihood."""
+
+import csv
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+
+from ldpfrontier.survey.cli import main
+from ldpfrontier.survey.regression import randomized_logit
+
+FORCED = np.array([[5 / 6, 1 / 6], [1 / 6, 5 / 6]])
+
+
+def drawn(n, rng, coefficients=(-0.5, 0.8, -0.4)):
+    """Return covariates, values of a logit, and reports of a forced response."""
+    data = pd.DataFrame({"age": rng.normal(45, 15, n), "region": rng.choice(["north", "south"], n)})
+    eta = coefficients[0] + coefficients[1] * (data["age"] - 45) / 15
+    eta += coefficients[2] * (data["region"] == "south")
+    truth = (rng.random(n) < 1 / (1 + np.exp(-eta))).astype(int)
+    return data, truth, (rng.random(n) < FORCED[truth, 1]).astype(int)
+
+
+def test_without_randomization_it_is_the_logit_of_statsmodels():
+    data, truth, _ = drawn(800, np.random.default_rng(0))
+    found = randomized_logit("ill ~ age + region", data, truth, np.eye(2), "ill", ["no", "yes"])
+    x = sm.add_constant(pd.get_dummies(data, drop_first=True, dtype=float))
+    other = sm.Logit(truth, x).fit(disp=0)
+    assert found.names == ("Intercept", "age", "region[T.south]")
+    assert found.params == pytest.approx(other.params.to_numpy(), rel=1e-6)
+    assert found.bse == pytest.approx(other.bse.to_numpy(), rel=1e-5)
+    assert found.pvalues == pytest.approx(other.pvalues.to_numpy(), rel=1e-4)
+    assert found.conf_int() == pytest.approx(other.conf_int().to_numpy(), rel=1e-5)
+    assert found.llf == pytest.approx(other.llf)
+
+
+def test_without_randomization_several_values_are_those_of_statsmodels():
+    rng = np.random.default_rng(1)
+    data, truth, _ = drawn(900, rng)
+    values = np.where(rng.random(900) < 0.3, 2, truth)
+    found = randomized_logit("vote ~ age", data, values, np.eye(3), "vote", ["a", "b", "c"])
+    other = sm.MNLogit(values, sm.add_constant(data[["age"]])).fit(disp=0)
+    assert found.names == ("b: Intercept", "b: age", "c: Intercept", "c: age")
+    assert found.params == pytest.approx(other.params.to_numpy().T.ravel(), rel=1e-5, abs=1e-6)
+    assert found.bse == pytest.approx(other.bse.to_numpy().T.ravel(), rel=1e-4)
+
+
+def test_without_randomization_a_predictor_is_one_of_statsmodels():
+    rng = np.random.default_rng(2)
+    data, truth, _ = drawn(900, rng)
+    data["votes"] = np.where(rng.random(900) < 1 / (1 + np.exp(0.4 - 0.9 * truth)), "yes", "no")
+    found = randomized_logit("votes ~ ill * age", data, truth, np.eye(2), "ill", ["no", "yes"])
+    x = np.column_stack([np.ones(900), truth, data["age"], truth * data["age"]])
+    other = sm.Logit((data["votes"] == "yes").astype(int).to_numpy(), x).fit(disp=0)
+    assert found.names == ("Intercept", "ill[T.yes]", "age", "ill[T.yes]:age")
+    assert found.params == pytest.approx(other.params, rel=1e-5)
+    assert found.bse == pytest.approx(other.bse, rel=1e-4)
+
+
+def test_the_score_is_the_slope_of_the_likelihood_and_is_0_at_the_maximum():
+    from ldpfrontier.survey.regression import _Fit
+
+    rng = np.random.default_rng(3)
+    data, _, reports = drawn(300, rng)
+    x = np.column_stack([np.ones(300), data["age"]])
+    z = (rng.random(300) < 0.5).astype(float)
+    designs = [np.column_stack([x, np.full(300, float(s))]) for s in (0, 1)]
+    for fit in (_Fit(x, FORCED[:, reports].T, None, []), _Fit(x, FORCED[:, reports].T, z, designs)):
+        theta = rng.normal(0, 0.5, fit.alpha + len(fit.scale_d))
+        slope = fit.score(theta)[1]
+        for place, step in enumerate(1e-6 * np.eye(len(theta))):
+            difference = (fit.score(theta + step)[0] - fit.score(theta - step)[0]) / 2e-6
+            assert slope[place] == pytest.approx(difference, rel=1e-4, abs=1e-4)
+    assert np.abs(fit.score(fit._maximum())[1]).max() < 1e-4
+
+
+@pytest.mark.parametrize("n", [500, 5_000])
+def test_intervals_cover_coefficients_of_a_randomized_outcome(n, long):
+    """Of 400 repetitions with --long, else fewer; .94, less 3 standard errors."""
+    rng, times, covered = np.random.default_rng(n), 400 if long else 25, []
+    true = np.array([-0.5 - 0.8 * 45 / 15, 0.8 / 15, -0.4])
+    for _ in range(times):
+        data, _, reports = drawn(n, rng)
+        found = randomized_logit("ill ~ age + region", data, reports, FORCED, "ill", ["no", "yes"])
+        low, high = found.conf_int().T
+        covered.append((low <= true) & (true <= high))
+    assert np.mean(covered) >= 0.94 - 3.0 * math.sqrt(0.94 * 0.06 / times)
+
+
+def test_intervals_cover_the_coefficient_of_a_randomized_predictor(long):
+    rng, times, covered = np.random.default_rng(0), 400 if long else 10, []
+    for _ in range(times):
+        data, truth, reports = drawn(2_000, rng)
+        data["votes"] = (rng.random(2_000) < 1 / (1 + np.exp(0.3 - 1.0 * truth))).astype(int)
+        found = randomized_logit("votes ~ ill + age + region", data, reports, FORCED, "ill", ["no", "yes"])
+        low, high = found.conf_int()[found.names.index("ill[T.yes]")]
+        covered.append(low <= 1.0 <= high)
+    assert np.mean(covered) >= 0.94 - 3.0 * math.sqrt(0.94 * 0.06 / times)
+
+
+@pytest.mark.parametrize(
+    ("formula", "words"),
+    [
+        ("ill", "must be like"),
+        ("ill ~ agge", "did you mean|'agge' of the formula is not in the data"),
+        ("votes ~ age", "The outcome 'votes' is not in the data"),
+        ("region ~ age", "does not name 'ill'"),
+        ("age ~ ill", "it must have two"),
+        ("ill ~ age +", "cannot be used"),
+        ("ill ~ age + I(2 * age)", "cannot be told apart"),
+    ],
+)
+def test_what_cannot_be_fitted_is_refused(formula, words):
+    data, _, reports = drawn(200, np.random.default_rng(0))
+    with pytest.raises(ValueError, match=words):
+        randomized_logit(formula, data, reports, FORCED, "ill", ["no", "yes"])
+
+
+def test_the_command_regresses_on_what_apply_wrote(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    data, truth, _ = drawn(3_000, np.random.default_rng(5))
+    with open("people.csv", "w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["ill", "age", "region"])
+        writer.writerows(zip(np.where(truth, "yes", "no"), data["age"].round(2), data["region"], strict=True))
+    assert main(["channel", "--values", "ill=no,yes", "--design", "warner", "--p", "4/5", "--quiet"]) == 0
+    apply = ["apply", "--channel", "channel.json", "--data", "people.csv", "--out", "r.csv", "--quiet"]
+    assert main([*apply, "--keep", "age", "region", "--seed", "1", "--insecure"]) == 0
+    capsys.readouterr()
+    regress = ["regress", "--channel", "channel.json", "--data", "r.csv", "--formula", "ill ~ age + region"]
+    assert main([*regress, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["names"] == ["Intercept", "age", "region[T.south]"]
+    assert found["low"][1] <= 0.8 / 15 <= found["high"][1]
+    assert main(regress) == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+    assert main([*regress[:-1], "ill ~ nothing"]) == 2
+    assert "'nothing' of the formula is not in the data" in capsys.readouterr().err
