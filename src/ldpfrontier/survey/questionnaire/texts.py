@@ -32,11 +32,11 @@ def design_text(channel: QuestionnaireChannel, records: int | None, error: float
     answers = f"{min(questionnaire.sizes)} to {max(questionnaire.sizes)}"
     if len(set(questionnaire.sizes)) == 1:
         answers = str(questionnaire.sizes[0])
+    tables = "shares" if channel.order == 1 else f"tables of up to {channel.order} questions"
     lines = [
-        f"{len(channel.names)} questions with {answers} answers each: {questionnaire.combinations:,}"
-        " combinations, of which every one can be reported.",
-        f"A report is about {span} of the questions, drawn by lot, and gives tables of up to {channel.order}"
-        " questions.",
+        f"{_counted(len(channel.names), 'question')} with {answers} answers each:"
+        f" {questionnaire.combinations:,} combinations, of which every one can be reported.",
+        f"Each person is asked {span} of the questions, drawn by lot; the reports give {tables}.",
     ]
     if records is not None:
         errors = [
@@ -50,7 +50,7 @@ def design_text(channel: QuestionnaireChannel, records: int | None, error: float
     needed = few_digits(mechanism.people(error))
     gap = mechanism.error / channel.bound - 1.0
     lines.append(
-        f"{needed} reports give {points(error)} in {_TABLES[channel.order]}. No mechanism of this level needs"
+        f"{'1 report gives' if needed == '1' else f'{needed} reports give'} {points(error)} in {_TABLES[channel.order]}. No mechanism of this level needs"
         f" fewer than {math.floor(100.0 / (1.0 + gap))}% of them."
     )
     level = channel.level
@@ -64,6 +64,10 @@ def design_text(channel: QuestionnaireChannel, records: int | None, error: float
     return "\n".join(
         [*lines, f"Next: ldp-frontier apply --channel {visible(written)} --data FILE --out OUT.csv"]
     )
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _share(share: float) -> str:
