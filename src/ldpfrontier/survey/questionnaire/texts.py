@@ -49,9 +49,10 @@ def design_text(channel: QuestionnaireChannel, records: int | None, error: float
         )
     needed = few_digits(mechanism.people(error))
     gap = mechanism.error / channel.bound - 1.0
+    give = "1 report gives" if needed == "1" else f"{needed} reports give"
     lines.append(
-        f"{'1 report gives' if needed == '1' else f'{needed} reports give'} {points(error)} in {_TABLES[channel.order]}. No mechanism of this level needs"
-        f" fewer than {math.floor(100.0 / (1.0 + gap))}% of them."
+        f"{give} {points(error)} in {_TABLES[channel.order]}. No mechanism of this level needs fewer than"
+        f" {math.floor(100.0 / (1.0 + gap))}% of them."
     )
     level = channel.level
     odds = math.exp(level) / 9.0
