@@ -57,7 +57,7 @@ def design_text(channel: QuestionnaireChannel, records: int | None, error: float
     level = channel.level
     odds = math.exp(level) / 9.0
     lines.append(
-        f"A chance of 10% of anything about a person rises to at most {_share(odds / (1.0 + odds))} with a"
+        f"A chance of 10% of anything about a person rises to at most {_at_most(odds / (1.0 + odds))} with a"
         " report, whatever somebody knows or believes. Levels of several reports add up."
     )
     lines.append(f"Written: {visible(written)} and the sampler beside it. They contain no counts.")
@@ -71,8 +71,9 @@ def _counted(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def _share(share: float) -> str:
-    return f"{100.0 * share:.3g}%"
+def _at_most(share: float) -> str:
+    """Return a share in percent that is not below it."""
+    return f"{math.ceil(1000.0 * share - 1e-6) / 10.0:g}%"
 
 
 def comparison_text(channel: QuestionnaireChannel) -> str:
