@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     options = read_options(arguments)
     run = {"design": design, "apply": apply, "estimate": estimate, "audit": audit}
-    run |= {"change": change, "level": level, "verify": verify, "channel": channel, "regress": regress}
+    run |= {"change": change, "level": level, "verify": verify, "channel": _more, "regress": _more}
     Progress.quiet = options.quiet
     try:
         with redirect_stdout(StringIO()) if options.quiet else nullcontext():
@@ -363,6 +363,10 @@ def estimate(options: argparse.Namespace) -> int:
     private = read_channel(options.channel).verified()
     if options.rates is not None:
         raise ValueError("--rates is for questionnaires; rates given useful values are estimated anyway.")
+    if not options.weight is options.strata is options.by is None:
+        from ldpfrontier.survey.more_commands import estimate_sample
+
+        return estimate_sample(options, private)
     confidence = check_confidence(options.confidence)
     has_rates = bool(private.table.useful) or options.compare_with is not None
     place = reference(private, options.compare_with) if has_rates else None
@@ -464,18 +468,11 @@ def level(options: argparse.Namespace) -> int:
     return 0
 
 
-def channel(options: argparse.Namespace) -> int:
-    """Write a channel that is known."""
-    from ldpfrontier.survey.more_commands import write_channel
+def _more(options: argparse.Namespace) -> int:
+    """Write a channel that is known, or fit a regression."""
+    from ldpfrontier.survey.more_commands import fit_reports, write_channel
 
-    return write_channel(options)
-
-
-def regress(options: argparse.Namespace) -> int:
-    """Fit a regression."""
-    from ldpfrontier.survey.more_commands import fit_reports
-
-    return fit_reports(options, _warn)
+    return write_channel(options) if options.command == "channel" else fit_reports(options, _warn)
 
 
 def verify(options: argparse.Namespace) -> int:

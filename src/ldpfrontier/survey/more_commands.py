@@ -1,4 +1,4 @@
-"""The commands `channel` and `regress`."""
+"""The commands `channel` and `regress`, and `estimate` of weighted and stratified samples."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from ldpfrontier.survey.channel_file import read_channel, written_files
+from ldpfrontier.atomic import replacing
+from ldpfrontier.survey.channel_file import PrivateChannel, read_channel, written_files
 from ldpfrontier.survey.exports import as_json, files_beside
 from ldpfrontier.survey.known_channels import (
     classical_matrix,
@@ -22,6 +23,7 @@ from ldpfrontier.survey.reading import said, shown
 from ldpfrontier.survey.regression import randomized_logit
 from ldpfrontier.survey.reports import Codes, channel_column, check_channel
 from ldpfrontier.survey.tables import parsed_values, table_of_values
+from ldpfrontier.survey.weighted import read_sample, weighted_csv, weighted_estimates, weighted_text
 from ldpfrontier.verify import visible
 
 
@@ -45,6 +47,42 @@ def write_channel(options: argparse.Namespace) -> int:
     paths = private.write(options.out, files_beside(private))
     print(wrapped(f"{level_text(private)} {private.promise()}"))
     print(visible(f"Files written: {', '.join(map(str, paths))}."))
+    return 0
+
+
+def estimate_sample(options: argparse.Namespace, private: PrivateChannel) -> int:
+    """Estimate shares and rates of a weighted or stratified sample, or of groups."""
+    for name in ("id", "compare_with", "picture"):
+        if getattr(options, name) is not None:
+            option = {"picture": "plot"}.get(name, name.replace("_", "-"))
+            raise ValueError(f"--{option} does not go with --weight, --strata and --by.")
+    if options.simultaneous or options.despite_misfit:
+        raise ValueError(
+            "--simultaneous and --despite-misfit do not go with --weight, --strata and --by: intervals are"
+            " for each number, and the fit is not checked."
+        )
+    sample = read_sample(
+        private,
+        options.data,
+        column=options.column,
+        weight=options.weight,
+        strata=options.strata,
+        by=options.by,
+    )
+    groups = [("", None), *(sample.by_group() if options.by is not None else ())]
+    found = [(name, weighted_estimates(private, sample, options.confidence, who)) for name, who in groups]
+    if options.out is not None:
+        rows = [(name, row) for name, some in found for row in some]
+        with replacing(options.out) as partial:
+            text = weighted_csv(rows, spreadsheet=options.spreadsheet)
+            partial.write_text(text, encoding="utf-8", newline="\n")
+    if options.json:
+        print(as_json({"groups": [{"group": name, "estimates": some} for name, some in found]}))
+        return 0
+    for name, some in found:
+        title = f"{options.by} = {name}" if name else ""
+        print(weighted_text(some, sample, options.confidence, title) + "\n")
+    print(wrapped(f"The promise to the people who reported: {private.promise()}"))
     return 0
 
 

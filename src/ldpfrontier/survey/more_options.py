@@ -1,4 +1,4 @@
-"""The options of the commands `channel`, `regress` and `level`, and help texts."""
+"""The options of the commands `channel`, `regress` and `level`, and of samples, and help texts."""
 
 from __future__ import annotations
 
@@ -27,6 +27,11 @@ alone: the outcome, as in "illness ~ age + region", or a predictor, as in
 "votes ~ illness + age". Coefficients are log odds ratios, found by maximum
 likelihood, with standard errors from the observed information. The data have the
 reports and the other variables in a row per person (apply --keep)."""
+
+LEVEL = """\
+Compute what several reports of one person reveal together, each drawn with one
+of the channels, and to whom. A channel with which a person reports twice is named
+twice. All channels must be designed for the same values and from the same table."""
 
 
 def known_options(parser: argparse.ArgumentParser) -> None:
@@ -77,3 +82,17 @@ def level_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `level`."""
     parser.add_argument("files", nargs="+", metavar="JSON", help="a channel file, as written by design")
     parser.add_argument("--json", action="store_true", help="print the results as JSON, for programs")
+
+
+def sample_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `estimate` that are about weighted and stratified samples."""
+    for option, what in (
+        ("--weight", "survey weights of the people, a column that apply --keep has copied"),
+        ("--strata", "the strata that people were drawn from, a column like that"),
+        ("--by", "estimate each group of people with the same value of this column"),
+    ):
+        parser.add_argument(option, metavar="COLUMN", help=what)
+    parser.add_argument(
+        "--rates", nargs=2, metavar=("A", "B"),
+        help="of a questionnaire, also estimate the rates of the answers to question A given those to B",
+    )  # fmt: skip

@@ -9,7 +9,15 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from ldpfrontier.survey.more_options import CHANNEL, REGRESS, known_options, level_options, regress_options
+from ldpfrontier.survey.more_options import (
+    CHANNEL,
+    LEVEL,
+    REGRESS,
+    known_options,
+    level_options,
+    regress_options,
+    sample_options,
+)
 from ldpfrontier.survey.questionnaire.routing import TABLES
 from ldpfrontier.verify import visible
 
@@ -65,11 +73,6 @@ _AUDIT = """\
 Compute the privacy level of the stored channel again. With --samples or --data,
 also compute a lower bound on the level of the reports that were drawn. The exit
 status is 1 if a promise of the channel does not hold."""
-
-_LEVEL = """\
-Compute what several reports of one person reveal together, each drawn with one
-of the channels, and to whom. A channel with which a person reports twice is named
-twice. All channels must be designed for the same values and from the same table."""
 
 _VERIFY = """\
 Check certificates in exact arithmetic. The checker is a single file that uses
@@ -138,7 +141,7 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     _estimate_options(command("estimate", "estimate the frequencies of values from reports", _ESTIMATE))
     _change_options(command("change", "estimate what has changed between two waves", _CHANGE))
     _audit_options(command("audit", "check the privacy level of a channel", _AUDIT))
-    level_options(command("level", "say what several reports of one person reveal together", _LEVEL))
+    level_options(command("level", "say what several reports of one person reveal together", LEVEL))
     known_options(command("channel", "write the channel of a survey that was taken already", CHANNEL))
     regress_options(command("regress", "fit a logistic regression to reports", REGRESS))
     five = command("verify", "check certificates", _VERIFY)
@@ -393,10 +396,7 @@ def _estimate_options(three: argparse.ArgumentParser) -> None:
         help="the useful value that the rates given all others are compared with, a VALUE for each useful"
         " column (default: the most frequent one in the table of the design)",
     )  # fmt: skip
-    three.add_argument(
-        "--rates", nargs=2, metavar=("A", "B"),
-        help="of a questionnaire, also estimate the rates of the answers to question A given those to B",
-    )  # fmt: skip
+    sample_options(three)
     _picture_option(three, "the estimates with their intervals")
 
 

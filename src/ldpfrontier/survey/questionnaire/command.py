@@ -205,8 +205,10 @@ def audit(options: argparse.Namespace) -> int:
 def estimate(options: argparse.Namespace, warn: Callable[[str], None], reading: Progress) -> int:
     """Estimate the tables of a questionnaire."""
     channel = read_questionnaire(options.channel)
-    if options.compare_with is not None:
-        raise ValueError("--compare-with is for channels of one table, and not for questionnaires.")
+    for name in ("compare_with", "weight", "strata", "by"):
+        if getattr(options, name) is not None:
+            option = name.replace("_", "-")
+            raise ValueError(f"--{option} is for channels of one table, and not for questionnaires.")
     column, person = options.column, options.id
     counts, seen, done, again = Counter[str](), set[str](), 0, 0
     asked = [column] if person is None else [column, person]

@@ -1,0 +1,151 @@
+"""Estimates of weighted and stratified samples: their identities, coverage and the command."""
+
+import csv
+import json
+import math
+
+import numpy as np
+import pytest
+
+from ldpfrontier.survey.cli import main
+from ldpfrontier.survey.estimation import inversion
+from ldpfrontier.survey.known_channels import classical_matrix, known_channel
+from ldpfrontier.survey.tables import table_of_values
+from ldpfrontier.survey.weighted import Sample, weighted_estimates
+
+FORCED = known_channel(
+    table_of_values({"ill": ["no", "yes"]}, ["ill"]),
+    *classical_matrix("forced", {"yes": 1 / 6, "no": 1 / 6}, 2),
+)
+
+
+def sample_of(outputs, weights=None, strata=None, groups=None):
+    n = len(outputs)
+    return Sample(
+        np.asarray(outputs),
+        np.ones(n) if weights is None else np.asarray(weights, dtype=float),
+        np.zeros(n, dtype=int) if strata is None else np.asarray(strata),
+        [""] * n if groups is None else list(groups),
+    )
+
+
+def yes(found):
+    (row,) = [row for row in found if row.quantity.value == ("yes",) and row.given is None]
+    return row
+
+
+def test_equal_weights_have_the_unbiased_estimate_and_its_error():
+    outputs = np.random.default_rng(0).integers(0, 2, 400)
+    row = yes(weighted_estimates(FORCED, sample_of(outputs)))
+    linear = inversion(FORCED.channel.matrix, FORCED.table)
+    frequencies = np.bincount(outputs, minlength=2) / 400
+    assert row.estimate == pytest.approx(linear.estimate(frequencies)[1])
+    # n - 1 in the place of n.
+    assert row.error == pytest.approx(linear.error(frequencies, 399)[1])
+    # Weights of any scale are the same, and whole ones count people again.
+    scaled = yes(weighted_estimates(FORCED, sample_of(outputs, np.full(400, 7.0))))
+    assert (scaled.estimate, scaled.error) == pytest.approx((row.estimate, row.error))
+    twice = yes(weighted_estimates(FORCED, sample_of(outputs, 1.0 + (np.arange(400) < 100))))
+    repeated = yes(weighted_estimates(FORCED, sample_of(np.concatenate([outputs, outputs[:100]]))))
+    assert twice.estimate == pytest.approx(repeated.estimate)
+
+
+@pytest.mark.parametrize("effect", [1.0, 2.0, 4.0])
+def test_intervals_cover_weighted_shares(effect, long):
+    """People of one half of the population are drawn more often, which weights undo."""
+    rng, times, n = np.random.default_rng(round(effect)), 400 if long else 100, 1_500
+    # With a share q of people of the weight r, and 1 of the others, it is (1 - q + q r^2) / (1 - q + q r)^2.
+    q, r = {1.0: (0.5, 1.0), 2.0: (0.2, 6.0), 4.0: (0.1, 15.0)}[effect]
+    shares, population = np.array([0.15, 0.35]), np.array([1 - q, q * r]) / (1 - q + q * r)
+    truth, covered = float(population @ shares), 0
+    for _ in range(times):
+        heavy = (rng.random(n) < q).astype(int)
+        ill = (rng.random(n) < shares[heavy]).astype(int)
+        outputs = (rng.random(n) < FORCED.channel.matrix[ill, 1]).astype(int)
+        sample = sample_of(outputs, np.where(heavy, r, 1.0))
+        row = yes(weighted_estimates(FORCED, sample))
+        covered += row.low <= truth <= row.high
+    assert n / sample.effective == pytest.approx(effect, rel=0.25)
+    assert covered / times >= 0.94 - 3.0 * math.sqrt(0.94 * 0.06 / times)
+
+
+def test_strata_take_their_differences_out_of_the_error():
+    """And the interval still covers; without strata it is wider."""
+    rng, times, covered, narrower = np.random.default_rng(0), 100, 0, 0
+    sizes, shares, parts = np.array([300, 900]), np.array([0.05, 0.9]), np.array([0.6, 0.4])
+    strata = np.repeat([0, 1], sizes)
+    weights = (parts / sizes)[strata]
+    for _ in range(times):
+        ill = (rng.random(1_200) < shares[strata]).astype(int)
+        outputs = (rng.random(1_200) < FORCED.channel.matrix[ill, 1]).astype(int)
+        row = yes(weighted_estimates(FORCED, sample_of(outputs, weights, strata)))
+        alone = yes(weighted_estimates(FORCED, sample_of(outputs, weights)))
+        covered += row.low <= parts @ shares <= row.high
+        narrower += row.error < alone.error
+    assert narrower == times
+    assert covered / times >= 0.94 - 3.0 * math.sqrt(0.94 * 0.06 / times)
+
+
+def test_groups_are_estimated_from_their_people():
+    rng = np.random.default_rng(0)
+    outputs, groups = rng.integers(0, 2, 300), rng.choice(["a", "b"], 300)
+    sample = sample_of(outputs, groups=groups)
+    assert [name for name, _ in sample.by_group()] == ["a", "b"]
+    for name, who in sample.by_group():
+        own = yes(weighted_estimates(FORCED, sample_of(outputs[groups == name])))
+        row = yes(weighted_estimates(FORCED, sample, among=who))
+        assert row.estimate == pytest.approx(own.estimate)
+        assert row.error == pytest.approx(own.error, rel=0.02)
+
+
+@pytest.fixture
+def reports(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    rows = [["ill", "sex", "region", "w", "stratum", "alone"]]
+    for person in range(2_000):
+        sex = rng.choice(["f", "m"])
+        ill = "yes" if rng.random() < (0.2 if sex == "f" else 0.4) else "no"
+        rows.append(
+            [ill, sex, rng.choice(["n", "s"]), round(rng.uniform(1, 3), 2), rng.integers(0, 4), person == 0]
+        )
+    with open("people.csv", "w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream).writerows(rows)
+    design = ["design", "--data", "people.csv", "--sensitive", "ill", "--useful", "sex", "--epsilon", "2"]
+    assert main([*design, "--against", "anyone", "--mechanism", "srr", "--quiet"]) == 0
+    apply = ["apply", "--channel", "channel.json", "--data", "people.csv", "--out", "r.csv", "--quiet"]
+    assert main([*apply, "--keep", "region", "w", "stratum", "alone"]) == 0
+    return ["estimate", "--channel", "channel.json", "--data", "r.csv"]
+
+
+def test_the_command_estimates_weights_strata_and_groups(reports, capsys):
+    assert main([*reports, "--weight", "w", "--strata", "stratum", "--by", "region", "--out", "e.csv"]) == 0
+    said = capsys.readouterr().out
+    assert "2,000 reports; of equal weights" in said
+    assert "region = n." in said
+    assert "yes given m" in said
+    assert max(map(len, said.splitlines())) <= 90
+    assert main([*reports, "--weight", "w", "--json"]) == 0
+    (whole,) = json.loads(capsys.readouterr().out)["groups"]
+    rates = [
+        row for row in whole["estimates"] if row["given"] == ["m"] and row["quantity"]["value"] == ["yes"]
+    ]
+    assert rates[0]["low"] < 0.4 < rates[0]["high"]
+    with open("e.csv", encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert {row["group"] for row in rows} == {"", "n", "s"}
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--weight", "region"], "weights are numbers above 0"),
+        (["--weight", "nothing"], "'nothing' is not in r.csv"),
+        (["--strata", "alone"], "each needs at least two"),
+        (["--weight", "w", "--plot", "p.png"], "--plot does not go with --weight"),
+        (["--by", "region", "--simultaneous"], "do not go with --weight"),
+    ],
+)
+def test_what_does_not_fit_is_refused(reports, capsys, more, words):
+    assert main([*reports, *more]) == 2
+    assert words in capsys.readouterr().err
