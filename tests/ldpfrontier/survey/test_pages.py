@@ -40,16 +40,13 @@ def example(tmp_path_factory):
 
 @pytest.mark.parametrize(("page", "blocks"), [(MAKE.OWN_DATA, 6), (MAKE.QUESTIONNAIRES, 3)])
 def test_the_commands_of_the_page_print_what_it_shows(page, blocks):
-    """Up to numbers: an optimum may be another one elsewhere, with as much utility."""
+    """Up to numbers: an optimum may be another one elsewhere, or with less time, with as much utility."""
     text = page.read_text(encoding="utf-8")
     shown, printed = MAKE.BLOCK.findall(text), MAKE.BLOCK.findall(MAKE.own_data(text))
     assert len(shown) == blocks
     for old, new in zip(shown, printed, strict=True):
         # The width of a column depends on its numbers.
         assert re.sub(" +", " ", NUMBER.sub("#", new)) == re.sub(" +", " ", NUMBER.sub("#", old))
-        if "ldp-frontier design" in old:
-            pairs = [tuple(map(float, NUMBER.findall(text))) for text in (new, old)]
-            assert pairs[0] == pytest.approx(pairs[1], abs=0.01, rel=0.02)
 
 
 def test_every_command_of_the_readme_works(example, monkeypatch, capsys):
