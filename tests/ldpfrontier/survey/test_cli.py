@@ -98,6 +98,7 @@ def test_from_a_table_to_its_distribution(here, capsys):
     with open("e.csv", encoding="utf-8", newline="") as stream:
         rows = [row for row in csv.DictReader(stream) if row["measure"] == "frequency"]
     keys = ['["illness","region","age"]'] * 8 + ['["illness"]'] * 2 + ['["region","age"]'] * 4
+    keys += ['["region"]'] * 2 + ['["age"]'] * 2
     assert [row["columns"] for row in rows] == keys
     assert sum(float(row["likely"]) for row in rows[8:10]) == pytest.approx(1.0)
     assert sum(float(row["unbiased"]) for row in rows[8:10]) == pytest.approx(1.0)

@@ -190,7 +190,7 @@ def test_intervals_cover_where_people_report_eight_times(tmp_path):
         (tmp_path / "r.csv").write_text(f"person,report\n{rows}")
         for way, person in (("id", "person"), ("none", None)):
             counts = count_reports(private, tmp_path / "r.csv", person=person)
-            found = estimate_distribution(private, counts).frequencies
+            found = estimate_distribution(private, counts).frequencies[:6]
             covered[way] += sum(row.low <= p <= row.high for row, p in zip(found, truth, strict=True))
     assert covered["id"] >= 0.93 * 6 * times
     assert covered["none"] < 0.8 * 6 * times  # why ids matter
