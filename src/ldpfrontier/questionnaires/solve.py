@@ -177,8 +177,10 @@ def _best_weights(columns: FloatArray, c: FloatArray) -> tuple[FloatArray, float
             break
         best = np.argsort(-worth, kind="stable")[: SETTINGS.added]
         active += [int(j) for j in best if int(j) not in active]
+    weights = _fewer(columns, c, weights)
     # Rounded, so that the last digits of a processor change nothing.
-    weights = _fewer(columns, c, weights).round(6)
+    rounded = weights.round(6)
+    weights = rounded if (rounded @ columns).all() else weights
     return weights / weights.sum(), bound
 
 
