@@ -84,11 +84,8 @@ class Questionnaire:
         """Return the questionnaire of which all tables of so many questions are wanted; 1 for shares."""
         most = SETTINGS.max_order
         order = as_count(order, "order", f"a whole number from 1 to {most}", least=1, most=most)
-        number = len(_sequence(sizes, "The numbers of answers"))
-        return cls(
-            _sequence(sizes, "The numbers of answers"),
-            tuple(itertools.combinations(range(number), min(order, number))),
-        )
+        sizes = _sequence(sizes, "The numbers of answers")
+        return cls(sizes, tuple(itertools.combinations(range(len(sizes)), min(order, len(sizes)))))
 
     @property
     def combinations(self) -> int:

@@ -102,7 +102,11 @@ class QuestionnaireMechanism:
 
         At the uniform distribution.
         """
-        return sum(cost / self.told[kinds] for kinds, cost in self.questionnaire.wanted.items())
+        return self.error_of(self.questionnaire)
+
+    def error_of(self, other: Questionnaire) -> float:
+        """Return the same for other tables of the same questions, which need no further interactions."""
+        return sum(cost / self.told[kinds] for kinds, cost in other.wanted.items())
 
     def people(self, error: float) -> float:
         """Return how many people give the entries of the tables this root mean square error."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 
@@ -37,6 +37,8 @@ from ldpfrontier.survey.sampling import (
 )
 from ldpfrontier.survey.tables import CountTable, check_columns
 from ldpfrontier.types import IntArray
+
+T = TypeVar("T")
 
 FORMAT, VERSION = "ldp-frontier channel", 4
 
@@ -384,15 +386,28 @@ def read_channel(path: Path | str) -> PrivateChannel:
     refuse_questionnaire(path, content)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ChannelFileError(f"{path} is a JSON file, but not a channel of ldp-frontier.")
-    if content.get("version") != VERSION:
+    return parsed_channel(path, content, VERSION, _parsed)
+
+
+def parsed_channel(
+    path: Path | str, content: dict[str, Any], version: int, parsed: Callable[[Mapping[str, Any]], T]
+) -> T:
+    """Return what the content of a channel file is parsed to, if it is of a version and was not changed.
+
+    Raises
+    ------
+    ChannelFileError
+        If it is not, or cannot be parsed.
+    """
+    if content.get("version") != version:
         raise ChannelFileError(
             f"{path} is a channel file of version {content.get('version')!r}; this program reads version"
-            f" {VERSION}."
+            f" {version}."
         )
     if content.pop("content_sha256", None) != content_digest(content):
         raise ChannelFileError(f"{path} was changed after it was written; design the channel again.")
     try:
-        return _parsed(content)
+        return parsed(content)
     # The content is what somebody has hashed, and of any type.
     except (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError) as error:
         reason = f"{type(error).__name__}: {error}" if not isinstance(error, ValueError) else str(error)

@@ -25,7 +25,7 @@ import numpy as np
 
 from ldpfrontier import Lot, Questionnaire, QuestionnaireMechanism, QuestionnaireOptimum
 from ldpfrontier.atomic import replacing
-from ldpfrontier.survey.channel_file import ChannelFileError, content_digest, id_of, written_files
+from ldpfrontier.survey.channel_file import content_digest, id_of, parsed_channel, written_files
 from ldpfrontier.survey.questionnaire.routing import QUESTIONNAIRE, TABLES
 from ldpfrontier.survey.reading import Label
 from ldpfrontier.survey.sampling import BITS, TOTAL, whole_weights
@@ -201,18 +201,7 @@ def read_questionnaire(path: Path | str) -> QuestionnaireChannel:
         If it is no such file, was changed after it was written, or does not keep its level.
     """
     content = json.loads(Path(path).read_text(encoding="utf-8"))
-    if content.get("version") != VERSION:
-        raise ChannelFileError(
-            f"{path} is a channel of version {content.get('version')!r}; this program reads version"
-            f" {VERSION}."
-        )
-    if content.pop("content_sha256", None) != content_digest(content):
-        raise ChannelFileError(f"{path} was changed after it was written; design the channel again.")
-    try:
-        return _parsed(content)
-    except (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError) as error:
-        reason = f"{type(error).__name__}: {error}" if not isinstance(error, ValueError) else str(error)
-        raise ChannelFileError(f"{path} is not a valid channel: {reason}") from None
+    return parsed_channel(path, content, VERSION, _parsed)
 
 
 def _parsed(content: Mapping[str, Any]) -> QuestionnaireChannel:

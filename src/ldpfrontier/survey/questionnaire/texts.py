@@ -19,9 +19,7 @@ def table_error(channel: QuestionnaireChannel, order: int) -> float:
     """Return the root mean square error of entries of tables of so many questions, for one report."""
     mechanism = channel.mechanism
     wanted = type(mechanism.questionnaire).of_order(mechanism.questionnaire.sizes, order)
-    return math.sqrt(
-        sum(cost / mechanism.told[kinds] for kinds, cost in wanted.wanted.items()) / wanted.entries
-    )
+    return math.sqrt(mechanism.error_of(wanted) / wanted.entries)
 
 
 def design_text(channel: QuestionnaireChannel, records: int | None, error: float, written: str) -> str:
@@ -48,11 +46,10 @@ def design_text(channel: QuestionnaireChannel, records: int | None, error: float
             f" {', '.join(errors)}, if all answers are equally frequent."
         )
     needed = few_digits(mechanism.people(error))
-    gap = mechanism.error / channel.bound - 1.0
     give = "1 report gives" if needed == "1" else f"{needed} reports give"
     lines.append(
         f"{give} {points(error)} in {_TABLES[channel.order]}. No mechanism of this level needs fewer than"
-        f" {math.floor(100.0 / (1.0 + gap))}% of them."
+        f" {math.floor(100.0 * channel.bound / mechanism.error)}% of them."
     )
     level = channel.level
     odds = math.exp(level) / 9.0
