@@ -364,7 +364,7 @@ def estimate(options: argparse.Namespace) -> int:
     if options.rates is not None:
         raise ValueError("--rates is for questionnaires; rates given useful values are estimated anyway.")
     if not options.weight is options.strata is options.by is None:
-        from ldpfrontier.survey.more_commands import estimate_sample
+        from ldpfrontier.survey.analysis_commands import estimate_sample
 
         return estimate_sample(options, private)
     confidence = check_confidence(options.confidence)
@@ -470,7 +470,7 @@ def level(options: argparse.Namespace) -> int:
 
 def _more(options: argparse.Namespace) -> int:
     """Write a channel that is known, or fit a regression."""
-    from ldpfrontier.survey.more_commands import fit_reports, write_channel
+    from ldpfrontier.survey.analysis_commands import fit_reports, write_channel
 
     return write_channel(options) if options.command == "channel" else fit_reports(options, _warn)
 

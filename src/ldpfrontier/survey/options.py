@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from ldpfrontier.survey.more_options import (
+from ldpfrontier.survey.analysis_options import (
     CHANNEL,
     LEVEL,
     REGRESS,

@@ -1,4 +1,4 @@
-"""The commands `channel` and `regress`, and `estimate` of weighted and stratified samples."""
+"""Commands for reports that exist: `channel`, `regress`, and `estimate` of weighted or stratified samples."""
 
 from __future__ import annotations
 

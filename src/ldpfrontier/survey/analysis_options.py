@@ -1,4 +1,4 @@
-"""The options of the commands `channel`, `regress` and `level`, and of samples, and help texts."""
+"""Options of commands for reports that exist: `channel`, `regress`, `level`, `estimate` of samples."""
 
 from __future__ import annotations
 
