@@ -16,14 +16,6 @@ const CHANNEL = "the SHA-256 of channel.json";
 /** The id of the channel. */
 const ID = "the id of channel.json";
 
-const BITS = 62n;
-
-const NUMBER = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
-const GROUP = /^(?:\(-inf|\[([^,[\]()]+)),(?:inf|([^,[\]()]+))\)$/;
-
-/** Eight bytes of the operating system, which are fit for secrets. */
-const secure = () => globalThis.crypto.getRandomValues(new Uint8Array(8));
-
 /**
  * Return a promise of a function from a record to its report. A record is an object with a text or a number for every
  * column of the channel; numbers go into the channel's groups.
@@ -33,12 +25,7 @@ const secure = () => globalThis.crypto.getRandomValues(new Uint8Array(8));
  * written beside, or a field of a record is none that the channel knows.
  */
 export async function reporter(file, random = secure) {
-  const bytes = file ?? (await beside());
-  const found = await digest(bytes);
-  if (found !== CHANNEL) {
-    throw new Error(`This is not the file of the channel: its SHA-256 is ${found}, and that of the channel is ${CHANNEL}.`);
-  }
-  const channel = JSON.parse(new TextDecoder().decode(bytes));
+  const channel = await content(file);
   const { sensitive, useful, rows, columns } = channel.design;
   const attributes = [...sensitive, ...useful];
   const thresholds = channel.weights.map(runningSums);
@@ -52,12 +39,39 @@ export async function reporter(file, random = secure) {
     if (place === undefined) {
       throw new Error(`The channel has no row for ${attributes.map((name, i) => `${name} ${label[i]}`).join(", ")}.`);
     }
-    return channel.outputs[drawn(thresholds[place], random())];
+    const number = word(random);
+    return channel.outputs[thresholds[place].filter((threshold) => threshold <= number).length];
   };
   return Object.assign(report, {
     channel: ID,
     values: Object.fromEntries(attributes.map((name, field) => [name, values[field]])),
   });
+}
+
+// What follows is the same for all kinds of channels.
+
+const BITS = 62n;
+
+const NUMBER = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
+const GROUP = /^(?:\(-inf|\[([^,[\]()]+)),(?:inf|([^,[\]()]+))\)$/;
+
+/** Eight bytes of the operating system, which are fit for secrets. */
+const secure = () => globalThis.crypto.getRandomValues(new Uint8Array(8));
+
+/** Return the content of the file of the channel, after checking that it is that one. */
+async function content(file) {
+  const bytes = file ?? (await beside());
+  const found = await digest(bytes);
+  if (found !== CHANNEL) {
+    throw new Error(`This is not the file of the channel: its SHA-256 is ${found}, and that of the channel is ${CHANNEL}.`);
+  }
+  return JSON.parse(new TextDecoder().decode(bytes));
+}
+
+/** Return a random number below 2^62. */
+function word(random) {
+  const bytes = random();
+  return new DataView(bytes.buffer, bytes.byteOffset, 8).getBigUint64(0, true) >> (64n - BITS);
 }
 
 /** Return a function from a record to the value of one of its fields, which is among those of the channel. */
@@ -109,13 +123,6 @@ async function digest(bytes) {
   if (!globalThis.crypto?.subtle) throw new Error("The channel cannot be checked on a page without https.");
   const hash = new Uint8Array(await globalThis.crypto.subtle.digest("SHA-256", bytes));
   return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-/** Return the number of an output: of thresholds that are not above the number that eight bytes are. */
-function drawn(thresholds, bytes) {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, 8);
-  const number = view.getBigUint64(0, true) >> (64n - BITS);
-  return thresholds.reduce((count, threshold) => count + (threshold <= number ? 1 : 0), 0);
 }
 
 /** Return the running sums of a row of weights, which are whole numbers in one text. */

@@ -152,9 +152,7 @@ class QuestionnaireChannel:
         folder = files("ldpfrontier.survey")
         own = folder.joinpath("questionnaire", "questionnaire.mjs").read_text(encoding="utf-8")
         shared = folder.joinpath("channel.mjs").read_text(encoding="utf-8")
-        shared = shared[
-            shared.index("/** Return a function from a record to the value of one of its fields") :
-        ]
+        shared = shared[shared.index("// What follows is the same for all kinds of channels.") :]
         digest = hashlib.sha256(self.text().encode()).hexdigest()
         text = own.replace('"the SHA-256 of the file"', f'"{digest}"').replace(
             '"the id of the channel"', f'"{self.id}"'

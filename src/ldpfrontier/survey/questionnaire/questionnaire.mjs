@@ -16,17 +16,7 @@ const CHANNEL = "the SHA-256 of the file";
 /** The id of the channel. */
 const ID = "the id of the channel";
 
-const BITS = 62n;
-
-const TOTAL = 1n << BITS;
-
 const LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz";
-
-const NUMBER = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
-const GROUP = /^(?:\(-inf|\[([^,[\]()]+)),(?:inf|([^,[\]()]+))\)$/;
-
-/** Eight bytes of the operating system, which are fit for secrets. */
-const secure = () => globalThis.crypto.getRandomValues(new Uint8Array(8));
 
 /**
  * Return a promise of a function from a record to its report. A record is an object with a text or a number for every
@@ -37,12 +27,7 @@ const secure = () => globalThis.crypto.getRandomValues(new Uint8Array(8));
  * written beside, or a field of a record is none that the channel knows.
  */
 export async function reporter(file, random = secure) {
-  const bytes = file ?? (await beside());
-  const found = await digest(bytes);
-  if (found !== CHANNEL) {
-    throw new Error(`This is not the file of the channel: its SHA-256 is ${found}, and that of the channel is ${CHANNEL}.`);
-  }
-  const { questions, accept, lots } = JSON.parse(new TextDecoder().decode(bytes));
+  const { questions, accept, lots } = await content(file);
   const fields = questions.map(({ name, answers }) => reader(name, answers));
   const sizes = questions.map(({ answers }) => answers.length);
   const thresholds = runningSums(lots.map(({ weight }) => weight).join(" "));
@@ -69,18 +54,13 @@ export async function reporter(file, random = secure) {
   });
 }
 
-/** Return a number below 2^62. */
-function word(random) {
-  const bytes = random();
-  return new DataView(bytes.buffer, bytes.byteOffset, 8).getBigUint64(0, true) >> (64n - BITS);
-}
-
 /** Return a whole number below a bound, each equally likely. */
 function below(bound, random) {
+  const total = 1n << BITS;
   const size = BigInt(bound);
   for (;;) {
     const number = word(random);
-    if (number < TOTAL - (TOTAL % size)) return Number(number % size);
+    if (number < total - (total % size)) return Number(number % size);
   }
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import pytest
 from ldpfrontier.cones import conditional_cone
 from ldpfrontier.information import entropy
 from ldpfrontier.optimal.exact.separation import robust_cone
+from ldpfrontier.optimal.general import solve
 from ldpfrontier.optimal.general.solve import optimal_mechanism
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
@@ -98,13 +100,13 @@ def test_a_mechanism_that_is_skipped_leaves_a_hole(rows):
     assert set(layouts.two_levels(found)["PolyOpt"]) == {"-"}
 
 
-def test_tables_out_of_reach_are_skipped_with_the_reason():
-    counts = np.random.default_rng(3).integers(1, 50, (2, 9))
-    table = second_level(counts, [1.0], [], instance="a, b", tolerance=0.1)
+def test_tables_out_of_reach_are_skipped_with_the_reason(monkeypatch):
+    monkeypatch.setattr(solve, "LIMITS", replace(solve.LIMITS, max_joint_cells=5))
+    table = second_level(COUNTS, [1.0], [], instance="a, b", tolerance=0.1)
     optima = select(table, mechanism="exact", metric="nmi")
     assert optima["conditional_epsilon"].tolist() == [1.0, math.inf]
     assert (optima["status"] == SKIPPED).tolist() == [True, False]
-    assert "18 inputs; at most 16 are supported" in optima["note"].iloc[0]
+    assert "6 inputs; at most 5 are supported" in optima["note"].iloc[0]
     assert attackers.two_levels(table)["conditional_epsilon"].tolist() == [math.inf]
 
 
