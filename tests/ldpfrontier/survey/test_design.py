@@ -255,14 +255,8 @@ def test_what_has_to_be_precise_is_what_the_design_makes_precise(table, for_freq
     ("arguments", "sentence"),
     [
         ({"epsilon": 0.0}, "epsilon is 0.0; it must be a number from 0.001 to 20"),
-        (
-            {"epsilon": 1.0, "mechanisms": ["binary"]},
-            "The mechanism is 'binary'; allowed against acquaintance are unconditional, ass",
-        ),
-        (
-            {"epsilon": 1.0, "against": "all"},
-            "against is 'all'; allowed are insider-only, outsider, acquaintance, anyone",
-        ),
+        ({"epsilon": 1.0, "mechanisms": ["binary"]}, "The mechanism is 'binary'; allowed against"),
+        ({"epsilon": 1.0, "against": "all"}, "against is 'all'; allowed are insider-only, outsider,"),
         ({"epsilon": 1.0, "beta": 0.0}, "beta is 0.0; a significance level lies"),
         ({"epsilon": 1.0, "order": -1.0}, "The order of the ball is -1.0"),
         ({"epsilon": 1.0, "records": 0}, "The number of records is 0; it must be a whole number, at least 1"),

@@ -53,18 +53,12 @@ def contents(folder):
         ([*ESTIMATE, "hard.csv"], "hard.csv is reports.csv, the file that is read"),
         ([*ESTIMATE, "channel.json"], "channel.json is the file that is read"),
         ([*ESTIMATE[:-1], "--picture", "channel.json"], "channel.json is the file that is read"),
-        (
-            [*ESTIMATE, "e.csv", "--picture", "e.csv"],
-            "e.csv and e.csv are the same file; two outputs need two",
-        ),
+        ([*ESTIMATE, "e.csv", "--picture", "e.csv"], "e.csv and e.csv are the same file; two outputs need"),
         ([*APPLY, "people.csv"], "people.csv is the file that is read"),
         ([*APPLY, "link.csv"], "link.csv is people.csv, the file that is read"),
         ([*APPLY, "channel.json"], "channel.json is the file that is read"),
         ([*APPLY, "folder.json"], "folder.json is a folder; an output must be a file"),
-        (
-            [*DESIGN, "--table", "table.matrix.csv", "--out", "table.json"],
-            "table.matrix.csv is the file that",
-        ),
+        ([*DESIGN, "--table", "table.matrix.csv", "--out", "table.json"], "table.matrix.csv is the file"),
         ([*DESIGN, "--table", "table.matrix.csv", "--out", "folder.json"], "folder.json is a folder"),
     ],
 )

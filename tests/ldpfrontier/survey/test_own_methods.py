@@ -178,10 +178,7 @@ def test_a_mechanism_without_useful_columns_gets_the_prior():
         ("short", "{}:short returned a matrix with 2 rows; it must have a row for each of the 6 values of a"),
         ("uneven", "{}:uneven returned no channel: "),
         ("text", "{}:text returned no channel: "),
-        (
-            "failing",
-            "{}:failing failed, given a RenyiBall and the level: ZeroDivisionError: division by zero.",
-        ),
+        ("failing", "{}:failing failed, given a RenyiBall and the level: ZeroDivisionError: division by"),
         ("nothing", "{} has no function nothing."),
         ("number", "{} has no function number."),
         ("a-b", "does not name a function; it must be written as my_module:function."),

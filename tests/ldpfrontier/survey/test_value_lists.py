@@ -143,10 +143,7 @@ def test_groups_of_numbers_need_no_table(tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (
-            "region=north,south --against outsider",
-            "Protection against an outsider depends on the distribution",
-        ),
+        ("region=north,south --against outsider", "Protection against an outsider depends on the"),
         ("region=north,north", "each must have letters, and occur once"),
         ("region=", "The column 'region' has no values."),
         ("regions=north,south", "The column 'regions' has values, but is neither sensitive nor useful"),

@@ -248,14 +248,8 @@ def test_all_pairs_are_the_ordered_pairs_of_adult():
     [
         ({"mechanisms": ["rappor"]}, 'frontier.atlas.mechanisms[0] is "rappor"; allowed is one of nr'),
         ({"cells": {"rappor": 3}}, "frontier.atlas.cells has 'rappor'; allowed is one of nr"),
-        (
-            {"pairs": [{"sensitive": "sex", "useful": "sex"}]},
-            "frontier.atlas.pairs[0] has 'sex' twice; allowed are two different attributes.",
-        ),
-        (
-            {"pairs": [{"sensitive": "sex", "useful": "age"}]},
-            'frontier.atlas.pairs[0].useful is "age"; allowed is one of workclass',
-        ),
+        ({"pairs": [{"sensitive": "sex", "useful": "sex"}]}, "frontier.atlas.pairs[0] has 'sex' twice;"),
+        ({"pairs": [{"sensitive": "sex", "useful": "age"}]}, 'frontier.atlas.pairs[0].useful is "age";'),
     ],
 )
 def test_contradictions_get_a_sentence(keys, sentence):

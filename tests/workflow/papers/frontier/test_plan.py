@@ -107,10 +107,7 @@ def test_wrong_designs_of_least_errors_are_named(designs, sentence):
             {"pairs": [{"sensitive": "sex", "useful": "race", "calibrated": {"mechanisms": ["olh"]}}]},
             'lopuhaa2024.pairs[0].calibrated.mechanisms[0] is "olh"; allowed is one of nr,',
         ),
-        (
-            {"drift": {**DEFAULT["frontier"]["drift"], "mechanisms": ["olh"]}},
-            'frontier.drift.mechanisms[0] is "olh"; allowed is one of nr,',
-        ),
+        ({"drift": {**DEFAULT["frontier"]["drift"], "mechanisms": ["olh"]}}, "frontier.drift.mechanisms[0]"),
     ],
 )
 def test_a_contradiction_gets_a_sentence(keys, sentence):

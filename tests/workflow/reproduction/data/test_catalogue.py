@@ -77,14 +77,8 @@ def test_what_is_shipped_is_what_the_catalogue_says(name):
 @pytest.mark.parametrize(
     ("entries", "sentence"),
     [
-        (
-            {"town": {"title": "A town"}},
-            "town in .*catalogue.yaml lacks citation, licence, counts, sha256, attri",
-        ),
-        (
-            {"town": {"atributes": []}},
-            "town in .* has the unknown key 'atributes'; did you mean 'attributes'",
-        ),
+        ({"town": {"title": "A town"}}, "town in .*catalogue.yaml lacks citation, licence, counts, sha256,"),
+        ({"town": {"atributes": []}}, "town in .* has the unknown key 'atributes'; did you mean"),
         ({"town": vars(TOWN) | {"attributes": "age"}}, "has the unknown key 'name'; allowed are title,"),
     ],
 )

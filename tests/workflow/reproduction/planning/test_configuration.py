@@ -137,40 +137,20 @@ def test_every_key_of_the_default_has_a_comment_and_the_schema_is_named():
         ("lopuhaa2024.betta", 0.1, "Unknown key lopuhaa2024.betta; did you mean 'beta'?"),
         ("lopuhaa2024.drift", {}, "Unknown key lopuhaa2024.drift; did you mean frontier.drift?"),
         ("lopuhaa2024.bounds", {}, "Unknown key lopuhaa2024.bounds; did you mean frontier.bounds?"),
-        (
-            "lopuhaa2024.beta",
-            1.5,
-            "lopuhaa2024.beta is 1.5; allowed is a number greater than 0 and less than 1.",
-        ),
-        (
-            "lopuhaa2024.chunks",
-            0,
-            "lopuhaa2024.chunks is 0; allowed is a whole number at least 1 and at most 1000.",
-        ),
+        ("lopuhaa2024.beta", 1.5, "lopuhaa2024.beta is 1.5; allowed is a number greater than 0 and less"),
+        ("lopuhaa2024.chunks", 0, "lopuhaa2024.chunks is 0; allowed is a whole number at least 1 and at"),
         ("lopuhaa2024.beta", None, "lopuhaa2024.beta is null; allowed is a number"),
         ("lopuhaa2024.solver.tolerance", "1e-7", 'is "1e-7" (YAML reads it as text; write 1.0e-7, not 1e-7)'),
         ("lopuhaa2024.pairs", [], "lopuhaa2024.pairs is []; allowed is a list with at least 1 entries."),
         ("lopuhaa2024.pairs", [{"sensitive": "sex"}], "The key lopuhaa2024.pairs[0].useful is missing."),
-        (
-            "lopuhaa2024.pairs",
-            [{"sensitive": "sex", "useful": "rase"}],
-            'lopuhaa2024.pairs[0].useful is "rase"; allowed is one of workclass, education,',
-        ),
+        ("lopuhaa2024.pairs", [{"sensitive": "sex", "useful": "rase"}], "lopuhaa2024.pairs[0].useful is"),
         ("lopuhaa2024.mechanisms", ["grr", "grr"], "lopuhaa2024.mechanisms has an entry twice"),
         ("lopuhaa2024.epsilon.values", [-1.0], "lopuhaa2024.epsilon.values[0] is -1.0; allowed is a number"),
-        (
-            "adult.source",
-            "internet",
-            'adult.source is "internet"; allowed is one of auto, uci, file, bundled.',
-        ),
+        ("adult.source", "internet", 'adult.source is "internet"; allowed is one of auto, uci, file,'),
         ("adult", 3, "adult is 3; allowed is a mapping."),
         ("seed", True, "seed is true; allowed is a whole number at least 0 and at most 9223372036854775807."),
         ("zzz", 1, "Unknown key zzz; allowed are seed, adult, figures, papers, data, kairouz2016,"),
-        (
-            "adult.source",
-            "file",
-            "adult.source is 'file' but adult.file is null; it must name the raw adult.data.",
-        ),
+        ("adult.source", "file", "adult.source is 'file' but adult.file is null; it must name the raw"),
         ("lopuhaa2024.pairs", 80 * "x", "xxx...; allowed is a list with at least 1 entries."),
         (
             "data",
@@ -178,11 +158,7 @@ def test_every_key_of_the_default_has_a_comment_and_the_schema_is_named():
             'data is "a b"; allowed is a text that matches ^[A-Za-z0-9_-]+$.',
         ),
         ("seed", math.nan, "seed is nan; allowed is a finite number."),
-        (
-            "kairouz2016.epsilon.values",
-            [0.0, math.inf],
-            "kairouz2016.epsilon.values[1] is inf; allowed is a finite number.",
-        ),
+        ("kairouz2016.epsilon.values", [0.0, math.inf], "kairouz2016.epsilon.values[1] is inf; allowed is"),
     ],
 )
 def test_a_bad_value_gets_a_sentence(dotted, value, sentence):
@@ -203,22 +179,13 @@ def test_tables_of_ones_own_are_allowed():
     [
         ({"adult": TOWN}, "data.adult has the name of another data set or section; allowed is"),
         ({"seed": TOWN}, "data.seed has the name of another data set or section; allowed is"),
-        (
-            {"town": {**TOWN, "file": "none.csv"}},
-            "data.town.file is 'none.csv'; there is no such file beside the files of configuration or in the",
-        ),
+        ({"town": {**TOWN, "file": "none.csv"}}, "data.town.file is 'none.csv'; there is no such file"),
         (
             {"town": {**TOWN, "useful": "city"}},
             f"data.town: The column 'city' is not in {SURVEY}; its columns are region, age, illness, count.",
         ),
-        (
-            {"town": {**TOWN, "useful": "illness"}},
-            "data.town: The sensitive and the useful attribute are both 'illness'; allowed are two",
-        ),
-        (
-            {"town": {**TOWN, "mechanisms": ["magic"]}},
-            'data.town.mechanisms[0] is "magic"; allowed is one of nr,',
-        ),
+        ({"town": {**TOWN, "useful": "illness"}}, "data.town: The sensitive and the useful attribute are"),
+        ({"town": {**TOWN, "mechanisms": ["magic"]}}, 'data.town.mechanisms[0] is "magic"; allowed is one'),
     ],
 )
 def test_a_bad_table_of_ones_own_gets_a_sentence(data, sentence):

@@ -58,11 +58,7 @@ def test_the_module_is_beside_the_configuration_or_where_one_works(folder, confi
 @pytest.mark.parametrize(
     ("function", "text", "sentence"),
     [
-        (
-            "nowhere:mechanism",
-            MODULE,
-            "there is no file nowhere.py beside the configuration or in the working",
-        ),
+        ("nowhere:mechanism", MODULE, "there is no file nowhere.py beside the configuration or in the"),
         ("my_module:other_one", MODULE, "has no other_one; allowed is a function that it defines."),
         ("my_module:mechanism", "def mechanism(:\n", "my_module.py is not Python: invalid syntax"),
     ],

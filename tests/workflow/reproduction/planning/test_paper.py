@@ -154,24 +154,12 @@ def test_a_file_that_is_no_paper_gets_a_sentence(tmp_path, text, sentence):
         ({"title": 7}, "title of {path} is 7; it must be a text."),
         ({"tables": ["fig1"]}, "tables of {path} is ['fig1']; it must be a mapping."),
         ({"claims": {"id": "S-1"}}, "claims of {path} is {{'id': 'S-1'}}; it must be a list."),
-        (
-            {"figures": {"f": {"tabels": []}}},
-            "f in {path} has the unknown key 'tabels'; did you mean 'tables'?",
-        ),
-        (
-            {"figures": {"f": {"tables": "fig1"}}},
-            "tables of f in {path} is 'fig1'; it must be a list of texts.",
-        ),
-        (
-            {"figures": {"f": {"settings": 1}}},
-            "settings of f in {path} is 1; it must be a mapping or a text.",
-        ),
+        ({"figures": {"f": {"tabels": []}}}, "f in {path} has the unknown key 'tabels'; did you mean"),
+        ({"figures": {"f": {"tables": "fig1"}}}, "tables of f in {path} is 'fig1'; it must be a list of"),
+        ({"figures": {"f": {"settings": 1}}}, "settings of f in {path} is 1; it must be a mapping or a"),
         ({"figures": {"f": {"tables": ["x"]}}}, "f in {path} reads the table x, which is not there."),
         ({"layouts": {"f": {"formats": ["pdf"]}}}, "f in {path} has the format 'pdf'; allowed are md, tex."),
-        (
-            {"tables": {"t": {"parts": "x", "settings": "y"}}},
-            "t in {path} has parts and settings; allowed is one",
-        ),
+        ({"tables": {"t": {"parts": "x", "settings": "y"}}}, "t in {path} has parts and settings; allowed"),
         ({"tables": {"t": {"publish": False}}}, "t in {path} is not published and has no parts"),
         ({"tables": {"t": {"publish": "no"}}}, "publish of t in {path} is 'no'; it must be true or false."),
         ({"tables": {"t": {"parts": ["x"]}}}, "parts of t in {path} is ['x']; it must be a text or null."),
@@ -207,10 +195,7 @@ def test_arguments_come_from_the_entry_the_configuration_and_the_plan(small):
 @pytest.mark.parametrize(
     ("entry", "sentence"),
     [
-        (
-            {"settings": {"x": "small2000.sise"}},
-            "asks for small2000.sise, which the configuration does not have.",
-        ),
+        ({"settings": {"x": "small2000.sise"}}, "asks for small2000.sise, which the configuration does not"),
         ({"settings": {"x": "seed.of"}}, "asks for seed.of, which the configuration does not have."),
         ({"settings": "shapes"}, "asks for shapes of plan.py, which is not there."),
         ({"parts": "shapes"}, "asks for shapes of plan.py, which is not there."),

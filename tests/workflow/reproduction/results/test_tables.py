@@ -124,10 +124,7 @@ def test_a_table_without_rows_has_the_columns_and_their_types(schema):
         ({"privacy": math.nan}, "has the privacy level nan"),
         ({"conditional_privacy": -0.1}, "has the level -0.1 given U; a level is 0 or more"),
         ({"conditional_epsilon": 0.5, "conditional_privacy": 0.5 + 2e-9}, "given U; its limit is 0.5"),
-        (
-            {"conditional_epsilon": 0.5, "conditional_privacy": math.nan},
-            "has the level nan given U; its limit",
-        ),
+        ({"conditional_epsilon": 0.5, "conditional_privacy": math.nan}, "has the level nan given U; its"),
         ({"row_sum_error": 2e-9}, "has row sums that are off by 2e-09"),
         ({"status": ""}, "has the unknown status "),
         ({"status": "best"}, "has the unknown status best"),
@@ -183,18 +180,9 @@ def test_what_a_row_may_be():
         (table({}).assign(paper=2024), "Column paper of the result table has a value that is not text."),
         (table({}).assign(note=None), "Column note of the result table has a value that is not text."),
         (table({"outputs": 2.5}), "Column outputs of the result table has float64 values; it must be Int64."),
-        (
-            table({}).assign(certified="no"),
-            "Column certified of the result table has a value that is not true",
-        ),
-        (
-            table({}).assign(certified=None),
-            "Column certified of the result table has a value that is not true",
-        ),
-        (
-            table({}).assign(certified=1.0),
-            "Column certified of the result table has a value that is not true",
-        ),
+        (table({}).assign(certified="no"), "Column certified of the result table has a value that is not"),
+        (table({}).assign(certified=None), "Column certified of the result table has a value that is not"),
+        (table({}).assign(certified=1.0), "Column certified of the result table has a value that is not"),
     ],
 )
 def test_a_table_of_another_shape_is_refused(frame, sentence):
