@@ -35,79 +35,17 @@ TABLE = np.array([[0.15, 0.05, 0.1], [0.1, 0.35, 0.25]])
 BALL = RenyiBall.confidence(np.array([[15, 5, 10], [10, 35, 25]]))
 HYPOTHESES = [[0.2, 0.8], [0.6, 0.4]]
 
-USE = """
-import numpy as np
+USE = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parents[1])!r})
 import ldpfrontier as l
+from support.calls import bound, good_calls
 
-table = np.array([[15, 5, 10], [10, 35, 25]])
-ball = l.RenyiBall.confidence(table)
-prior, pair = np.array([0.2, 0.3, 0.5]), np.array([[0.2, 0.8], [0.6, 0.4]])
-utility = l.MutualInformation(prior)
-channels = [
-    l.randomized_response(3, 1.0),
-    l.binary_mechanism(utility, 1.0),
-    l.geometric_mechanism(3, 1.0),
-    l.secret_randomized_response(2, 3, 1.0),
-    l.quaternary_mechanism(1.0, 0.1),
-    l.independent_reporting(ball, 1.0),
-    l.budget_split(ball, 1.0).channel,
-    l.calibrated(lambda level: l.randomized_response(6, level), ball, 1.0, tol=1e-2).channel,
-    l.optimal_ldp(utility, 1.0).channel,
-    l.optimal_ldp(l.FDivergence(*pair), 1.0).channel,
-    l.optimal_robust(ball, 1.0).channel,
-    l.optimal_robust(ball, 1.0, envelope="exact", max_nodes=10).channel,
-    l.optimal_nonrobust(ball.centre, 1.0).channel,
-    l.optimal_unconditional(ball.centre, 1.0).channel,
-    l.optimal_leakage(pair, 0.1).channel,
-    l.optimal_leakage(pair, 0.1, outputs=2).channel,
-    l.hamming_leakage(l.SourceSet(pair), 0.2).channel,
-    l.information_leakage(pair, 0.2).channel,
-    l.subset_selection(4, 1.0),
-    l.hadamard_response(4, 1.0),
-    l.projective_geometry_response(4, 1.0),
-    l.block_design_response(4, 1.0),
-    l.optimal_estimation(prior, l.local_cone(3, 1.0)).channel,
-]
-l.estimation_error(channels[-1], prior)
-l.rate_target([[0.25, 0.1], [0.25, 0.4]])
-channels.append(l.with_united_outputs(channels[-1], prior))
-channels += [l.optimal_label(ball.centre, 1.0).channel, l.optimal_label_estimation(ball.centre, 1.0).channel]
-l.level_certificate([[1, 2]], [[1, 3], [3, 1]], {"local privacy": 2.0})
-with l.time_limit(60):
-    pass
-l.worst_estimation_error(l.randomized_response(6, 1.0), ball)
-cone = l.PolyhedralCone(np.zeros((0, 6)), (2, 3)) & l.conditional_cone((2, 3), 1.0) & l.robust_cone(ball, 1.0)
-assert isinstance(cone, l.Cone)
-channels.append(l.optimal_mechanism(l.MutualInformation(ball.centre), cone).channel)
-own = l.ColumnUtility(prior, lambda v: v**2 @ prior / (v @ prior) - v @ prior)
-channels.append(l.optimal_mechanism(own, l.local_cone(3, 1.0)).channel)
-l.polyopt_cone(ball.lower_bounds, 1.0), l.unconditional_cone((2, 3), 1.0)
-odds = l.OddsRatios.confidence(table)
-channels.append(l.optimal_association(odds, 1.0, max_nodes=10).channel)
-l.association_epsilon(channels[-1], odds)
-l.association_cone(odds, 1.0)
-l.extreme_rays(l.local_cone(3, 1.0).inequalities)
-l.binary_threshold(l.FDivergence(*pair)), l.binary_domination_threshold(l.FDivergence(*pair))
-l.randomized_response_threshold(utility), l.robust_bound(ball, 1.0, max_nodes=1)
-l.ldp_certificate(l.optimal_ldp(utility, 1.0), utility, 1.0)
-l.nonrobust_certificate(l.optimal_nonrobust(ball.centre, 1.0), ball.centre, 1.0)
-l.robust_certificate(l.optimal_robust(ball, 1.0), ball, 1.0)
-l.association_certificate(l.optimal_association(odds, 1.0, max_nodes=10), odds, 1.0)
-channels.append(l.composition(channels[:1] * 2))
-l.levels_of_reports(channels[5:6] * 2, (2, 3), odds=odds, ball=ball)
-small = l.OddsRatios.confidence(table[:, :2])
-channels.append(l.optimal_repeated(small, 1.0, reports=2, tolerance=1e-2).channel)
-found = l.optimal_questionnaire([2, 3], 1.0)
-channels.append(found.mechanism.channel())
-l.questionnaire_errors(l.Questionnaire((2, 3), ((0, 1),)), 1.0)
-assert all(isinstance(channel, l.Channel) for channel in channels)
-l.entropy(prior), l.mutual_information(prior, channels[0]), l.ldp_epsilon(channels[0])
-l.rldp_epsilon(channels[5], ball.conditionals), ball.worst_case_epsilon(channels[5])
-l.conditional_epsilon(channels[5], (2, 3)), l.unconditional_epsilon(channels[5], (2, 3))
-assert set(l.__all__) - set(vars(l)) == {
-    "BudgetSplit", "Calibration", "Intractable", "Lot", "Optimum", "QuestionnaireMechanism",
-    "QuestionnaireOptimum", "RepeatedReports", "ReportLevels", "TimeIsUp",
-}
+calls = good_calls()
+calls = [*calls.items(), ("optimal_robust", {{**calls["optimal_robust"], "envelope": "exact"}})]
+for name, arguments in [*calls, ("optimal_leakage", {{**dict(calls)["optimal_leakage"], "outputs": 2}})]:
+    function, others = bound(name, arguments)
+    function(**others)
 for name in l.__all__:
     getattr(l, name)
 """
