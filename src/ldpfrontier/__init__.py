@@ -44,8 +44,9 @@ if TYPE_CHECKING:
     )
     from ldpfrontier.numerics.deadline import TimeIsUp, time_limit
     from ldpfrontier.optimal.association import optimal_association
-    from ldpfrontier.optimal.estimation.error import estimation_error, rate_target
+    from ldpfrontier.optimal.estimation.error import estimation_error
     from ldpfrontier.optimal.estimation.solve import optimal_estimation
+    from ldpfrontier.optimal.estimation.targets import logit_coefficients, logit_target, rate_target
     from ldpfrontier.optimal.estimation.united_outputs import with_united_outputs
     from ldpfrontier.optimal.estimation.worst_error import worst_estimation_error
     from ldpfrontier.optimal.exact.association_cone import association_cone
@@ -125,6 +126,8 @@ __all__ = [
     "level_certificate",
     "levels_of_reports",
     "local_cone",
+    "logit_coefficients",
+    "logit_target",
     "mutual_information",
     "nonrobust_certificate",
     "optimal_association",
@@ -226,7 +229,9 @@ _HOMES = {
     "questionnaire_errors": "questionnaires.comparisons",
     "randomized_response": "mechanisms",
     "randomized_response_threshold": "optimal.ldp.thresholds",
-    "rate_target": "optimal.estimation.error",
+    "logit_coefficients": "optimal.estimation.targets",
+    "logit_target": "optimal.estimation.targets",
+    "rate_target": "optimal.estimation.targets",
     "rldp_epsilon": "privacy",
     "robust_bound": "optimal.robust_bound",
     "robust_certificate": "certificates.robust",

@@ -121,6 +121,10 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: l.estimation_error(IDENTITY, HALF, np.eye(3)), "shape"),
     (lambda: l.rate_target(HALF), "table"),
     (lambda: l.rate_target([[0.5, 0.0], [0.5, 0.0]]), "probability 0"),
+    (lambda: l.logit_target(HALF, [[1.0]]), "table with a row for each sensitive"),
+    (lambda: l.logit_target([[0.2, 0.3], [0.2, 0.3]], [[1.0]]), "a row for each of the 2 useful"),
+    (lambda: l.logit_target([[0.2, 0.3], [0.2, 0.3]], [[1.0, 2.0], [1.0, 2.0]]), "not independent"),
+    (lambda: l.logit_coefficients([[0.5, 0.0], [0.0, 0.5]], [[1, 0], [1, 1]]), "grows without limit"),
     (lambda: l.optimal_estimation(HALF, l.local_cone(3, 1.0)), "3 inputs"),
     (lambda: l.worst_estimation_error(l.randomized_response(6, 1.0), BALL, "both"), "target"),
     # Tests and leakage.

@@ -147,6 +147,8 @@ def good_calls() -> dict[str, dict[str, Any]]:
             "max_rounds": 9,
         },
         "rate_target": {"prior": np.array([[0.25, 0.1], [0.25, 0.4]])},
+        "logit_coefficients": {"prior": np.array([[0.25, 0.1], [0.25, 0.4]]), "design": [[1, 0], [1, 1]]},
+        "logit_target": {"prior": np.array([[0.25, 0.1], [0.25, 0.4]]), "design": [[1, 0], [1, 1]]},
         "estimation_error": {"channel": channel, "prior": PRIOR, "target": np.eye(3)},
         "worst_estimation_error": {
             "channel": l.randomized_response(6, 1.0),

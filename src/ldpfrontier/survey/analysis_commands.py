@@ -89,12 +89,6 @@ def estimate_sample(options: argparse.Namespace, private: PrivateChannel) -> int
 def fit_reports(options: argparse.Namespace, warn: Callable[[str], None]) -> int:
     """Fit a logistic regression to reports."""
     private = read_channel(options.channel).verified()
-    if private.table.useful or len(private.table.sensitive) > 1:
-        raise ValueError(
-            f"The channel is about {said(private.table.attributes)}; a regression needs a channel of one"
-            " column."
-        )
-    (name,), values = private.table.sensitive, [label[0] for label in private.table.rows]
     data = pd.read_csv(options.data, dtype={options.column: str})
     if options.column not in data:
         raise ValueError(
@@ -110,7 +104,9 @@ def fit_reports(options: argparse.Namespace, warn: Callable[[str], None]) -> int
     codes = Codes(options.data, (options.column,), [(report,) for report in private.outputs])
     reports = codes([(report,) for report in data[options.column]])
     rest = data.drop(columns=[options.column])
-    found = randomized_logit(options.formula, rest, reports, private.channel.matrix, name, values)
+    found = randomized_logit(
+        options.formula, rest, reports, private.channel.matrix, private.table.attributes, private.table.labels
+    )
     if options.json:
         low, high = found.conf_int(1.0 - options.confidence).T
         rows = {"names": found.names, "params": found.params, "bse": found.bse, "pvalues": found.pvalues}

@@ -1,27 +1,28 @@
-r"""Logistic regression with a randomized outcome or predictor, by maximum likelihood for a known channel.
+r"""Logistic regression with randomized variables, by maximum likelihood for a known channel.
 
-A person with the covariates x has the value s with the probability pi_s(x), a (multinomial) logit, and
-reports y with Q(y | s). Of a randomized outcome the likelihood of a report is sum_s Q(y | s) pi_s(x); with a
-randomized predictor and an outcome z that is observed it is sum_s Q(y | s) pi_s(x) P(z | s, x), where
-P(z | s, x) is the logit that is asked for, and pi that of the predictor given the other ones (Blair, Imai and
-Zhou 2015, *Design and analysis of the randomized response technique*). With r_s the probability of s given
-the report and x, the score is the mean of that of the complete data. Standard errors are those of the
-observed information.
+A report y tells of a value v with Q(y | v); v has randomized predictors w, maybe none, and the outcome o,
+unless the outcome is observed, which is another factor 0 or 1. The likelihood of a person with the covariates
+x is sum_{w, o} Q(y | w, o) P(w | x) P(o | w, x), where P(o | w, x) is the (multinomial) logit that is asked
+for, and P(w | x) that of the predictors given the other ones (Blair, Imai and Zhou 2015, *Design and analysis
+of the randomized response technique*). The score is the mean of that of the complete data, given the report.
+Standard errors are those of the observed information.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit, log_expit, logsumexp, ndtr, ndtri, softmax
+from scipy.special import log_softmax, logsumexp, ndtr, ndtri
 
 from ldpfrontier.extras import extra
 from ldpfrontier.survey.estimation import check_confidence
 from ldpfrontier.survey.layout import columns, wrapped
-from ldpfrontier.survey.reading import close_name
+from ldpfrontier.survey.reading import Label, as_number, close_name, said
 from ldpfrontier.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -92,60 +93,96 @@ def randomized_logit(
     data: pd.DataFrame,
     reports: Sequence[int] | IntArray,
     matrix: FloatArray,
-    column: str,
-    values: Sequence[str],
+    randomized: Sequence[str],
+    labels: Sequence[Label],
 ) -> RegressionResult:
-    """Fit a logistic regression in which one variable is known through randomized reports.
+    """Fit a logistic regression in which variables are known through randomized reports.
 
     Parameters
     ----------
     formula : str
         As of formulaic (Wilkinson's): ``illness ~ age + C(region)`` if the outcome is randomized, or
-        ``voted ~ illness + age`` if a predictor is.
+        ``voted ~ illness + age`` if a predictor is, or both are. It names all that is randomized.
     data : DataFrame
-        What is observed of each person, without missing values.
+        What is observed of each person, without missing values; maybe no column.
     reports : array_like of int, shape (n,)
         The number of each person's report, a column of the channel.
-    matrix : ndarray, shape (values, outputs)
+    matrix : ndarray, shape (labels, outputs)
         The channel.
-    column : str
-        The randomized variable in the formula; no column of the data.
-    values : sequence of str
-        Its values. The first one is the reference, also as a predictor.
+    randomized : sequence of str
+        The variables that are known through a report together; no columns of the data.
+    labels : sequence of tuple of str
+        Their values, every combination once. A predictor whose values are numbers is a number in the formula.
+        The first value of an outcome is the reference.
 
     Returns
     -------
     RegressionResult
-        With a randomized predictor, the coefficients of the outcome alone.
+        The coefficients of the outcome alone.
 
     Raises
     ------
     ValueError
-        If the formula does not name the column, on one side, the data do not fit, or the likelihood has no
+        If the formula does not name what is randomized, the data do not fit, or the likelihood has no
         maximum.
     MissingExtra
         If formulaic is not installed.
     """
-    outcome, tilde, terms = (part.strip() for part in formula.partition("~"))
-    if not tilde or not terms:
-        raise ValueError(f"The formula is {formula!r}; it must be like 'outcome ~ age + region'.")
+    outcome, terms = sides(formula)
     chances = np.asarray(matrix, dtype=np.float64)[:, np.asarray(reports)].T
-    if len(chances) != len(data) or chances.shape[1] != len(values):
+    if len(chances) != len(data) or chances.shape[1] != len(labels):
         raise ValueError(
             f"There are {len(chances)} reports of {chances.shape[1]} values for {len(data)} rows of data and"
-            f" {len(values)} values; they must agree."
+            f" {len(labels)} values; they must agree."
         )
-    if outcome == column:
-        x, names = _design(terms, data)
-        fit = _Fit(x, chances, None, [])
-        labels = names if len(values) == 2 else [f"{value}: {n}" for value in values[1:] for n in names]
-        return fit.result(labels, f"{column} = {values[1]}" if len(values) == 2 else column, len(data))
-    z = _observed(outcome, data)
-    designs = _designs(terms, data, column, values)
+    predictors = [name for name in randomized if name != outcome]
+    values = dict(
+        zip(randomized, (list(dict.fromkeys(one)) for one in zip(*labels, strict=True)), strict=True)
+    )
+    if math.prod(map(len, values.values())) != len(labels):
+        raise ValueError(
+            f"Some combinations of {said(tuple(randomized))} are no values of the channel; a regression needs"
+            " all of them."
+        )
+    combinations = list(itertools.product(*(values[name] for name in predictors)))
+    places = {label: place for place, label in enumerate(combinations)}
+    kinds = values.get(outcome, ["", ""])
+    joint = np.zeros((len(data), len(combinations), len(kinds)))
+    z = None if outcome in values else _observed(outcome, data)
+    for column, label in enumerate(labels):
+        named = dict(zip(randomized, label, strict=True))
+        place = places[tuple(named[name] for name in predictors)]
+        if z is None:
+            joint[:, place, kinds.index(named[outcome])] = chances[:, column]
+        else:
+            joint[:, place, :] = chances[:, column, None] * np.column_stack([1.0 - z, z])
+    made = [
+        design_matrix(terms, data, {n: (v, values[n]) for n, v in zip(predictors, label, strict=True)})
+        for label in combinations
+    ]
     rest = [name for name in data if name != outcome and _is_used(str(name), terms)]
-    x, _ = _design(" + ".join(f"`{name}`" for name in rest) or "1", data)
-    fit = _Fit(x, chances, z, [design for design, _ in designs])
-    return fit.result(designs[0][1], outcome, len(data))
+    x, _ = design_matrix(" + ".join(f"`{name}`" for name in rest) or "1", data, {})
+    names = made[0][1]
+    found = [str(kind) for kind in kinds[1:]]
+    fit = _Fit(x, joint, [design for design, _ in made])
+    return fit.result(
+        names if len(kinds) == 2 else [f"{kind}: {name}" for kind in found for name in names],
+        f"{outcome} = {found[0]}" if z is None and len(kinds) == 2 else outcome,
+    )
+
+
+def sides(formula: str) -> tuple[str, str]:
+    """Return the outcome of a formula, and its terms.
+
+    Raises
+    ------
+    ValueError
+        If it has not both.
+    """
+    outcome, tilde, terms = (part.strip() for part in formula.partition("~"))
+    if not tilde or not terms or not outcome:
+        raise ValueError(f"The formula is {formula!r}; it must be like 'outcome ~ age + region'.")
+    return outcome, terms
 
 
 def _is_used(name: str, terms: str) -> bool:
@@ -155,15 +192,25 @@ def _is_used(name: str, terms: str) -> bool:
     return name in {str(variable) for variable in Formula(terms).required_variables}
 
 
-def _design(terms: str, data: pd.DataFrame) -> tuple[FloatArray, list[str]]:
-    """Return the matrix of the terms of a formula, (n, terms), and their names."""
-    return _designs(terms, data, None, [""])[0]
+def design_matrix(
+    terms: str, data: pd.DataFrame, fixed: Mapping[str, tuple[str, Sequence[str]]]
+) -> tuple[FloatArray, list[str]]:
+    """Return the matrix of the terms of a formula, (n, terms), and their names.
 
+    Parameters
+    ----------
+    terms : str
+    data : DataFrame
+    fixed : mapping of str to (str, sequence of str)
+        Variables that have one value for everybody, and all that they may have.
 
-def _designs(
-    terms: str, data: pd.DataFrame, column: str | None, values: Sequence[str]
-) -> list[tuple[FloatArray, list[str]]]:
-    """Return the matrices with each value of a column for everybody, and the names of the terms."""
+    Raises
+    ------
+    ValueError
+        If the formula cannot be used, or does not name what is fixed.
+    MissingExtra
+        If formulaic is not installed.
+    """
     import pandas as pd
 
     with extra("regression"):
@@ -171,28 +218,28 @@ def _designs(
         from formulaic.errors import FormulaicError
     try:
         used = {str(name) for name in Formula(terms).required_variables}
-        for name in used - {column}:
+        for name in used - set(fixed):
             if name not in data:
                 raise ValueError(
                     f"The column {name!r} of the formula is not in the data; their columns are"
                     f" {', '.join(map(str, data))}.{close_name(name, map(str, data))}"
                 )
-        if column is not None and column not in used:
-            raise ValueError(f"The formula does not name {column!r}, which the reports are of.")
-        gone = [name for name in used - {column} if data[name].isna().any()]
+        if unused := [name for name in fixed if name not in used]:
+            raise ValueError(f"The formula does not name {unused[0]!r}, which the reports are of.")
+        gone = [name for name in used - set(fixed) if data[name].isna().any()]
         if gone:
             raise ValueError(f"The column {gone[0]!r} has missing values; leave these people out.")
-        made = []
-        for value in values:
-            some = data
-            if column is not None:
-                levels = pd.Categorical([value] * len(data), categories=list(values))
-                some = data.assign(**{column: levels})
-            matrix = model_matrix(terms, some)
-            made.append((np.asarray(matrix, dtype=np.float64), list(map(str, matrix.columns))))
+        given = data
+        for name, (value, values) in fixed.items():
+            number = as_number(value)
+            if number is not None and all(as_number(other) is not None for other in values):
+                given = given.assign(**{name: float(number)})
+            else:
+                given = given.assign(**{name: pd.Categorical([value] * len(data), categories=list(values))})
+        matrix = model_matrix(terms, given)
+        return np.asarray(matrix, dtype=np.float64), list(map(str, matrix.columns))
     except FormulaicError as problem:
         raise ValueError(f"The formula {terms!r} cannot be used: {problem}") from None
-    return made
 
 
 def _observed(outcome: str, data: pd.DataFrame) -> FloatArray:
@@ -214,45 +261,42 @@ class _Fit:
     Parameters
     ----------
     x : ndarray, shape (n, p)
-        Covariates of the randomized variable.
-    chances : ndarray, shape (n, k)
-        Of each person's report, given each value.
-    z : ndarray, shape (n,), optional
-        The outcome, if a predictor is randomized.
+        Covariates of the randomized predictors.
+    chances : ndarray, shape (n, k, m)
+        Of each person's report, and of the outcome if it is observed, given each value of the predictors and
+        each outcome.
     designs : list of ndarray, shape (n, q)
-        Covariates of the outcome, with each value of the randomized predictor.
+        Covariates of the outcome, with each value of the randomized predictors; one without any.
     """
 
-    def __init__(
-        self, x: FloatArray, chances: FloatArray, z: FloatArray | None, designs: list[FloatArray]
-    ) -> None:
-        self.k = chances.shape[1]
+    def __init__(self, x: FloatArray, chances: FloatArray, designs: Sequence[FloatArray]) -> None:
+        self.nobs, self.k, self.m = chances.shape
+        rows = np.column_stack([chances.reshape(self.nobs, -1), x, *designs])
+        _, first, self.counts = np.unique(rows, axis=0, return_index=True, return_counts=True)
         self.scale_x = _scales(x)
-        self.x, self.z = x / self.scale_x, z
+        self.scale_d = _scales(np.concatenate(designs))
+        self.x = x[first] / self.scale_x
         with np.errstate(divide="ignore"):
-            self.log_chances = np.log(chances)
-        self.scale_d = _scales(np.concatenate(designs)) if designs else np.ones(0)
-        self.designs = [design / self.scale_d for design in designs]
+            self.log_chances = np.log(chances[first])
+        self.designs = np.stack([design[first] / self.scale_d for design in designs])
         self.alpha = (self.k - 1) * x.shape[1]
+        self.size = self.alpha + (self.m - 1) * self.designs.shape[2]
 
     def score(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """Return the log-likelihood and its gradient."""
-        alpha, gamma = theta[: self.alpha].reshape(self.k - 1, -1), theta[self.alpha :]
-        logits = np.column_stack([np.zeros(len(self.x)), self.x @ alpha.T])
-        pi = softmax(logits, axis=1)
-        log_joint = self.log_chances + logits - logsumexp(logits, axis=1)[:, None]
-        if self.z is not None:
-            eta = np.column_stack([design @ gamma for design in self.designs])
-            log_joint = log_joint + log_expit(np.where(self.z[:, None] > 0, eta, -eta))
-        total = logsumexp(log_joint, axis=1)
-        r = np.exp(log_joint - total[:, None])
-        parts = [((r - pi)[:, 1:].T @ self.x).ravel()]
-        if self.z is not None:
-            rest = r * (self.z[:, None] - expit(eta))
-            parts.append(
-                sum((design.T @ rest[:, s] for s, design in enumerate(self.designs)), np.zeros(len(gamma)))
-            )
-        return float(total.sum()), np.concatenate(parts)
+        alpha = theta[: self.alpha].reshape(self.k - 1, self.x.shape[1])
+        gamma = theta[self.alpha :].reshape(self.m - 1, self.designs.shape[2])
+        of_w = log_softmax(np.column_stack([np.zeros(len(self.x)), self.x @ alpha.T]), axis=1)
+        eta = np.einsum("wnq,oq->nwo", self.designs, gamma)
+        of_o = log_softmax(np.concatenate([np.zeros((*eta.shape[:2], 1)), eta], axis=2), axis=2)
+        log_joint = self.log_chances + of_w[:, :, None] + of_o
+        total = logsumexp(log_joint, axis=(1, 2))
+        r = np.exp(log_joint - total[:, None, None]) * self.counts[:, None, None]
+        r_w = r.sum(axis=2)
+        excess = r_w - self.counts[:, None] * np.exp(of_w)
+        rest = r - r_w[:, :, None] * np.exp(of_o)
+        slope = np.einsum("nwo,wnq->oq", rest[:, :, 1:], self.designs)
+        return float(self.counts @ total), np.concatenate([(excess[:, 1:].T @ self.x).ravel(), slope.ravel()])
 
     def information(self, theta: FloatArray) -> FloatArray:
         """Return the observed information, by central differences of the score."""
@@ -261,7 +305,7 @@ class _Fit:
         found = np.array(rows)
         return np.asarray(0.5 * (found + found.T))
 
-    def result(self, names: Sequence[str], outcome: str, nobs: int) -> RegressionResult:
+    def result(self, names: Sequence[str], outcome: str) -> RegressionResult:
         """Return the coefficients that are asked for, in the units of the data."""
         theta = self._maximum()
         information = self.information(theta)
@@ -272,15 +316,13 @@ class _Fit:
                 " cannot be told apart. Use fewer terms, or more reports."
             )
         covariance = (vectors / values) @ vectors.T
-        scale = np.concatenate([np.tile(self.scale_x, self.k - 1), self.scale_d])
-        asked = slice(None, self.alpha) if self.z is None else slice(self.alpha, None)
-        scale = scale[asked]
+        asked, scale = slice(self.alpha, None), np.tile(self.scale_d, self.m - 1)
         return RegressionResult(
             tuple(names),
             theta[asked] / scale,
             covariance[asked, asked] / np.outer(scale, scale),
             self.score(theta)[0],
-            nobs,
+            self.nobs,
             outcome,
         )
 
@@ -288,15 +330,14 @@ class _Fit:
         """Return the best of the maxima that are found from several starts."""
         from scipy.optimize import minimize
 
-        size = self.alpha + len(self.scale_d)
-        starts = [np.zeros(size)]
-        if self.z is not None:  # the likelihood may have several maxima
+        starts = [np.zeros(self.size)]
+        if self.alpha:  # the likelihood may have several maxima
             rng = np.random.default_rng(0)
-            starts += [rng.normal(0.0, 0.5, size) for _ in range(3)]
+            starts += [rng.normal(0.0, 0.5, self.size) for _ in range(3)]
 
         def worse(theta: FloatArray) -> tuple[float, FloatArray]:
             value, slope = self.score(theta)
-            return -value / len(self.x), -slope / len(self.x)
+            return -value / self.nobs, -slope / self.nobs
 
         ends = [minimize(worse, start, jac=True, method="BFGS", options={"gtol": 1e-7}).x for start in starts]
         theta: FloatArray = max(ends, key=lambda end: self.score(end)[0])

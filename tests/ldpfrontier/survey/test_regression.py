@@ -12,6 +12,7 @@ import statsmodels.api as sm
 from ldpfrontier.survey.cli import main
 from ldpfrontier.survey.regression import randomized_logit
 
+ILL = [("no",), ("yes",)]
 FORCED = np.array([[5 / 6, 1 / 6], [1 / 6, 5 / 6]])
 
 
@@ -26,7 +27,7 @@ def drawn(n, rng, coefficients=(-0.5, 0.8, -0.4)):
 
 def test_without_randomization_it_is_the_logit_of_statsmodels():
     data, truth, _ = drawn(800, np.random.default_rng(0))
-    found = randomized_logit("ill ~ age + region", data, truth, np.eye(2), "ill", ["no", "yes"])
+    found = randomized_logit("ill ~ age + region", data, truth, np.eye(2), ["ill"], ILL)
     x = sm.add_constant(pd.get_dummies(data, drop_first=True, dtype=float))
     other = sm.Logit(truth, x).fit(disp=0)
     assert found.names == ("Intercept", "age", "region[T.south]")
@@ -41,7 +42,7 @@ def test_without_randomization_several_values_are_those_of_statsmodels():
     rng = np.random.default_rng(1)
     data, truth, _ = drawn(900, rng)
     values = np.where(rng.random(900) < 0.3, 2, truth)
-    found = randomized_logit("vote ~ age", data, values, np.eye(3), "vote", ["a", "b", "c"])
+    found = randomized_logit("vote ~ age", data, values, np.eye(3), ["vote"], [("a",), ("b",), ("c",)])
     other = sm.MNLogit(values, sm.add_constant(data[["age"]])).fit(disp=0)
     assert found.names == ("b: Intercept", "b: age", "c: Intercept", "c: age")
     assert found.params == pytest.approx(other.params.to_numpy().T.ravel(), rel=1e-5, abs=1e-6)
@@ -52,7 +53,7 @@ def test_without_randomization_a_predictor_is_one_of_statsmodels():
     rng = np.random.default_rng(2)
     data, truth, _ = drawn(900, rng)
     data["votes"] = np.where(rng.random(900) < 1 / (1 + np.exp(0.4 - 0.9 * truth)), "yes", "no")
-    found = randomized_logit("votes ~ ill * age", data, truth, np.eye(2), "ill", ["no", "yes"])
+    found = randomized_logit("votes ~ ill * age", data, truth, np.eye(2), ["ill"], ILL)
     x = np.column_stack([np.ones(900), truth, data["age"], truth * data["age"]])
     other = sm.Logit((data["votes"] == "yes").astype(int).to_numpy(), x).fit(disp=0)
     assert found.names == ("Intercept", "ill[T.yes]", "age", "ill[T.yes]:age")
@@ -68,8 +69,10 @@ def test_the_score_is_the_slope_of_the_likelihood_and_is_0_at_the_maximum():
     x = np.column_stack([np.ones(300), data["age"]])
     z = (rng.random(300) < 0.5).astype(float)
     designs = [np.column_stack([x, np.full(300, float(s))]) for s in (0, 1)]
-    for fit in (_Fit(x, FORCED[:, reports].T, None, []), _Fit(x, FORCED[:, reports].T, z, designs)):
-        theta = rng.normal(0, 0.5, fit.alpha + len(fit.scale_d))
+    chances = FORCED[:, reports].T
+    observed = chances[:, :, None] * np.column_stack([1 - z, z])[:, None, :]
+    for fit in (_Fit(x, chances[:, None, :], [x]), _Fit(x, observed, designs)):
+        theta = rng.normal(0, 0.5, fit.size)
         slope = fit.score(theta)[1]
         for place, step in enumerate(1e-6 * np.eye(len(theta))):
             difference = (fit.score(theta + step)[0] - fit.score(theta - step)[0]) / 2e-6
@@ -84,7 +87,7 @@ def test_intervals_cover_coefficients_of_a_randomized_outcome(n, long):
     true = np.array([-0.5 - 0.8 * 45 / 15, 0.8 / 15, -0.4])
     for _ in range(times):
         data, _, reports = drawn(n, rng)
-        found = randomized_logit("ill ~ age + region", data, reports, FORCED, "ill", ["no", "yes"])
+        found = randomized_logit("ill ~ age + region", data, reports, FORCED, ["ill"], ILL)
         low, high = found.conf_int().T
         covered.append((low <= true) & (true <= high))
     assert np.mean(covered) >= 0.94 - 3.0 * math.sqrt(0.94 * 0.06 / times)
@@ -95,7 +98,7 @@ def test_intervals_cover_the_coefficient_of_a_randomized_predictor(long):
     for _ in range(times):
         data, truth, reports = drawn(2_000, rng)
         data["votes"] = (rng.random(2_000) < 1 / (1 + np.exp(0.3 - 1.0 * truth))).astype(int)
-        found = randomized_logit("votes ~ ill + age + region", data, reports, FORCED, "ill", ["no", "yes"])
+        found = randomized_logit("votes ~ ill + age + region", data, reports, FORCED, ["ill"], ILL)
         low, high = found.conf_int()[found.names.index("ill[T.yes]")]
         covered.append(low <= 1.0 <= high)
     assert np.mean(covered) >= 0.94 - 3.0 * math.sqrt(0.94 * 0.06 / times)
@@ -116,7 +119,7 @@ def test_intervals_cover_the_coefficient_of_a_randomized_predictor(long):
 def test_what_cannot_be_fitted_is_refused(formula, words):
     data, _, reports = drawn(200, np.random.default_rng(0))
     with pytest.raises(ValueError, match=words):
-        randomized_logit(formula, data, reports, FORCED, "ill", ["no", "yes"])
+        randomized_logit(formula, data, reports, FORCED, ["ill"], ILL)
 
 
 def test_the_command_regresses_on_what_apply_wrote(tmp_path, monkeypatch, capsys):

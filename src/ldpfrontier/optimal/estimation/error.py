@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import null_space
 
 from ldpfrontier.channel import Channel
-from ldpfrontier.numerics.arguments import as_distribution, as_instance, as_numbers, excerpt
+from ldpfrontier.numerics.arguments import as_instance, as_numbers, excerpt
 from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 
@@ -132,50 +132,6 @@ def target_rows(target: ArrayLike | None, inputs: int, table: tuple[int, int] | 
             f" {SETTINGS.largest_weight:g}."
         )
     return rows
-
-
-def rate_target(prior: ArrayLike) -> FloatArray:
-    """Return the target of the rates P(s | u), for `estimation_error` and `optimal_estimation`.
-
-    A rate is no linear function of probabilities. The rows are its gradients at the prior, so that for many
-    people the error is that of the rates that follow from the estimated probabilities (the delta method).
-
-    Parameters
-    ----------
-    prior : array_like, shape (a1, a2)
-        The distribution of the sensitive (rows) and the useful values (columns), at which rates are expected.
-
-    Returns
-    -------
-    ndarray, shape (a1 a2, a1 a2)
-        A row for each rate, s before u, and a column for each pair of values.
-
-    Raises
-    ------
-    ValueError
-        If it is no table of a distribution, or a useful value has the probability 0.
-
-    Examples
-    --------
-    >>> from ldpfrontier import rate_target
-    >>> rate_target([[0.25, 0.1], [0.25, 0.4]]).round(3).tolist()[0]
-    [1.0, 0.0, -1.0, 0.0]
-    """
-    p = as_distribution(prior, "The prior")
-    if p.ndim != 2:
-        raise ValueError(
-            f"The prior has the shape {p.shape}; rates need a table with a row for each sensitive value and a"
-            " column for each useful one."
-        )
-    mass = p.sum(axis=0)
-    if not (mass > 0).all():
-        raise ValueError(
-            f"Useful value {int(mass.argmin())} has the probability 0; rates given it are not defined."
-        )
-    a1, a2 = p.shape
-    same = np.eye(a1)[:, None, :, None] - (p / mass)[:, :, None, None]
-    gradients = same * np.eye(a2)[None, :, None, :] / mass[None, :, None, None]
-    return np.asarray(gradients.reshape(a1 * a2, a1 * a2))
 
 
 def centred(rows: FloatArray, p: FloatArray) -> FloatArray:

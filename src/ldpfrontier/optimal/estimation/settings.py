@@ -32,6 +32,14 @@ class EstimationSettings:
     #: Part of a row of the target outside the span of the columns, above which it cannot be estimated; and
     #: singular values of columns, as a share of the largest one, below which a direction is not in the span.
     rank: float = 1e-9
+    #: Coefficients beyond this, of covariates of at most 1, count as growing without limit.
+    largest_logit: float = 30.0
+    #: Newton's steps for coefficients, the largest last one, and what the mean score may be then.
+    logit_steps: int = 100
+    logit_step: float = 1e-12
+    logit_slope: float = 1e-9
+    #: Rounding of a mean log-likelihood.
+    rounding: float = 1e-13
     #: Distance of row sums from 1 at which the interior-point method may stop: that of a distribution in
     #: `numerics`.
     row_sums: float = 1e-9
