@@ -152,6 +152,11 @@ def _fitted(prior: ArrayLike, design: ArrayLike) -> tuple[FloatArray, FloatArray
             " values and a column for each covariate."
         )
     units = np.abs(x).max(axis=0)
+    if not (units <= SETTINGS.largest_weight).all():
+        raise ValueError(
+            f"The design has an entry that is not a number between -{SETTINGS.largest_weight:g} and"
+            f" {SETTINGS.largest_weight:g}."
+        )
     mass = p.sum(axis=0)
     if np.linalg.matrix_rank(x[mass > 0] / np.where(units > 0, units, 1.0)) < x.shape[1]:
         raise ValueError(
