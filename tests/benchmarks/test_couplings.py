@@ -1,17 +1,12 @@
 """NR with other couplings: the same mechanism otherwise."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from ldpfrontier import mutual_information, optimal_nonrobust, rldp_epsilon
+from support.programs import program
 
-PATH = Path(__file__).resolve().parents[2] / "benchmarks/couplings.py"
-SPEC = importlib.util.spec_from_file_location("couplings", PATH)
-couplings = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(couplings)
+couplings = program("benchmarks/couplings.py")
 
 
 @pytest.mark.parametrize("name", couplings.COUPLINGS)

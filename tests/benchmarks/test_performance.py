@@ -1,20 +1,18 @@
 """The command that compares solvers: how it measures; and the limits that docs/performance.md gives."""
 
-import importlib.util
+import importlib
 import math
 import re
-import sys
 import time
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from support.programs import program
+
 ROOT = Path(__file__).parents[2]
-SPEC = importlib.util.spec_from_file_location("performance", ROOT / "benchmarks/performance.py")
-performance = importlib.util.module_from_spec(SPEC)
-sys.modules[SPEC.name] = performance  # where its dataclasses look for it
-SPEC.loader.exec_module(performance)
+performance = program("benchmarks/performance.py")
 OURS = performance.OURS
 
 

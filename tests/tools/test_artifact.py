@@ -1,6 +1,5 @@
 """What reviewers are given: the appendix and the manifest say what the workflow makes, and nothing else."""
 
-import importlib.util
 import json
 import re
 from pathlib import Path
@@ -9,16 +8,14 @@ import pytest
 import yaml
 
 import ldpfrontier
+from support.programs import program
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
 def artifact():
-    spec = importlib.util.spec_from_file_location("artifact", ROOT / "tools/artifact.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return program("tools/artifact.py")
 
 
 @pytest.fixture(scope="module")

@@ -1,25 +1,15 @@
 """What the picture of a certificate shows: bounds that no block exceeds, so that no column exceeds theirs."""
 
-import importlib.util
 import math
-import sys
-from pathlib import Path
 
 import numpy as np
 from scipy.special import xlogy
 
-ROOT = Path(__file__).parents[2]
-
-
-def loaded():
-    spec = importlib.util.spec_from_file_location("draw_certificate", ROOT / "tools/draw_certificate.py")
-    module = sys.modules["draw_certificate"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from support.programs import program
 
 
 def test_the_bounds_hold_and_two_classes_say_more_than_one():
-    draw = loaded()
+    draw = program("tools/draw_certificate.py")
     ball, vertices = draw.example()
     c = draw.prices(ball.centre, *vertices)
     blocks = [draw.Points.of(*own) for own in zip(vertices, ball.centre, c, strict=True)]

@@ -1,19 +1,8 @@
 """What is generated in pages is what the code says today."""
 
-import importlib.util
-from pathlib import Path
+from support.programs import program
 
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def loaded():
-    spec = importlib.util.spec_from_file_location("make", ROOT / "tools/make_docs.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-MAKE = loaded()
+MAKE = program("tools/make_docs.py")
 
 
 def test_the_table_of_engines_is_up_to_date():

@@ -1,14 +1,13 @@
 """The list of rules that a tool breaks: every text is in the code once, and has tests."""
 
-import importlib.util
 from pathlib import Path
 
 import pytest
 
+from support.programs import program
+
 ROOT = Path(__file__).parents[2]
-_spec = importlib.util.spec_from_file_location("mutations", ROOT / "tools/mutations.py")
-mutations = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(mutations)
+mutations = program("tools/mutations.py")
 RULES = mutations.listed()
 
 

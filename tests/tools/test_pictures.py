@@ -1,22 +1,14 @@
 """The pictures of the pages are figures of the papers."""
 
-import importlib.util
 import re
 from pathlib import Path
 
 from reproduction.planning.paper import papers
+from support.programs import program
 
 ROOT = Path(__file__).parents[2]
 
-
-def loaded():
-    spec = importlib.util.spec_from_file_location("pictures", ROOT / "tools/pictures.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-PICTURES = loaded()
+PICTURES = program("tools/pictures.py")
 
 
 def test_every_picture_of_a_paper_is_a_figure_of_it():

@@ -1,25 +1,12 @@
 """What docs/quoted.yaml says of the pages is there; the command notices others in a run."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pandas as pd
 import pytest
 
 from reproduction.planning.paper import papers
+from support.programs import program
 
-ROOT = Path(__file__).parents[2]
-
-
-def loaded():
-    spec = importlib.util.spec_from_file_location("quoted", ROOT / "tools/quoted.py")
-    module = sys.modules["quoted"] = importlib.util.module_from_spec(spec)  # As dataclasses need it.
-    spec.loader.exec_module(module)
-    return module
-
-
-QUOTED = loaded()
+QUOTED = program("tools/quoted.py")
 PAGES = QUOTED.read()
 
 each_page = pytest.mark.parametrize("name", PAGES)

@@ -1,6 +1,5 @@
 """The pages as a site (docs/site/conf.py): built strictly, complete, without broken links or a network."""
 
-import importlib.util
 import re
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import ldpfrontier
+from support.programs import program
 
 ROOT = Path(__file__).parents[2]
 
@@ -155,9 +155,7 @@ def test_broken_links_are_seen(tmp_path):
 
 
 def test_diagrams_become_tables_and_links_to_folders_lead_to_their_page():
-    specification = importlib.util.spec_from_file_location("conf", ROOT / "docs/site/conf.py")
-    conf = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(conf)
+    conf = program("docs/site/conf.py")
     made = conf.arrows('flowchart TB\n    a["one<br>first"] --> b\n    b -->|if so| c([last])\n')
     assert made.splitlines()[2:] == ["| one: first | b |  |", "| b | last | if so |"]
     assert conf.link(ROOT, "x", "config/", None) == "[x](config/README.md)"

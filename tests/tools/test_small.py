@@ -1,21 +1,18 @@
 """The scripts that renew what is shipped: the schema, the counts of Adult, the README's table of claims."""
 
-import importlib.util
 import os
 from pathlib import Path
 
 import pytest
+
+from support.programs import program
 
 ROOT = Path(__file__).parents[2]
 RAW = Path(os.environ.get("ADULT_DATA", ROOT.parent / "shared/data/adult/adult.data"))
 
 
 def script(name):
-    """Import a script of ``tools/``."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / f"tools/{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return program(f"tools/{name}.py")
 
 
 def test_the_schema_for_editors_is_that_of_the_papers():

@@ -121,7 +121,7 @@ def test_a_wave_belongs_to_several_reports(survey, twice, tmp_path, capsys):
 
 def test_two_runs_at_once_use_one_account(survey, twice):
     """Both want the last report of everybody: one has it, and the other one is refused."""
-    for _ in range(10):
+    for _ in range(5):
         for name in ("memo", "2.csv", "3.csv"):
             Path(name).unlink(missing_ok=True)
         survey(twice, "1")

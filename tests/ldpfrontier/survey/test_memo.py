@@ -134,7 +134,7 @@ def kept_in(memo):
 def test_of_two_first_runs_at_once_one_publishes_and_its_memo_stays(tmp_path, private, monkeypatch):
     """Both find no memo before either creates it, and the one that draws waits until the other has ended."""
     source, opened = people(tmp_path / "in.csv", PEOPLE[:10]), os.open
-    for trial in range(50):
+    for trial in range(10):
         folder, both, ended = tmp_path / str(trial), Barrier(2), Event()
         folder.mkdir()
 

@@ -7,6 +7,7 @@ import stat
 import pytest
 
 from ldpfrontier.survey.cli import main
+from support.malformed import contents
 from support.owndata import channel_of, records_of, small_table, write_records
 
 TABLE = "illness,region,count\nno,north,30\nno,south,20\nyes,north,10\nyes,south,40\n"
@@ -39,10 +40,6 @@ def here(made, tmp_path, monkeypatch):
     (tmp_path / "hard.csv").hardlink_to(tmp_path / "reports.csv")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def contents(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
 @pytest.mark.parametrize(

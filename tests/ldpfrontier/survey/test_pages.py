@@ -1,7 +1,6 @@
 """The pages on own data say what is true today."""
 
 import csv
-import importlib.util
 import re
 import shutil
 from pathlib import Path
@@ -10,20 +9,13 @@ import pytest
 
 from ldpfrontier import optimal_questionnaire, questionnaire_errors, survey
 from ldpfrontier.survey.cli import main
+from support.programs import program
 
 ROOT = Path(__file__).resolve().parents[3]
 DOCS = ROOT / "docs"
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
-
-def loaded():
-    spec = importlib.util.spec_from_file_location("make", ROOT / "tools/make_docs.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-MAKE = loaded()
+MAKE = program("tools/make_docs.py")
 PAGE = MAKE.OWN_DATA.read_text(encoding="utf-8")
 REFERENCE = (DOCS / "own-data-reference.md").read_text(encoding="utf-8")
 

@@ -180,7 +180,7 @@ def test_intervals_cover_where_people_report_eight_times(tmp_path):
     """With eight rows a person, each for another one, 62% of intervals covered where 95% are stated."""
     private = channel_of(flat(small_table()), "grr", 3.0)
     truth = small_table().distribution.ravel()
-    rng, people, times = np.random.default_rng(8), 60, 60
+    rng, people, times = np.random.default_rng(8), 60, 25
     covered = {"id": 0, "none": 0}
     for seed in range(times):
         inputs = np.tile(rng.choice(6, size=people, p=truth), 8)
