@@ -111,10 +111,8 @@ def _array(row: IntArray, sizes: tuple[int, ...]) -> NDArray[np.bool_]:
 def _random_sets(cells: int) -> IntArray:
     """Return sets of several sizes, always the same ones, (m, combinations)."""
     rng = np.random.default_rng(0)
-    sizes = np.unique(
-        (0.5 * cells * np.geomspace(1.0, 2.0 / cells, SETTINGS.random_sizes)).round().astype(int)
-    )
-    ranks = rng.random((SETTINGS.random_sets, cells)).argsort(axis=1)
+    sizes = np.unique((0.5 * cells * np.geomspace(1.0, 2.0 / cells, 16)).round().astype(int))
+    ranks = rng.random((8, cells)).argsort(axis=1)
     return np.concatenate([ranks < size for size in sizes if size]).astype(np.int64)
 
 

@@ -28,16 +28,8 @@ class QuestionnaireSettings:
     set_sizes: int = 6
     #: Combinations up to which sets at random are tried.
     random_cells: int = 1_500
-    #: Their sizes.
-    random_sizes: int = 16
-    #: How many of each size.
-    random_sets: int = 8
     #: Relative gap at which the weights of sets of answers are good enough.
     gap: float = 1e-4
-    #: Most programs for them.
-    rounds: int = 100
-    #: Columns that are added to a program.
-    added: int = 5
     #: By which share the error may rise so that there are fewer sets of answers.
     fewer: float = 1e-3
 

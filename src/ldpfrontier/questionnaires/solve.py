@@ -165,7 +165,7 @@ def _best_weights(columns: FloatArray, c: FloatArray) -> tuple[FloatArray, float
     unit = columns.max(axis=0)
     active = sorted({int(j) for j in columns.argmax(axis=0)} | {int((columns / unit).sum(axis=1).argmax())})
     found, weights, bound = np.full(len(active), 1.0 / len(active)), np.zeros(len(columns)), 0.0
-    for _ in range(SETTINGS.rounds):
+    for _ in range(100):  # a limit against a stall
         found = _least(columns[active], c, np.append(found, np.zeros(len(active) - len(found))))
         m = found @ columns[active]
         value, prices = float((c / m).sum()), c / m**2
@@ -175,7 +175,7 @@ def _best_weights(columns: FloatArray, c: FloatArray) -> tuple[FloatArray, float
         weights[active] = found
         if value <= bound * (1.0 + SETTINGS.gap) or time_is_up():
             break
-        best = np.argsort(-worth, kind="stable")[: SETTINGS.added]
+        best = np.argsort(-worth, kind="stable")[:5]
         active += [int(j) for j in best if int(j) not in active]
     weights = _fewer(columns, c, weights)
     # Rounded, so that the last digits of a processor change nothing.

@@ -70,7 +70,7 @@ def mean_limits(weights: FloatArray, counts: FloatArray, tail: float) -> FloatAr
 
     # g is at most about sqrt(total) ranges above the weights; at the other end the limit is the largest one.
     low, high = np.full(total.shape, -20.0), 0.5 * np.log(total) + 5.0
-    for _ in range(SETTINGS.limit_bisections):
+    for _ in range(26):  # to 40 / 2^26 of the half width
         middle = 0.5 * (low + high)
         beyond = at(middle)[0] > -ndtri(tail)
         low, high = np.where(beyond, middle, low), np.where(beyond, high, middle)

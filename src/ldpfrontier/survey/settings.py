@@ -68,8 +68,6 @@ class SurveySettings:
     unlikely: float = 1e-6
     #: Probability below which an estimate refuses reports since they do not fit the channel.
     misfit: float = 1e-4
-    #: Steps that find a confidence limit, to a share of about 40 / 2^steps of the half width.
-    limit_bisections: int = 26
     #: How far the end of an interval of a rate, or of q / (1 + q) for a ratio q, may be outside:
     #: far less than is printed.
     rate_tolerance: float = 1e-7

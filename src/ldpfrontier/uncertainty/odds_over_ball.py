@@ -95,7 +95,7 @@ def _bisected(excess: Callable[[FloatArray], FloatArray], most: FloatArray) -> F
     high = np.where(bounded, SETTINGS.log_share_end, high)
     with np.errstate(over="ignore"):
         somewhere = excess(at(high)) > 0.0
-        for _ in range(SETTINGS.tau_steps):
+        for _ in range(70):  # to 400 / 2^70, below its rounding
             middle = 0.5 * (low + high)
             positive = excess(at(middle)) > 0.0
             low, high = np.where(positive, low, middle), np.where(positive, middle, high)

@@ -43,8 +43,6 @@ class UncertaintySettings:
     least_odds_order: float = 1.001
     #: Range of the logarithm of the multiplier of such an odds ratio.
     log_tau_range: tuple[float, float] = (-200.0, 200.0)
-    #: Steps of its bisection: to 400 / 2^70, below its rounding.
-    tau_steps: int = 70
     #: End of the same range at order 1, where 1 - e^-e^x of the least cell is taken: 1 - 1e-15.
     log_share_end: float = 3.5
     #: Most steps of Newton's method for the logarithm of a cell, or of an odds ratio.

@@ -34,9 +34,9 @@ class EstimationSettings:
     rank: float = 1e-9
     #: Coefficients beyond this, of covariates of at most 1, count as growing without limit.
     largest_logit: float = 30.0
-    #: Newton's steps for coefficients, the largest last one, and what the mean score may be then.
-    logit_steps: int = 100
+    #: The largest step of Newton's method for coefficients after which it ends.
     logit_step: float = 1e-12
+    #: What the mean score may be then.
     logit_slope: float = 1e-9
     #: Rounding of a mean log-likelihood.
     rounding: float = 1e-13

@@ -168,7 +168,7 @@ def _fitted(prior: ArrayLike, design: ArrayLike) -> tuple[FloatArray, FloatArray
         logs = np.log(np.maximum(_chances(coefficients, scaled), np.finfo(float).tiny))
         return float((p * logs).sum())
 
-    for _ in range(SETTINGS.logit_steps):  # Newton's, shortened where they go too far
+    for _ in range(100):  # Newton's, shortened where they go too far
         chances = _chances(found, scaled)
         slope = ((p[1:] - mass * chances[1:]) @ scaled).ravel()
         step = np.linalg.lstsq(_information(chances, mass, scaled), slope, rcond=None)[0].reshape(found.shape)

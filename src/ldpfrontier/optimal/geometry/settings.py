@@ -28,8 +28,6 @@ class GeometrySettings:
     end_tolerance: float = 1e-12
     #: Step of a Newton iteration after which, as it converges quadratically, the next one is rounding.
     last_step: float = 1e-7
-    #: Newton steps for a vector with two values, which takes some 5.
-    max_two_valued_steps: int = 30
     #: Largest value of such a vector, in units of the top.
     max_two_valued: float = 1e7
     #: Relative gain below which an ascent ends.

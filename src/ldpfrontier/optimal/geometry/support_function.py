@@ -36,7 +36,7 @@ _FIRST, _LAST = BALL_SETTINGS.log_t_range
 _MAX_STEPS, _BISECTION_START = BALL_SETTINGS.max_steps, BALL_SETTINGS.bisection_start
 _CANCELLING_ORDER = BALL_SETTINGS.cancelling_order
 _LAST_STEP, _MAX_TWO_VALUED = SETTINGS.last_step, SETTINGS.max_two_valued
-_MAX_TWO_VALUED_STEPS = SETTINGS.max_two_valued_steps
+_MAX_TWO_VALUED_STEPS = 30  # some 5 are usual
 
 
 class ExtremeMean(NamedTuple):

@@ -14,8 +14,6 @@ class ProductsSettings:
     max_cells: int = 2**18
     #: Times that a band is halved: to 1e-9 of its width.
     max_halvings: int = 30
-    #: Newton steps for a tangent, of a function that is concave and piecewise affine; each bound holds.
-    max_tangent_steps: int = 20
     #: Gap of a decomposition of which nothing else is asked.
     finest_gap: float = 1e-9
     #: Most rounds of a decomposition.

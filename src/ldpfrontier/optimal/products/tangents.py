@@ -16,7 +16,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ldpfrontier.numerics.jit import borrowing_kernel, kernel
-from ldpfrontier.optimal.products.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 
 
@@ -90,7 +89,7 @@ def least_tangent_bound(at: Callable[[float], tuple[float, float]], lam: float) 
     below = above = (0.0, 0.0, 0.0)  # lam, F and its slope Z on either side of the least kappa
     low, high = -math.inf, math.inf
     best = (math.inf, 1.0)
-    for _ in range(SETTINGS.max_tangent_steps):
+    for _ in range(20):  # steps of Newton's method, each with a bound that holds
         F, Z = at(lam)
         best = min(best, (tangent_bound(lam, -F), lam))
         # Kappa is least where F = Z, or F crosses Z.

@@ -30,7 +30,7 @@ from ldpfrontier.optimal.products.tangents import tangent_bound
 from ldpfrontier.types import FloatArray
 
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
-_GOLDEN_STEPS, _BISECTION_STEPS = SETTINGS.golden_steps, SETTINGS.bisection_steps
+_GOLDEN_STEPS, _BISECTION_STEPS = 36, 24  # to 6e-8 of the range of lam, and of that of the discount
 _LAM_MARGIN, _SAME_Z = SETTINGS.lam_margin, SETTINGS.breakpoint_ratio
 
 

@@ -18,10 +18,6 @@ class CertificateSettings:
     zero: float = 1e-9
     #: A block has but one point up to this ratio of its bounds.
     trivial_ratio: float = 1.0 + 1e-12
-    #: Steps of golden sections for lam: to 6e-8 of its range.
-    golden_steps: int = 36
-    #: Steps of bisections for the discount: to 6e-8 of its range.
-    bisection_steps: int = 24
     #: Intercept of affine bounds at knots that they are not for: far above any other.
     infinite_intercept: float = 1e3
     #: lam is looked for from -margin to 1 + log of the largest Z + margin.
