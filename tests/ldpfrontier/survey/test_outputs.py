@@ -87,16 +87,6 @@ def test_a_full_device_is_an_error_and_stays(here, capsys):
     assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
 
 
-def test_reports_of_a_killed_run_are_removed_and_named(here, capsys):
-    left = here / f".{'0123456789abcdef' * 2}.new.csv"
-    left.write_text("report\ny1\n")
-    assert main([*APPLY, "new.csv"]) == 0
-    assert not left.exists()
-    said = capsys.readouterr().err
-    assert "an earlier run for new.csv was killed" in said
-    assert left.name in said
-
-
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no masks of permissions")
 def test_a_new_file_with_columns_of_the_records_is_for_its_owner_alone(here):
     mask = os.umask(0o022)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import math
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 import yaml
 
 from papers.frontier import plan
-from reproduction.planning.paper import plain
 
 ROOT = Path(__file__).parents[4]
 DEFAULT = yaml.safe_load((ROOT / "config/config.yaml").read_text())
@@ -24,19 +22,6 @@ def changed(pairs=None, **keys):
     if pairs is not None:
         configuration["lopuhaa2024"]["pairs"] = pairs
     return configuration
-
-
-def test_the_default_has_no_contradictions():
-    assert list(plan.contradictions(DEFAULT)) == []
-
-
-def test_parts_hold_plain_values():
-    studies = (plan.bounds, plan.calibration, plan.second_level, plan.promises, plan.estimation, plan.drift)
-    for parts in (*studies, plan.few_records):
-        assert parts(DEFAULT)
-        for arguments in parts(DEFAULT).values():
-            rest = plain(arguments)
-            assert json.loads(json.dumps(rest)) == rest
 
 
 def test_a_pair_may_have_its_own_mechanisms_to_calibrate():

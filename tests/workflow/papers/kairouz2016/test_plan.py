@@ -9,7 +9,7 @@ import yaml
 from ldpfrontier.optimal.registry import LIMITS
 from papers.kairouz2016 import plan
 from papers.kairouz2016.instances import UTILITIES
-from reproduction.planning.paper import Parts, load, papers, plain
+from reproduction.planning.paper import Parts, papers
 
 ROOT = Path(__file__).parents[4]
 DEFAULT = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
@@ -41,16 +41,6 @@ def test_thresholds_are_found_for_the_sizes_of_the_tables_only():
     jobs = PAPER.tables["thresholds"].part_arguments(with_(sizes=[4, 3], size=5, thresholds=["kl"]))
     assert list(jobs) == ["3/0", "4/0"]
     assert jobs["3/0"]["utilities"] == ["kl"]
-
-
-def test_arguments_are_plain_and_fit_the_functions():
-    for call in (*PAPER.tables.values(), *PAPER.figures.values()):
-        parts = (
-            call.part_arguments(DEFAULT).values() if getattr(call, "parts", None) else [call.resolve(DEFAULT)]
-        )
-        for arguments in map(plain, parts):
-            assert json.loads(json.dumps(arguments)) == arguments
-        assert callable(load("kairouz2016", call.function))
 
 
 def test_the_schema_of_the_configuration_knows_what_the_package_knows():

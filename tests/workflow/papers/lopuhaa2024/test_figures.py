@@ -141,12 +141,6 @@ def test_equal_figures_give_equal_bytes(table, tmp_path, suffix):
     assert (tmp_path / f"one.{suffix}").read_bytes() == (tmp_path / f"two.{suffix}").read_bytes()
 
 
-def test_mechanisms_can_be_told_apart_without_colour():
-    assert list(LOOKS) == list(MECHANISMS)
-    assert len({(look.marker, look.filled) for look in LOOKS.values()}) == len(LOOKS)
-    assert len({look.colour for look in LOOKS.values()}) == len(LOOKS)
-
-
 def test_figures(usual, tmp_path):
     plots = {
         "fig3": figures.fig3(summaries.fig3(usual)),

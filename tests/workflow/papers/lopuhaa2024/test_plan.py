@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import copy
-import json
 from pathlib import Path
 
 import pytest
 import yaml
 
 from papers.lopuhaa2024 import contradictions, plan
-from reproduction.planning.paper import Counts, Parts, plain
+from reproduction.planning.paper import Counts, Parts
 
 ROOT = Path(__file__).parents[4]
 DEFAULT = yaml.safe_load((ROOT / "config/config.yaml").read_text())
@@ -21,20 +20,6 @@ def changed(**keys):
     configuration = copy.deepcopy(DEFAULT)
     configuration["lopuhaa2024"].update(keys)
     return configuration
-
-
-def test_the_default_has_no_contradictions():
-    assert list(plan.contradictions(DEFAULT)) == []
-
-
-def test_parts_hold_plain_values():
-    for parts in (plan.fig2, plan.orders, plan.synthetic, plan.beta):
-        for arguments in parts(DEFAULT).values():
-            rest = plain(arguments)
-            assert json.loads(json.dumps(rest)) == rest
-    arguments = plan.theorem_tables(DEFAULT)
-    assert json.loads(json.dumps(arguments)) == arguments
-    assert arguments["tables"][0] == [[2, 2], 60]
 
 
 # Pairs of attributes
