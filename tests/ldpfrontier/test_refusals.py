@@ -67,6 +67,10 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: l.RenyiBall.confidence(TABLE, method="exact"), "asymptotic"),  # type: ignore[arg-type]
     (lambda: l.RenyiBall.confidence(TABLE, method="finite", order=3.0), "order"),
     (lambda: l.RenyiBall.confidence(TABLE, factor=0), "factor"),
+    (lambda: l.RenyiBall.confidence([[0.5, 1.5]], effective=0.5), "1 or more"),
+    (lambda: l.RenyiBall.confidence([[0.5, -1.5]], effective=9.0), "must be numbers, 0 or more"),
+    (lambda: l.RenyiBall.confidence(TABLE, method="finite", effective=9.0), "counts of samples"),
+    (lambda: l.OddsRatios.confidence(TABLE, effective=9.0), "weighted shares"),
     (lambda: BALL.contains(2 * BALL.centre), "sums to 2"),
     (lambda: BALL.support(2, [[1, 0, 0]]), "from 0 to 1"),
     (lambda: BALL.support(0, [[1, 0, 1e200]]), "1e150"),

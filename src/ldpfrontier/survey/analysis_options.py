@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 
 CHANNEL = """\
 Write the channel file of a survey that was taken already, from its matrix or
@@ -82,6 +83,31 @@ def level_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `level`."""
     parser.add_argument("files", nargs="+", metavar="JSON", help="a channel file, as written by design")
     parser.add_argument("--json", action="store_true", help="print the results as JSON, for programs")
+
+
+def weight_options(parser: argparse.ArgumentParser, number: Callable[[str], float]) -> None:
+    """Add the options of `design` that are about weighted shares."""
+    parser.add_argument(
+        "--weight", metavar="COLUMN",
+        help="the column of survey weights: in --data of people, which tell how sure the shares are; in"
+        " --table of totals, which do not (needs --records)",
+    )  # fmt: skip
+    for option, what in (
+        ("--people", "the number of people behind weighted shares, with --design-effect"),
+        ("--design-effect", "the largest design effect of these shares, which clusters make larger"),
+    ):
+        parser.add_argument(
+            option, type=number, metavar="NUMBER", help=f"{what}; needed for totals of weights"
+        )
+
+
+def weight_problem(options: argparse.Namespace) -> str:
+    """Return a sentence on options of weights and counts that do not go together; nothing if they do."""
+    if options.count is not None and (options.data is not None or options.weight is not None):
+        return "--count names the numbers of people in --table, and does not go with --data or --weight"
+    if options.weight is None and not options.people is options.design_effect is None:
+        return "--people and --design-effect are about weighted shares, and need --weight"
+    return ""
 
 
 def sample_options(parser: argparse.ArgumentParser) -> None:

@@ -98,22 +98,28 @@ class Population:
     def ball(self, table: CountTable) -> RenyiBall:
         """Return the set F around a table."""
         return RenyiBall.confidence(
-            table.counts, self.beta, self.order, method=self.method, factor=self.factor
-        )
+            table.counts, self.beta, self.order, method=self.method, factor=self.factor,
+            effective=table.effective,
+        )  # fmt: skip
 
     def odds(self, table: CountTable) -> OddsRatios:
         """Return the intervals of the odds ratios of a table."""
-        return _intervals(tuple(map(tuple, table.counts.tolist())), self.beta, self.intervals, self.widened)
+        counts = tuple(map(tuple, table.counts.tolist()))
+        return _intervals(counts, self.beta, self.intervals, self.widened, table.effective)
 
 
 @functools.lru_cache(maxsize=4)
 def _intervals(
-    counts: tuple[tuple[int, ...], ...], beta: float, method: IntervalMethod, widened: float
+    counts: tuple[tuple[int, ...], ...],
+    beta: float,
+    method: IntervalMethod,
+    widened: float,
+    effective: float | None,
 ) -> OddsRatios:
     """Return the intervals of odds ratios: a design and the levels of its channel need the same ones."""
     if widened:
-        return _intervals(counts, beta, method, 0.0).widened(widened)
-    return OddsRatios.confidence(counts, beta, method)
+        return _intervals(counts, beta, method, 0.0, effective).widened(widened)
+    return OddsRatios.confidence(counts, beta, method, effective=effective)
 
 
 def population_of(
@@ -125,13 +131,14 @@ def population_of(
 ) -> Population | None:
     """Return what is chosen around a table, with exact intervals of odds ratios if they are quick.
 
-    None if all of a record is sensitive or no records were counted: no promise is about a population then.
+    Those of weighted shares are normal ones. None if all of a record is sensitive, or it is not known how
+    sure the shares are: no promise is about a population then.
     """
-    if not table.useful or not table.counted:
+    if not table.useful or not table.sampled:
         return None
     (a1, a2), records = table.counts.shape, table.records
     work = math.comb(a1, 2) * math.comb(a2, 2) * records
-    quick = records <= SETTINGS.max_exact_records and work <= SETTINGS.max_exact_work
+    quick = table.counted and records <= SETTINGS.max_exact_records and work <= SETTINGS.max_exact_work
     return Population(beta, order, "exact" if quick else "bonferroni", method, factor)
 
 
@@ -251,14 +258,27 @@ def best_guesses(channel: Channel, joint: FloatArray) -> tuple[Guess, Guess]:
 # Promises in words ----------------------------------------------------------------------------------------
 
 
-def scope_of(against: Attacker, useful: Label, population: Population | None) -> str:
-    """Return whom a level holds for, in words."""
+def scope_of(
+    against: Attacker, useful: Label, population: Population | None, effective: float | None = None
+) -> str:
+    """Return whom a level holds for, in words.
+
+    Parameters
+    ----------
+    against : {"insider-only", "outsider", "acquaintance", "anyone"}
+    useful : tuple of str
+    population : Population or None
+    effective : float, optional
+        For how many people weighted shares count.
+    """
     known = said(useful)
     if useful and against == "insider-only":
         return f"for someone who knows the person's {known}, under every distribution"
     if population is None or against == "anyone":
         return ANYONE
     confidence = f"confidence {1.0 - population.beta:g}"
+    if effective is not None:
+        confidence += f", by weighted shares that count for {effective:,.0f} people,"
     if against == "acquaintance":
         wider = f", widened by a factor of e^{population.widened:g}" if population.widened else ""
         return (

@@ -146,8 +146,9 @@ class PrivateChannel:
         """
         table, around = self.table, self.certificate.population
         known = None if around is None else asdict(replace(around, widened=0.0))
-        counts = table.counts.tolist() if table.counted else None
-        return json.dumps([table.sensitive, table.useful, table.rows, table.columns, counts, known])
+        counts = table.counts.tolist() if table.sampled else None
+        sure = [] if table.effective is None else [table.effective]
+        return json.dumps([table.sensitive, table.useful, table.rows, table.columns, counts, known, *sure])
 
     @property
     def id(self) -> str:
@@ -235,6 +236,7 @@ class PrivateChannel:
                 "columns": [list(label) for label in table.columns],
                 "counts": table.counts.tolist() if table.counted else None,
                 "shares": table.counts.tolist() if shares else None,
+                "effective": table.effective,
             },
             "outputs": list(self.outputs),
             "bits": BITS,
@@ -450,9 +452,9 @@ def _parsed(content: Mapping[str, Any]) -> PrivateChannel:
     outputs = tuple(content["outputs"])
     usual = outputs == tuple(f"y{number}" for number in range(1, len(outputs) + 1))
     private = PrivateChannel(table, weights, Certificate(**stated), () if usual else outputs)
-    if (around is not None) != (counted and bool(table.useful)):
-        raise ValueError("a population belongs to a table that counts people, with useful columns.")
-    if not counted and private.certificate.against not in WITHOUT_TABLE:
+    if (around is not None) != (table.sampled and bool(table.useful)):
+        raise ValueError("a population belongs to a sample of people, with useful columns.")
+    if not table.sampled and private.certificate.against not in WITHOUT_TABLE:
         raise ValueError("without a table, a channel protects from anyone or insider-only.")
     if around is not None and around["intervals"] not in get_args(IntervalMethod):
         raise ValueError(f"intervals is {around['intervals']!r}.")

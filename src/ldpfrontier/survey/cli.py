@@ -221,6 +221,7 @@ def _table(options: argparse.Namespace, sources: Sequence[str]) -> CountTable:
     from ldpfrontier.survey.groups import parsed_bins
     from ldpfrontier.survey.layout import without_formulas
     from ldpfrontier.survey.tables import count_records, parsed_values, table_of_values, with_values
+    from ldpfrontier.survey.weights import stated_people
 
     bins, values = parsed_bins(options.bins), parsed_values(options.values or ())
     if not sources:
@@ -230,9 +231,11 @@ def _table(options: argparse.Namespace, sources: Sequence[str]) -> CountTable:
             raise ValueError(f"The column {both[0]!r} has values and groups; it may have one of the two.")
         counting = Progress("{:,} records counted")
         count = options.count or ("count" if options.table is not None and options.weight is None else None)
+        weights = {"weight": options.weight, "totals": options.table is not None}
+        weights |= {"effective": stated_people(options.people, options.design_effect)}
         table = count_records(
-            sources[0], options.sensitive, options.useful, count=count, weight=options.weight, bins=bins,
-            progress=counting, remark=_warn, **_reading(options),
+            sources[0], options.sensitive, options.useful, count=count, bins=bins, progress=counting,
+            remark=_warn, **weights, **_reading(options),
         )  # fmt: skip
         counting.end()
         table = with_values(table, values) if values else table

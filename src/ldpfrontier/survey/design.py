@@ -59,7 +59,7 @@ class Design:
     against : {"insider-only", "outsider", "acquaintance", "anyone"}
         The attacker for whom the level has to hold.
     population : Population or None
-        What the table leaves open; None if all of a record is sensitive, or nothing was counted.
+        What the table leaves open; None if all of a record is sensitive, or that is not known.
     records : int
         The number of reports for which the errors are computed.
     candidates : list of Candidate
@@ -228,8 +228,8 @@ def design_channel(
     epsilon : float
         The level in nats, from 0.001 to 20.
     against : {"insider-only", "outsider", "acquaintance", "anyone"}, optional
-        The attacker for whom the level has to hold. By default acquaintances; anyone if no records were
-        counted. It has no effect without useful columns.
+        The attacker for whom the level has to hold. By default acquaintances; anyone if no people were
+        sampled. It has no effect without useful columns.
     mechanisms : sequence of str, optional
         Names from `methods_for`. By default all that serve the purpose are computed, except, on tables with
         more than 120 cells, those that may take minutes there.
@@ -248,7 +248,8 @@ def design_channel(
         all tables of one column, of two or of three, sensitive and useful ones alike.
     beta, order, radius_method, radius_factor : float, float, str, float
         As beta, order, method and factor of `RenyiBall.confidence`; beta is also that of the intervals of
-        odds ratios, which are exact ones, or normal ones on tables for which that takes long.
+        odds ratios, which are exact ones, or normal ones of weighted shares and on tables for which that
+        takes long.
     records : int, optional
         The number of records that will be privatized. By default it is the number of counted records.
     budget : float, optional

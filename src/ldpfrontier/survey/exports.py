@@ -104,7 +104,7 @@ def weights_csv(private: PrivateChannel, *, spreadsheet: bool = False) -> str:
 def design_json(made: Design, best: Candidate, private: PrivateChannel, written: list[str]) -> str:
     """Return what `design` prints as JSON: the mechanisms, the one that was chosen, and what was written."""
     table = made.table
-    about = {name: getattr(table, name) for name in ("source", "sensitive", "useful", "records")}
+    about = {name: getattr(table, name) for name in ("source", "sensitive", "useful", "records", "effective")}
     chosen = {"chosen": best.name, "promise": private.promise()}
     return as_json(made, table={**about, "values": table.counts.shape}, **chosen, written=written)
 

@@ -368,13 +368,14 @@ def attacker_of(table: CountTable, against: Attacker | None) -> Attacker:
         If there is no such attacker, or the level for them depends on a table and there is none.
     """
     if against is None:
-        return "acquaintance" if table.counted else "anyone"
+        return "acquaintance" if table.sampled else "anyone"
     if against not in ATTACKERS:
         raise ValueError(f"against is {against!r}; allowed are {', '.join(ATTACKERS)}.")
-    if not table.counted and against not in WITHOUT_TABLE:
+    if not table.sampled and against not in WITHOUT_TABLE:
         raise ValueError(
             f"Protection against an {against} depends on the distribution of the population, and needs a"
-            " table that counts people. Without one, or with weights, only protection against anyone or"
+            " table that counts people, or tells how sure its weighted shares are (--data with a person per"
+            " row, or --people and --design-effect). Without one, only protection against anyone or"
             " insider-only is possible."
         )
     return against

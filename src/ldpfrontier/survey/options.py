@@ -17,6 +17,8 @@ from ldpfrontier.survey.analysis_options import (
     level_options,
     regress_options,
     sample_options,
+    weight_options,
+    weight_problem,
 )
 from ldpfrontier.survey.questionnaire.routing import TABLES
 from ldpfrontier.verify import visible
@@ -183,9 +185,7 @@ def _contradiction(options: argparse.Namespace) -> str:
         return "one of --data, --table and --values is needed"
     if options.data is options.table is None and (options.missing or options.count or options.weight):
         return "--missing, --count and --weight are about a table; with --values alone there is none"
-    if options.count is not None and (options.data is not None or options.weight is not None):
-        return "--count names the numbers of people in --table, and does not go with --data or --weight"
-    return ""
+    return weight_problem(options)
 
 
 def _table_options(one: argparse.ArgumentParser) -> None:
@@ -208,11 +208,7 @@ def _table_options(one: argparse.ArgumentParser) -> None:
         " --epsilon and --error)",
     )  # fmt: skip
     one.add_argument("--count", metavar="COLUMN", help="the column of counts in --table (default: count)")
-    one.add_argument(
-        "--weight", metavar="COLUMN",
-        help="the column of survey weights in --data or --table. How sure weighted shares are is not known, "
-        "so that only protection from anyone or insider-only is possible (needs --records)",
-    )  # fmt: skip
+    weight_options(one, number)
     one.add_argument(
         "--sensitive", nargs="+", required=True, metavar="COLUMN", help="the columns to be protected"
     )

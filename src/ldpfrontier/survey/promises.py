@@ -19,7 +19,7 @@ def promise_of_one(private: PrivateChannel) -> str:
         return "Nothing is promised: some report rules an answer out, or gives it away."
     if levels.record <= stated.epsilon:
         return promise_of(levels.record, table.attributes, ANYONE)
-    scope = scope_of(private.protects, table.useful, stated.population)
+    scope = scope_of(private.protects, table.useful, stated.population, table.effective)
     promised = promise_of(levels.against(private.protects), table.sensitive, scope)
     known = said(table.useful)
     if table.useful and private.protects == "insider-only":

@@ -35,6 +35,7 @@ from ldpfrontier.survey.values import (
     missing_name,
     without_missing,
 )
+from ldpfrontier.survey.weights import effective_people, weight_of
 from ldpfrontier.types import FloatArray, IntArray
 
 #: Parts of a distribution that is known by weights.
@@ -55,8 +56,11 @@ class CountTable:
     source, sha256 : str
         Name and hash of the file that was counted.
     counted : bool
-        Whether records were counted. Else the counts are parts of a distribution, and nothing is known of the
-        number of people: those of weights, or 1 each without a file.
+        Whether records were counted. Else the counts are parts of a distribution: those of weights, or 1 each
+        without a file.
+    effective : float or None
+        Of weighted shares, for how many people of equal weights they count (`survey.weights`), 1 or more;
+        None if that is not known, or records were counted.
 
     Raises
     ------
@@ -73,6 +77,7 @@ class CountTable:
     source: str = ""
     sha256: str = ""
     counted: bool = True
+    effective: float | None = None
 
     def __post_init__(self) -> None:
         for name, parts in (
@@ -106,8 +111,17 @@ class CountTable:
                 f"{said(self.sensitive)} has the single value {said(self.rows[0])!r}; at least two values are"
                 " needed, since otherwise there is nothing to protect."
             )
+        if self.effective is not None and (self.counted or not 1.0 <= self.effective <= 2**53):
+            raise ValueError(
+                f"The shares count for {self.effective} people; they must be weighted ones, for 1 or more."
+            )
         counts.flags.writeable = False
         object.__setattr__(self, "counts", counts)
+
+    @property
+    def sampled(self) -> bool:
+        """Whether it is known how sure the shares are, so that a promise can rest on them."""
+        return self.counted or self.effective is not None
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -170,6 +184,8 @@ def count_records(
     *,
     count: str | None = None,
     weight: str | None = None,
+    totals: bool = False,
+    effective: float | None = None,
     missing: str | None = None,
     missing_codes: Sequence[str] = (),
     bins: Mapping[str, Bins] | None = None,
@@ -191,7 +207,13 @@ def count_records(
         of 0 makes values known. Without it every row is one record.
     weight : str, optional
         Column of survey weights, numbers of 0 or more. The table has the shares of the weights then, in
-        millionths, and not `counted`: how sure they are is not known, and no promise can rest on them.
+        millionths.
+    totals : bool
+        Whether weights are totals of several people. Otherwise a row is a person, and the weights tell how
+        sure the shares are (`effective_people`).
+    effective : float, optional
+        For how many people of equal weights the shares count, if less than the weights tell, or if those are
+        totals; without it no promise can rest on totals.
     missing : str, optional
         What becomes of missing values, which are empty fields, ``nan``, and texts such as ``NA``, ``None``,
         ``?`` and ``-``: ``drop`` leaves these records out, ``keep`` takes the texts for answers, any other
@@ -226,7 +248,7 @@ def count_records(
     say = remark or (lambda _: None)
 
     def amount(row: int, text: str) -> float:
-        return _whole_count(path, row, text) if weight is None else _weight_of(path, row, text, decimal)
+        return _whole_count(path, row, text) if weight is None else weight_of(path, row, text, decimal)
 
     def notice(name: str) -> None:
         option = "" if name == "count" else f" --count {shlex.quote(name)}"
@@ -237,7 +259,7 @@ def count_records(
 
     amounts = None if numbers is None else (numbers, amount)
     made = translations_of(path, columns, bins or {}, missing_codes, decimal, amounts, remark)
-    found = Counter[Label]()
+    found, squares = Counter[Label](), Counter[Label]()
     for chunk in read_chunks(
         path,
         columns if numbers is None else (*columns, numbers),
@@ -249,7 +271,9 @@ def count_records(
             found.update(labels)
         else:
             for label, row, text in zip(labels, chunk.index, chunk[numbers], strict=True):
-                found[label] += amount(row, text)  # type: ignore[assignment]
+                number = amount(row, text)
+                found[label] += number  # type: ignore[assignment]
+                squares[label] += number**2  # type: ignore[assignment]
         _check_number(path, columns, len(sensitive), found)
     check_totals(shown(path), columns, found)
     left, sentence = without_missing(shown(path), columns, found, missing)
@@ -263,6 +287,9 @@ def count_records(
     rows, others = _combinations(columns, values[:cut], values[cut:])
     counts = np.array([[left.get(row + other, 0) for other in others] for row in rows])
     if weight is not None and counts.sum() > 0:
+        if not totals:
+            of_weights = effective_people(left, without_missing(shown(path), columns, squares, missing)[0])
+            effective = min(effective or of_weights, of_weights)
         # A share that is above 0 stays so.
         counts = np.maximum(np.rint(counts / counts.sum() * SHARES), counts > 0).astype(np.int64)
     elif counts.sum() > SETTINGS.many_people:
@@ -271,8 +298,9 @@ def count_records(
             " sums of weights, all promises that rest on the table are void; --weight reads weights."
         )
     return CountTable(
-        tuple(sensitive), tuple(useful), rows, others, counts, _name(path), digest_of(path), weight is None
-    )
+        tuple(sensitive), tuple(useful), rows, others, counts, _name(path), digest_of(path), weight is None,
+        effective,
+    )  # fmt: skip
 
 
 def _whole_count(path: Path | str, row: int, text: str) -> int:
@@ -283,16 +311,6 @@ def _whole_count(path: Path | str, row: int, text: str) -> int:
             " people, name their column with --weight."
         )
     return whole
-
-
-def _weight_of(path: Path | str, row: int, text: str, decimal: str) -> float:
-    weight = as_number(text, decimal)
-    if weight is None or weight < 0:
-        raise ValueError(
-            f"Row {row} of {shown(path)} has the weight {text!r}; weights must be numbers, 0 or more, without"
-            " separators of thousands (with decimal commas, --decimal ,)."
-        )
-    return weight
 
 
 def _name(path: Path | str) -> str:

@@ -68,7 +68,7 @@ def _protection(made: Design, order: list[Candidate], best: Candidate) -> str:
             "An outsider knows nothing else about the person, an insider knows the person's"
             f" {said(table.useful)}, an acquaintance knows something about it, such as that it is one of two"
             " values, and anyone may know or believe anything; 'record' is the level for the whole record,"
-            f" {', '.join(table.attributes)} together.{_SAMPLE if table.counted else ''} 'Best guess' shows"
+            f" {', '.join(table.attributes)} together.{_SAMPLE if table.sampled else ''} 'Best guess' shows"
             f" how often the best guess of {secret} is right, without > with a report."
         )
         head = ["", "mechanism", "outsider", "insider", "acquaintance", "anyone", "record"]
@@ -142,9 +142,12 @@ _WHOM = {
 def public_text(table: CountTable, path: str) -> str:
     """Return what is public in the file of a channel, and for whom its promise holds."""
     if not table.counted and table.source:
+        whom = "everybody who reports once with this channel, whatever the shares are"
+        if table.effective is not None:
+            whom = "people who report once with this channel, and not for the people who were weighted"
         return (
             f"The shares of {table.source} are treated as public: {path} contains them. The promise holds for"
-            " everybody who reports once with this channel, whatever the shares are."
+            f" {whom}."
         )
     if not table.counted:
         return (

@@ -231,23 +231,23 @@ class OddsRatios:
         beta: float = 0.05,
         method: IntervalMethod = "exact",
         impossible: ArrayLike | None = None,
+        effective: float | None = None,
     ) -> OddsRatios:
         r"""Build intervals that contain all odds ratios at once with probability 1 - beta or more.
 
         - ``"exact"``: every interval is the exact conditional one (Clopper-Pearson for Fisher's noncentral
           hypergeometric distribution of a cell given the margins of its 2 x 2 table), at the level beta
           divided by the number of odds ratios, (a1 choose 2) (a2 choose 2), less those of tables with an
-          impossible cell, which are not estimated. It holds for every number of
-          samples and whatever is fixed by the design, samples for each s included, and is the default
-          therefore.
+          impossible cell, which are not estimated. It holds for every number of samples and whatever is
+          fixed by the design, samples for each s included, and is the default therefore.
         - ``"bonferroni"``: log rho-hat plus or minus z sqrt(sum of 1 / n over the four cells), with the
           normal quantile of the same level: narrower by little, and right for many samples only.
         - ``"scheffe"``: the same with the square root of the chi-squared quantile of a1 a2 - 1 degrees of
           freedom, less the impossible cells, in place of z. It holds for all contrasts of logarithms of
           probabilities at once, marginals included, and is wider than both.
 
-        A cell without samples gives the end 0 or inf by the first method, and both by the others, whose
-        error is infinite there: that is always valid. These ends are those of cells that are rare.
+        A cell without samples gives the end 0 or inf by the first method, and both by the others: that is
+        always valid. These ends are those of cells that are rare.
 
         Parameters
         ----------
@@ -256,19 +256,23 @@ class OddsRatios:
             Significance level, in (0, 1).
         method : {"exact", "bonferroni", "scheffe"}
         impossible : array_like of bool, shape (a1, a2), optional
-            Cells that nobody can be in; see above. A cell that is empty by chance is none of these.
+            Cells that nobody can be in, without samples; a cell that is empty by chance is none of these.
+        effective : float, optional
+            As of `RenyiBall.confidence`, for weighted shares; not by the exact method.
 
         Raises
         ------
         Intractable
             If the margins of a 2 x 2 table leave more than 1,000,000 possible counts to the exact method.
         ValueError
-            If the counts are not a two-dimensional table of whole numbers, 0 or more, not all 0 and not too
-            many, beta is out of range, the method is none of those named, or an impossible cell has samples.
+            If `RenyiBall.confidence` refuses the counts, or another argument is out of range.
         """
         check_choice(method, "method", get_args(IntervalMethod))
-        prior = RenyiBall.confidence(counts, beta, 1.0).centre  # which checks both
+        prior = RenyiBall.confidence(counts, beta, 1.0, effective=effective).centre  # which checks them
         table, level = as_numbers(counts, "The table of counts"), float(beta)
+        if effective is not None:
+            check_choice(method, "method of weighted shares", ("bonferroni", "scheffe"))
+            table = float(effective) * prior
         a1, a2 = table.shape
         excluded = _checked_impossible(_as_cells(impossible), prior)
         cells = np.ones((a1, a2)) if excluded is None else np.where(excluded, 0.0, 1.0)
@@ -279,8 +283,7 @@ class OddsRatios:
             return cls(prior, np.ones((a1, a1, a2, a2)), excluded)
         if method == "exact":
             return cls(prior, exact_ends(table, cells, math.log(level) - math.log(number)), excluded)
-        freedom = int(cells.sum()) - 1
-        quantile = chdtri(1, level / number) if method == "bonferroni" else chdtri(freedom, level)
+        quantile = chdtri(1, level / number) if method == "bonferroni" else chdtri(cells.sum() - 1.0, level)
         with np.errstate(divide="ignore", invalid="ignore"):
             variances = _contrasts(1.0 / table, signs=(1, 1, 1, 1))
             ends = np.exp(_contrasts(np.log(table)) - np.sqrt(quantile * variances))

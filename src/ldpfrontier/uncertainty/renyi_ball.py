@@ -103,13 +103,14 @@ class RenyiBall:
         *,
         method: RadiusMethod = "asymptotic",
         factor: float = 1.0,
+        effective: float | None = None,
     ) -> RenyiBall:
         """Build a confidence set of level 1 - beta from a table of counts.
 
         Parameters
         ----------
         counts : array_like of whole numbers, shape (a1, a2)
-            At most 2^53 together.
+            At most 2^53 together; with `effective` any numbers of 0 or more, such as sums of weights.
         beta : float
             Significance level, in (0, 1).
         order : float
@@ -120,34 +121,45 @@ class RenyiBall:
         factor : float
             By which the radius is multiplied, > 0: above 1 for a population that may have moved away from
             the one that was sampled.
+        effective : float, optional
+            Number of samples of equal weights, 1 or more, that weighted shares are taken for: the set has its
+            level if their covariance matrix is at most that of a multinomial sample of this size.
 
         Raises
         ------
         ValueError
             If the counts are not a two-dimensional table of whole numbers, 0 or more, not all 0 and not too
-            many, or another argument is out of range.
+            many, another argument is out of range, or a finite radius is asked for weighted shares.
         """
         table = as_numbers(counts, "The table of counts")
         if table.ndim != 2 or table.size == 0:
             raise ValueError(f"The counts have shape {table.shape}; they must be (sensitive, other) values.")
-        if not np.isfinite(table).all() or (table < 0).any() or (np.abs(table - np.rint(table)) > 1e-6).any():
-            worst = table[~(np.isfinite(table) & (table >= 0) & (np.abs(table - np.rint(table)) <= 1e-6))][0]
-            raise ValueError(f"The counts contain {worst:.6g}; counts must be whole numbers, 0 or more.")
-        n = float(table.sum())
+        whole = np.abs(table - np.rint(table)) <= 1e-6 if effective is None else True
+        wrong = ~(np.isfinite(table) & (table >= 0) & whole)
+        if wrong.any():
+            kind = "whole numbers" if effective is None else "numbers"
+            raise ValueError(f"The counts contain {table[wrong][0]:.6g}; counts must be {kind}, 0 or more.")
+        total = n = float(table.sum())
         if n == 0:
             raise ValueError("The counts are all 0; at least one sample is needed.")
-        if n > SETTINGS.max_samples:
+        if effective is not None:
+            n = as_number(effective, "The effective number of samples", "a number of 1 or more", least=1.0)
+        if max(n, total) > SETTINGS.max_samples:
             raise ValueError(f"The counts add up to {n:.6g}; at most 2^53, about 9e15, are supported.")
         level = as_number(beta, "beta", "a significance level, strictly between 0 and 1")
         if not 0 < level < 1:
             raise ValueError(f"beta is {beta}; a significance level lies strictly between 0 and 1.")
         order = _checked_order(order)
         check_choice(method, "method", get_args(RadiusMethod))
+        if method == "finite" and effective is not None:
+            raise ValueError(
+                'The method "finite" is for counts of samples; weighted shares have an "asymptotic" radius.'
+            )
         radius_of = finite_radius if method == "finite" else asymptotic_radius
         radius = radius_of(n, table.size, level, order) * as_number(
             factor, "factor", "a number above 0", least=math.ulp(0.0)
         )
-        return cls(table / n, radius, order)
+        return cls(table / total, radius, order)
 
     @cached_property
     def sensitive(self) -> FloatArray:

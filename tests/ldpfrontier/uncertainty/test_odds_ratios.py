@@ -242,6 +242,9 @@ def test_wald_intervals_by_hand() -> None:
     z = NormalDist().inv_cdf(1 - 0.05 / 18)
     assert scheffe.low[s, t, u, w] == pytest.approx(math.exp(log - math.sqrt(15.50731306) * error))
     assert bonferroni.high[s, t, u, w] == pytest.approx(math.exp(log + z * error))
+    # The same shares as sums of weights, for a third of the people.
+    third = OddsRatios.confidence(7.7 * COUNTS, method="bonferroni", effective=COUNTS.sum() / 3)
+    assert third.high[s, t, u, w] == pytest.approx(math.exp(log + z * math.sqrt(3.0) * error))
 
 
 def test_exact_intervals_are_those_of_scipy() -> None:

@@ -58,6 +58,9 @@ def test_confidence_radius():
         assert large.radius == pytest.approx(order * c / (2 * n * big), rel=1e-6)
     assert RenyiBall.confidence(np.eye(2, 8), order=0.5).radius == math.inf
     assert RenyiBall.confidence([[4]]).radius == 0.0
+    weighted = RenyiBall.confidence(0.37 * COUNTS, order=1, effective=12.5)
+    assert weighted.radius == pytest.approx(c / 25)
+    assert weighted.centre == pytest.approx(COUNTS / n)
 
 
 @pytest.mark.parametrize("order", [0.5, 1.0, 2.0, 3.0])
