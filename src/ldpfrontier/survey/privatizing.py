@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,11 @@ from ldpfrontier.survey.reading import Label, labels_of, like_counts, read_chunk
 from ldpfrontier.survey.reports import REPORT, Codes, channel_column, ids_of
 from ldpfrontier.survey.sampling import Sampler, Source
 from ldpfrontier.survey.settings import SETTINGS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Own = TypeVar("Own")
 
 
 def privatize(
@@ -135,12 +140,6 @@ def privatize_file(
     """
     path, target, attributes = Path(path), Path(target), private.table.attributes
     check_outputs([target] if memo is None else [target, memo.path], [path])
-    heads = [*keep, column, channel_column(column)]
-    if not column or len(set(heads)) < len(heads):
-        raise ValueError(
-            f"The columns of the reports would be {', '.join(heads)}; their names must differ, so a column"
-            " that is kept needs another name than the reports and their channels."
-        )
     person = None if memo is None else memo.column
     if person in attributes:
         raise ValueError(
@@ -149,29 +148,69 @@ def privatize_file(
         )
     codes = Codes(path, attributes, private.table.labels)
     made = translations_for(path, attributes, private.table.labels, missing, missing_codes, decimal)
-    asked = list(dict.fromkeys([*attributes, *keep, *([] if person is None else [person])]))
     counts = np.zeros(len(private.weights), dtype=np.int64)
-    done = again = 0
-    drawing = nullcontext(Draw(private, source)) if memo is None else memo.drawing(private)
-    # A memo is saved before its reports are published; otherwise they could be drawn twice.
-    with replacing(target, OWNER if keep else USUAL) as partial, drawing as draw:
+    again = unmatched = 0
+
+    def reports(own: Draw, chunk: pd.DataFrame, done: int) -> Iterable[str]:
+        nonlocal counts, again, unmatched
+        inputs = codes(labels_of(chunk, attributes, made), done)
+        counts += np.bincount(inputs, minlength=counts.size)
+        ids = [] if person is None else ids_of(path, person, chunk[person].tolist(), done)
+        outputs, kept = own(ids, inputs)
+        again, unmatched = again + kept, own.unmatched
+        return map(private.outputs.__getitem__, outputs.tolist())
+
+    done, removed = write_reports(
+        path, target, attributes if person is None else [*attributes, person], private.id,
+        nullcontext(Draw(private, source)) if memo is None else memo.drawing(private), reports,
+        keep=keep, column=column, spreadsheet=spreadsheet, progress=progress,
+    )  # fmt: skip
+    same = private.table.counted and bool((counts == private.table.counts.ravel()).all())
+    return Privatized(done, same, removed, again, unmatched)
+
+
+def write_reports(
+    path: Path | str,
+    target: Path | str,
+    asked: Sequence[str],
+    channel: str,
+    drawing: AbstractContextManager[Own],
+    draw: Callable[[Own, pd.DataFrame, int], Iterable[str]],
+    *,
+    keep: Sequence[str],
+    column: str,
+    spreadsheet: bool,
+    progress: Callable[[int], None] | None,
+) -> tuple[int, list[Path]]:
+    """Write a report for every record of a file; return how many there are, and files as of `Privatized`.
+
+    `drawing` ends before the reports are published: if a memo was not saved, they could be drawn twice. What
+    it provides, some records with the columns of `asked`, and the number of those before are given to `draw`,
+    which returns a report for each. The others are as in `privatize_file`, and so are errors.
+    """
+    heads = [*keep, column, channel_column(column)]
+    if not column or len(set(heads)) < len(heads):
+        raise ValueError(
+            f"The columns of the reports would be {', '.join(heads)}; their names must differ, so a column"
+            " that is kept needs another name than the reports and their channels."
+        )
+    done, path = 0, Path(path)
+    with replacing(Path(target), OWNER if keep else USUAL) as partial, drawing as own:
         with open(partial, "w", encoding="utf-8", newline="") as stream:
             writer = csv.writer(stream, lineterminator="\n")
             writer.writerow(map(without_formulas, heads) if spreadsheet else heads)
             for chunk in read_chunks(
-                path, asked, progress=progress, on_counts=lambda name: _refuse_counts(path, name)
+                path,
+                list(dict.fromkeys([*asked, *keep])),
+                progress=progress,
+                on_counts=lambda name: _refuse_counts(path, name),
             ):
-                inputs = codes(labels_of(chunk, attributes, made), done)
-                counts += np.bincount(inputs, minlength=counts.size)
-                ids = [] if person is None else ids_of(path, person, chunk[person].tolist(), done)
-                outputs, kept = draw(ids, inputs)
+                reports = draw(own, chunk, done)
                 copied = [map(without_formulas, chunk[name]) if spreadsheet else chunk[name] for name in keep]
-                reports = map(private.outputs.__getitem__, outputs.tolist())
-                writer.writerows(zip(*copied, reports, repeat(private.id, len(chunk)), strict=True))
-                done, again = done + len(chunk), again + kept
-        removed = remove_abandoned(target)
-    same = private.table.counted and bool((counts == private.table.counts.ravel()).all())
-    return Privatized(done, same, removed, again, draw.unmatched)
+                writer.writerows(zip(*copied, reports, repeat(channel, len(chunk)), strict=True))
+                done += len(chunk)
+        removed = remove_abandoned(Path(target))
+    return done, removed
 
 
 def _refuse_counts(path: Path, name: str) -> NoReturn:

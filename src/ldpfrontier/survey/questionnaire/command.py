@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import os
 from collections import Counter
 from collections.abc import Callable
-from contextlib import ExitStack
-from pathlib import Path
+from contextlib import ExitStack, nullcontext
 from typing import Protocol
 
 import numpy as np
 
 from ldpfrontier import QuestionnaireOptimum, optimal_questionnaire
-from ldpfrontier.atomic import OWNER, USUAL, remove_abandoned, replacing
+from ldpfrontier.atomic import replacing
 from ldpfrontier.survey.channel_file import written_files
 from ldpfrontier.survey.groups import parsed_bins, translations_for
-from ldpfrontier.survey.layout import without_formulas, wrapped
+from ldpfrontier.survey.layout import wrapped
 from ldpfrontier.survey.outputs import check_new
+from ldpfrontier.survey.privatizing import write_reports
 from ldpfrontier.survey.questionnaire.channel import ORDERS, read_questionnaire, sampled
 from ldpfrontier.survey.questionnaire.estimation import estimate_questionnaire
 from ldpfrontier.survey.questionnaire.questions import QuestionList, questions_of_file, questions_of_values
@@ -139,37 +138,24 @@ def apply(options: argparse.Namespace, working: Progress, source: Source | None)
             "--memo and --wave are for channels of one table; with a questionnaire each person reports once,"
             " and whoever collects reports has to see to it."
         )
-    heads = [*options.keep, options.column, channel_column(options.column)]
-    if not options.column or len(set(heads)) < len(heads):
-        raise ValueError(f"The columns of the reports would be {', '.join(heads)}; their names must differ.")
-    names, target = channel.names, Path(options.out)
+    names = channel.names
     labels = [[(answer,) for answer in answers] for answers in channel.answers]
-    codes = [Codes(options.data, (name,), some) for name, some in zip(names, labels, strict=True)]
+    codes = {name: Codes(options.data, (name,), some) for name, some in zip(names, labels, strict=True)}
     made = dict[str, Memory]()
     for name, some in zip(names, labels, strict=True):
         own = [code for code in options.missing_codes if "=" not in code or code.partition("=")[0] == name]
         made |= translations_for(
             options.data, (name,), some, _known(options.missing, some), own, options.decimal
         )
-    done = 0
-    with replacing(target, OWNER if options.keep else USUAL) as partial:
-        with open(partial, "w", encoding="utf-8", newline="") as stream:
-            writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow(map(without_formulas, heads) if options.spreadsheet else heads)
-            asked = list(dict.fromkeys([*names, *options.keep]))
-            for chunk in read_chunks(options.data, asked, progress=working):
-                columns = [
-                    numbers(labels_of(chunk, [name], made), done)
-                    for name, numbers in zip(names, codes, strict=True)
-                ]
-                reports = draw_reports(channel, np.column_stack(columns), source or os.urandom)
-                kept = [
-                    map(without_formulas, chunk[name]) if options.spreadsheet else chunk[name]
-                    for name in options.keep
-                ]
-                writer.writerows(zip(*kept, reports, [channel.id] * len(chunk), strict=True))
-                done += len(chunk)
-        remove_abandoned(target)
+    done, _ = write_reports(
+        options.data, options.out, names, channel.id, nullcontext(),
+        lambda _, chunk, done: draw_reports(
+            channel,
+            np.column_stack([codes[name](labels_of(chunk, [name], made), done) for name in names]),
+            source or os.urandom,
+        ),
+        keep=options.keep, column=options.column, spreadsheet=options.spreadsheet, progress=working,
+    )  # fmt: skip
     working.end()
     print(f"{done:,} {'record' if done == 1 else 'records'} privatized.")
     print(wrapped(channel.promise()))

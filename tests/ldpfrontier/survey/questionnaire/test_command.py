@@ -65,6 +65,11 @@ def test_a_combination_that_nobody_had_can_be_reported(people, capsys):
     (people / "new.csv").write_text("smokes,votes,age\nyes,blue,50\n", encoding="utf-8")
     assert main(["apply", "--channel", "channel.json", "--data", "new.csv", "--out", "r.csv"]) == 2
     assert "'blue' as its votes; the channel accepts 'green', 'left', 'right'" in capsys.readouterr().err
+    (people / "new.csv").write_text("smokes,votes,count\nyes,left,7\nno,left,5\n", encoding="utf-8")
+    channel = ["design", "--epsilon", "1", "--data", "people.csv", "--sensitive", "smokes", "votes"]
+    assert main([*channel, "--precise", "pairs", "--out", "two.json", "--quiet"]) == 0
+    assert main(["apply", "--channel", "two.json", "--data", "new.csv", "--out", "r.csv"]) == 2
+    assert "A report is drawn for every row" in capsys.readouterr().err
     assert (people / "r.csv").read_text(encoding="utf-8").count("\n") == 2  # as it was
 
 
