@@ -51,8 +51,8 @@ class ChannelFileError(ValueError):
 
 
 @dataclass(frozen=True)
-class Certificate:
-    """The statements about a channel, verified for the exact probabilities that are sampled.
+class Promise:
+    """What a channel file states, as its certificate: verified for the exact probabilities that are sampled.
 
     Attributes
     ----------
@@ -101,14 +101,14 @@ class PrivateChannel:
         inputs.
     weights : ndarray of int, shape (inputs, outputs)
         Probabilities times 2^62.
-    certificate : Certificate
+    certificate : Promise
     reports : tuple of str
         How the data name the outputs, of a channel that was used elsewhere; none if they have no meaning.
     """
 
     table: CountTable
     weights: IntArray
-    certificate: Certificate
+    certificate: Promise
     reports: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -451,7 +451,7 @@ def _parsed(content: Mapping[str, Any]) -> PrivateChannel:
     weights = np.array([[int(n) for n in row.split(" ")] for row in content["weights"]], dtype=np.int64)
     outputs = tuple(content["outputs"])
     usual = outputs == tuple(f"y{number}" for number in range(1, len(outputs) + 1))
-    private = PrivateChannel(table, weights, Certificate(**stated), () if usual else outputs)
+    private = PrivateChannel(table, weights, Promise(**stated), () if usual else outputs)
     if (around is not None) != (table.sampled and bool(table.useful)):
         raise ValueError("a population belongs to a sample of people, with useful columns.")
     if not table.sampled and private.certificate.against not in WITHOUT_TABLE:

@@ -26,7 +26,7 @@ from ldpfrontier.survey.attackers import (
     population_of,
 )
 from ldpfrontier.survey.candidates import Candidate, measured
-from ldpfrontier.survey.channel_file import Certificate, PrivateChannel, private_weights
+from ldpfrontier.survey.channel_file import PrivateChannel, Promise, private_weights
 from ldpfrontier.survey.methods import (
     BOUNDING,
     FOR_ESTIMATES,
@@ -173,7 +173,7 @@ class Design:
             candidate.channel, self.table, self.population, self.epsilon, self.against
         )
         prior = self.table.distribution.ravel()
-        certificate = Certificate(
+        certificate = Promise(
             mechanism=candidate.name,
             against=self.against,
             epsilon=self.epsilon,

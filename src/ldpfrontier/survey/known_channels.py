@@ -19,7 +19,7 @@ from scipy.stats import binom
 
 from ldpfrontier import Channel, entropy, mutual_information
 from ldpfrontier.survey.attackers import Levels, whole_levels
-from ldpfrontier.survey.channel_file import Certificate, PrivateChannel
+from ldpfrontier.survey.channel_file import PrivateChannel, Promise
 from ldpfrontier.survey.reading import Label, said
 from ldpfrontier.survey.sampling import sampled_channel, whole_weights
 from ldpfrontier.survey.tables import CountTable
@@ -184,7 +184,7 @@ def known_channel(
     prior = np.full(len(rows), 1.0 / len(rows))
     nmi = mutual_information(prior, sampled_channel(weights)) / entropy(prior)
     version = import_module("ldpfrontier").__version__
-    stated = Certificate(name, "anyone", levels.record, Levels(*[levels.record] * 5), None, nmi, 1.0, version)
+    stated = Promise(name, "anyone", levels.record, Levels(*[levels.record] * 5), None, nmi, 1.0, version)
     return PrivateChannel(table, weights, stated, tuple(reports))
 
 

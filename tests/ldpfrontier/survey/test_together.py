@@ -9,7 +9,7 @@ import pytest
 from ldpfrontier import Channel
 from ldpfrontier.survey import CountTable, PrivateChannel
 from ldpfrontier.survey.attackers import ATTACKERS, measured_levels, population_of
-from ldpfrontier.survey.channel_file import Certificate, private_weights
+from ldpfrontier.survey.channel_file import Promise, private_weights
 from ldpfrontier.survey.cli import main
 from support.grids import few
 from support.malformed import refused
@@ -28,7 +28,7 @@ def channel_for(table: CountTable, channel: Channel) -> PrivateChannel:
     population = population_of(table)
     epsilon = measured_levels(channel, table, population).acquaintance + 1e-6
     weights, levels = private_weights(channel, table, population, epsilon, "acquaintance")
-    certificate = Certificate("own", "acquaintance", epsilon, levels, population, 0.5, 1.0)
+    certificate = Promise("own", "acquaintance", epsilon, levels, population, 0.5, 1.0)
     return PrivateChannel(table, weights, certificate)
 
 
