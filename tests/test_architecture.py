@@ -208,7 +208,6 @@ TESTED_THROUGH = {
     "survey.candidates": "survey/test_design.py",
     "survey.options": "survey/test_cli.py",
     "survey.promises": "survey/test_channel_file.py",
-    "survey.questionnaire.questions": "survey/questionnaire/test_command.py",
     "survey.questionnaire.routing": "survey/questionnaire/test_command.py",
     "survey.questionnaire.texts": "survey/questionnaire/test_command.py",
     "uncertainty.exact_intervals": "uncertainty/test_odds_ratios.py",

@@ -91,7 +91,7 @@ def test_the_library_needs_what_it_imports_and_nothing_else() -> None:
 
 def test_the_reproduction_needs_what_it_imports_and_nothing_else() -> None:
     imports = imported_below(WORKFLOW) | imported_below(SOURCE) | {"snakemake"}
-    imports -= set(named(EXTRAS["regression"]))  # which is for own data alone
+    imports -= {*named(EXTRAS["regression"]), *named(EXTRAS["statistics"])}  # which are for own data alone
     brought = {other for library in imports for other in LOADED_BY_OTHERS.get(library, ())} - {"pygments"}
     assert imports | brought == set(REPRODUCTION)
 

@@ -16,10 +16,14 @@ from pathlib import Path
 
 import numpy as np
 
-from ldpfrontier.survey.reading import Memory, as_number, is_standard_input, read_chunks, shown
+from ldpfrontier.extras import extra
+from ldpfrontier.survey.reading import Label, Memory, as_number, is_standard_input, read_chunks, shown
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.survey.values import DROP, KEEP, as_code, declared_codes, may_be_missing, missing_name
 from ldpfrontier.types import FloatArray
+
+with extra("survey"):
+    import pandas as pd
 
 #: Number of groups of about as many records each, or the numbers at which groups begin.
 Bins = int | Sequence[float]
@@ -94,9 +98,33 @@ def interval_start(label: str) -> float | None:
 
 
 def in_order(label: Sequence[str]) -> list[tuple[float, str]]:
-    """Return a key to sort labels by: intervals by where they begin, and then texts."""
-    starts = map(interval_start, label)
+    """Return a key to sort labels by: numbers, and intervals by where they begin, and then texts."""
+    starts = [as_number(text) if (start := interval_start(text)) is None else start for text in label]
     return [(math.inf if start is None else start, text) for start, text in zip(starts, label, strict=True)]
+
+
+class ValueOrder:
+    """Sorts the values of columns as their file lists them; what it does not list is sorted by `in_order`.
+
+    Parameters
+    ----------
+    columns : sequence of str
+    """
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self._places: dict[str, dict[str, int]] = {name: {} for name in columns}
+
+    def read(self, chunk: pd.DataFrame, labels: Sequence[Sequence[str]]) -> None:
+        """Take the orders of the categorical columns of records, and what their values have become."""
+        for (name, places), texts in zip(self._places.items(), zip(*labels, strict=True), strict=True):
+            if isinstance(chunk[name].dtype, pd.CategoricalDtype):
+                for place, text in sorted(set(zip(chunk[name].cat.codes, texts, strict=True))):
+                    places.setdefault(text, int(place))
+
+    def __call__(self, name: str, values: Iterable[str]) -> Label:
+        """Return the values of a column without repetition, in their order."""
+        places = self._places[name]
+        return tuple(sorted(set(values), key=lambda text: (places.get(text, math.inf), in_order([text]))))
 
 
 def parsed_bins(words: Iterable[str]) -> dict[str, Bins]:

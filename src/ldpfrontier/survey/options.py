@@ -193,8 +193,8 @@ def _table_options(one: argparse.ArgumentParser) -> None:
     table = one.add_mutually_exclusive_group()
     table.add_argument(
         "--data", metavar="FILE",
-        help="a file with a row per record: CSV with a header and any usual separator, or Parquet; - is the"
-        " standard input",
+        help="a file with a row per record: CSV with a header and any usual separator, Parquet, SPSS or"
+        " Stata; - is the standard input",
     )  # fmt: skip
     table.add_argument(
         "--table", metavar="FILE",

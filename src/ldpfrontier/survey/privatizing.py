@@ -106,8 +106,8 @@ def privatize_file(
     ----------
     private : PrivateChannel
     path : path
-        A CSV or Parquet file with the columns that the channel is for, or ``-``, the standard input. Numbers
-        go into the groups of the channel, if it was designed with some.
+        As of `read_chunks`, with the columns that the channel is for. Numbers go into the groups of the
+        channel, if it was designed with some.
     target : path
         A CSV file; it is there in full, or as it was before.
     memo : Memo, optional

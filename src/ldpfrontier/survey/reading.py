@@ -1,6 +1,7 @@
 """Tables in files, read by pandas a chunk of records at a time: CSV in UTF-8, Parquet, the standard input.
 
-Every value is a text, as it is in the file: ``"01"`` and ``"1"`` are two values.
+Every value is a text, as it is in the file: ``"01"`` and ``"1"`` are two values. `statistics_files` reads the
+files of statistics programs.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ldpfrontier.extras import extra
+from ldpfrontier.survey.statistics_files import column_names, read_answers, reader_of
 
 with extra("survey"):
     import pandas as pd
@@ -127,11 +129,14 @@ def read_chunks(
 ) -> Iterator[pd.DataFrame]:
     """Yield some columns of a file, a chunk of records at a time; the index has the numbers of the records.
 
+    Values are texts. A column whose values have an order in the file is an ordered categorical one.
+
     Parameters
     ----------
     path : path
         A CSV file in UTF-8 with a row of column names, whose fields are separated by commas, semicolons, tabs
-        or vertical bars, or a Parquet file; ``-`` is the standard input. Empty lines do not count.
+        or vertical bars, a Parquet file, or a file of SPSS, Stata or SAS; ``-`` is the standard input. Empty
+        lines do not count.
     columns : sequence of str
         At least one.
     optional : sequence of str
@@ -195,6 +200,8 @@ def _frames(path: Path | str, columns: Sequence[str], optional: Sequence[str]) -
         start = stream.peek(START)[:START]
         if start.startswith(b"PAR1"):
             yield from _parquet_frames(path, columns, optional)
+        elif reader := reader_of(start):
+            yield from _statistics_frames(path, reader, columns, optional)
         elif b"\0" in start or start.startswith(_ARCHIVES):
             raise ValueError(
                 f"{shown(path)} is no text in UTF-8, and no Parquet file; save it as CSV in UTF-8 (or unpack"
@@ -225,12 +232,7 @@ def _csv_frames(
             if header is None:
                 header, frame = frame.iloc[0].tolist(), frame.iloc[1:]
                 check_header(path, header, columns, optional)
-                if len(frame) > 1 and str(frame.iloc[1, 0]).startswith('{"ImportId":'):
-                    raise ValueError(
-                        f"{shown(path)} comes from Qualtrics: its first two records are the texts and the ids"
-                        " of the questions, and no answers. Remove them, as pandas.read_csv(file,"
-                        " skiprows=[1, 2]) does."
-                    )
+                frame = frame.iloc[_further_headers(path, frame) :]
             frame = frame.dropna(how="all")  # empty lines
             short = frame.isna().any(axis=1)
             if short.any():
@@ -253,6 +255,25 @@ def _csv_frames(
         raise ValueError(
             f"{shown(path)} is not a CSV file that can be read: {error}, after record {done}."
         ) from None
+
+
+def _further_headers(path: Path | str, frame: pd.DataFrame) -> int:
+    """Return how many of the first records are texts and ids of questions, as Qualtrics writes them.
+
+    Raises
+    ------
+    ValueError
+        If the first record looks like the second line of a header, as SurveyMonkey writes it.
+    """
+    if len(frame) > 1 and str(frame.iloc[1, 0]).startswith('{"ImportId":'):
+        return 2
+    first = frame.iloc[0].tolist() if len(frame) else [None]
+    if first[0] == "" and not {"Response", "Open-Ended Response"}.isdisjoint(first):
+        raise ValueError(
+            f"The first record of {shown(path)} is no answer, but looks like the second line of a header, as"
+            " SurveyMonkey writes it; remove it, as pandas.read_csv(file, skiprows=[1]) does."
+        )
+    return 0
 
 
 def _separator(start: str, columns: Sequence[str]) -> str:
@@ -289,8 +310,7 @@ def _parquet_frames(
     path: Path | str, columns: Sequence[str], optional: Sequence[str]
 ) -> Iterator[pd.DataFrame]:
     """Yield columns of a Parquet file, as the texts that Python has for them; a missing value is empty."""
-    if is_standard_input(path):
-        raise ValueError("The standard input is a Parquet file, which cannot be read from a pipe; name it.")
+    _check_named(path, "a Parquet file")
     with extra("parquet"):
         import pyarrow
         import pyarrow.parquet
@@ -298,20 +318,51 @@ def _parquet_frames(
         with open(path, "rb") as stream, pyarrow.parquet.ParquetFile(stream) as table:
             header = table.schema_arrow.names
             check_header(path, header, columns, optional)
-            asked = [name for name in header if name in (*columns, *optional)]
-            for name in asked:
+            some = _read_columns(header, columns, optional)
+            for name in set(some).intersection((*columns, *optional)):
                 kind = table.schema_arrow.field(name).type
                 if pyarrow.types.is_nested(kind) or pyarrow.types.is_binary(kind):
                     raise ValueError(
                         f"The column {name!r} of {path} is of type {kind}; values must be texts, numbers or"
                         " dates."
                     )
-            some = header if any(name.strip().casefold() in _COUNTS for name in header) else asked
             for batch in table.iter_batches(CHUNK, columns=some):
-                texts = {name: list(map(_as_text, batch.column(name).to_pylist())) for name in some}
-                yield pd.DataFrame(texts, dtype=object)
+                yield pd.DataFrame({name: _texts(batch.column(name)) for name in some})
     except pyarrow.ArrowException as error:
         raise ValueError(f"{path} is not a Parquet file that can be read: {error}") from None
+
+
+def _statistics_frames(
+    path: Path | str, reader: str, columns: Sequence[str], optional: Sequence[str]
+) -> Iterator[pd.DataFrame]:
+    """Yield columns of a file of a statistics program; those that are asked for are read at once."""
+    _check_named(path, "a file of a statistics program")
+    header = column_names(path, reader)
+    check_header(path, header, columns, optional)
+    frame = read_answers(path, reader, _read_columns(header, columns, optional))
+    for first in range(0, len(frame), CHUNK):
+        yield frame.iloc[first : first + CHUNK]
+
+
+def _check_named(path: Path | str, what: str) -> None:
+    """Refuse what cannot be read from a pipe."""
+    if is_standard_input(path):
+        raise ValueError(f"The standard input is {what}, which cannot be read from a pipe; name it.")
+
+
+def _read_columns(header: Sequence[str], columns: Sequence[str], optional: Sequence[str]) -> list[str]:
+    """Return the columns that are read: those that are asked for, and all if one may have counts."""
+    has_counts = any(name.strip().casefold() in _COUNTS for name in header)
+    return [name for name in header if has_counts or name in columns or name in optional]
+
+
+def _texts(column: Any) -> pd.Series[Any]:
+    """Return the texts of a column of Arrow; a dictionary is the order of its values."""
+    texts = pd.Series([_as_text(value) for value in column.to_pylist()], dtype=object)
+    if not hasattr(column, "dictionary"):
+        return texts
+    listed = map(_as_text, column.dictionary.to_pylist())
+    return texts.astype(pd.CategoricalDtype(dict.fromkeys([*listed, ""]), ordered=True))
 
 
 def _as_text(value: object) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ldpfrontier.survey.groups import Bins, Groups, in_order, translations_of
+from ldpfrontier.survey.groups import Bins, Groups, ValueOrder, translations_of
 from ldpfrontier.survey.reading import (
     Label,
     as_number,
@@ -51,7 +51,8 @@ class CountTable:
     sensitive, useful : tuple of str
         Columns that are sensitive, and those that are not; without the latter, all of a record is sensitive.
     rows, columns : tuple of tuple of str
-        The values of either, sorted, a text per column; one empty value if nothing is useful.
+        The values of either, a text per column, in the order of the file if it has one, else sorted; one
+        empty value if nothing is useful.
     counts : ndarray of int, shape (rows, columns)
     source, sha256 : str
         Name and hash of the file that was counted.
@@ -259,7 +260,7 @@ def count_records(
 
     amounts = None if numbers is None else (numbers, amount)
     made = translations_of(path, columns, bins or {}, missing_codes, decimal, amounts, remark)
-    found, squares = Counter[Label](), Counter[Label]()
+    found, squares, order = Counter[Label](), Counter[Label](), ValueOrder(columns)
     for chunk in read_chunks(
         path,
         columns if numbers is None else (*columns, numbers),
@@ -267,6 +268,7 @@ def count_records(
         on_counts=notice if numbers is None else None,
     ):
         labels = labels_of(chunk, columns, made)
+        order.read(chunk, labels)
         if numbers is None:
             found.update(labels)
         else:
@@ -280,9 +282,7 @@ def count_records(
     if sentence:
         say(sentence)
     # Every combination has a row, with or without records: a person whom no row fits could not report.
-    values = [
-        sorted({label[place] for label in left}, key=lambda v: in_order([v])) for place in range(len(columns))
-    ]
+    values = [order(name, texts) for name, texts in zip(columns, zip(*left, strict=True), strict=True)]
     cut = len(sensitive)
     rows, others = _combinations(columns, values[:cut], values[cut:])
     counts = np.array([[left.get(row + other, 0) for other in others] for row in rows])

@@ -185,14 +185,9 @@ def _quoted(value: str) -> str:
 def listed_values(columns: Sequence[str], labels: Sequence[Label], width: int) -> list[str]:
     """Return a line of at most so many letters for every column, with its values or as many as fit."""
     values = zip(*labels, strict=True)
-    return [_line(name, _by_number(texts), width) for name, texts in zip(columns, values, strict=True)]
-
-
-def _by_number(texts: Iterable[str]) -> list[str]:
-    """Return values without repetition, in the order of numbers if all of them are some."""
-    values = list(dict.fromkeys(texts))
-    numbers = {value: number for value in values if (number := as_number(value)) is not None}
-    return sorted(values, key=numbers.__getitem__) if len(numbers) == len(values) else values
+    return [
+        _line(name, tuple(dict.fromkeys(texts)), width) for name, texts in zip(columns, values, strict=True)
+    ]
 
 
 def _line(name: str, values: Sequence[str], width: int) -> str:

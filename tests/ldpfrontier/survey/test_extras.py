@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 WITHOUT = """
 import sys
 class Refuse:
@@ -31,7 +33,7 @@ def design(folder):
 def test_without_an_extra_a_channel_is_designed_and_the_extra_is_named(tmp_path):
     words = design(tmp_path)
     # What only the reproduction needs is hidden as well.
-    hidden = "matplotlib,pyarrow,cvxpy,jinja2,jsonschema,latex2mathml,snakemake,yaml"
+    hidden = "matplotlib,pyarrow,pyreadstat,cvxpy,jinja2,jsonschema,latex2mathml,snakemake,yaml"
     done = run(hidden, *words)
     assert done.returncode == 0, done.stderr
     assert sorted(path.suffix for path in tmp_path.glob("c.*")) == [*[".csv"] * 4, ".json", ".json", ".mjs"]
@@ -52,12 +54,13 @@ def test_without_pandas_the_extra_is_named_and_certificates_are_checked(tmp_path
     assert run("pandas,numpy", "verify", tmp_path / "c.certificate.json").returncode == 0
 
 
-def test_without_pyarrow_a_parquet_file_names_the_extra(tmp_path):
+@pytest.mark.parametrize(("library", "start"), [("pyarrow", b"PAR1"), ("pyreadstat", b"$FL2")])
+def test_a_file_whose_library_is_not_installed_names_the_extra(tmp_path, library, start):
     words = design(tmp_path)
-    words[2].write_bytes(b"PAR1")
-    done = run("pyarrow", *words)
+    words[2].write_bytes(start)
+    done = run(library, *words)
     assert done.returncode == 2
-    assert "pyarrow is not installed; pip install pyarrow brings it" in done.stderr
+    assert f"{library} is not installed; pip install {library} brings it" in done.stderr
 
 
 def test_a_questionnaire_needs_no_extra_but_pandas(tmp_path):

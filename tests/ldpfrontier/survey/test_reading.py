@@ -7,9 +7,11 @@ import math
 import sys
 import tracemalloc
 
+import pandas as pd
 import pytest
 
 from ldpfrontier.survey import count_records, privatize_file
+from ldpfrontier.survey.questionnaire.questions import questions_of_file
 from ldpfrontier.survey.reading import CHUNK, as_number, as_whole, read_chunks
 from support.malformed import APPLY, ESTIMATE, RECORDS, TABLE, refused
 from support.owndata import channel_of, records_of, write_records
@@ -88,6 +90,33 @@ def test_parquet_files_are_read_as_csv_files_are(tmp_path):
         count_records(path, ["s"])
 
 
+def test_values_of_a_dictionary_have_its_order_and_numbers_theirs(tmp_path):
+    """Also if it has values that nobody gave, and through groups and names of missing values."""
+    pytest.importorskip("pyarrow")
+    answers = pd.Categorical(["low", "high", None, "middle"] * 5, ["never", "low", "middle", "high"])
+    frame = pd.DataFrame({"s": ["10", "9", "x", "-1"] * 5, "u": answers})
+    for ordered in (True, False):
+        frame["u"] = frame["u"].cat.set_categories(frame["u"].cat.categories, ordered=ordered)
+        frame.to_parquet(tmp_path / "in.parquet", row_group_size=3)
+        found = count_records(tmp_path / "in.parquet", ["s"], ["u"], missing="unknown")
+        assert found.columns == (("low",), ("middle",), ("high",), ("unknown",))
+        assert found.rows == (("-1",), ("9",), ("10",), ("x",))
+        assert found.counts.tolist() == [[0, 5, 0, 0], [0, 0, 5, 0], [5, 0, 0, 0], [0, 0, 0, 5]]
+        asked = questions_of_file(tmp_path / "in.parquet", ["s", "u"], missing="unknown")
+        assert asked.answers == tuple(tuple(v for (v,) in labels) for labels in (found.rows, found.columns))
+    frame.to_csv(tmp_path / "in.csv", index=False)
+    found = count_records(tmp_path / "in.csv", ["s"], ["u"], missing="unknown")
+    assert found.columns == (("high",), ("low",), ("middle",), ("unknown",))
+
+
+def test_the_three_headers_of_qualtrics_are_no_answers(tmp_path):
+    path = tmp_path / "in.csv"
+    lines = ["Start,s,u", 'Start Date,Are you?,"Where,\nnow?"', '"{""ImportId"":""Q1""}","{}","{}"']
+    path.write_text("\n".join([*lines, "1,a,x", "2,b,y", ""]), encoding="utf-8")
+    assert counts_of(path) == [[1, 0], [0, 1]]
+    assert [chunk.index.tolist() for chunk in read_chunks(path, ["s"])] == [[1, 2]]
+
+
 def given(monkeypatch, data):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
 
@@ -143,7 +172,6 @@ BAD_RECORDS = {
     "UTF-16": ("illness,region,age\nno,north,old\n".encode("utf-16"), "is no text in UTF-8"),
     "Latin-1 header": ("illness,région,age\nno,n,o\n".encode("latin-1"), "is not UTF-8: it has the byte"),
     "a sheet": (b"PK\x03\x04" + bytes(range(1, 99)), "is no text in UTF-8"),
-    "Stata 12": (b"\x72\x02\x01\x00\x05", "is no text in UTF-8"),
     "JSON": (b'[{"illness": "no", "region": "north", "age": "old"}]', "is not in people.csv; its columns"),
     "too few fields": (b"illness,region,age\nno,north,old\nno,north\n", "Record 2 of people.csv has 2"),
     "an empty last field": (b"illness,region,age\nno,north,\n", "has '' as age"),
@@ -158,9 +186,9 @@ BAD_RECORDS = {
     "age twice": (b"illness,region,age,age\nno,north,old,old\n", "The column 'age' is twice in people.csv"),
     "capital letters": (b"illness,region,Age\nno,north,old\n", "Did you mean 'Age'?"),
     "NaN": (b"illness,region,age\nno,north,NaN\nyes,north,old\n", "has 'NaN' as age"),
-    "Qualtrics": (
-        b'illness,region,age\nAre you?,Where?,Age?\n"{""ImportId"":""Q1""}","{}","{}"\nno,north,old\n',
-        "comes from Qualtrics",
+    "a second header": (
+        b"illness,region,age\n,Response,Open-Ended Response\nno,north,old\n",
+        "looks like the second line of a header, as SurveyMonkey writes it",
     ),
 }
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ldpfrontier.survey.groups import Bins, Groups, in_order, translations_of
+from ldpfrontier.survey.groups import Bins, Groups, ValueOrder, translations_of
 from ldpfrontier.survey.reading import Label, as_whole, close_name, labels_of, read_chunks, shown
 from ldpfrontier.survey.tables import check_columns, numeric_hint
 from ldpfrontier.survey.values import check_totals, look_alikes, missing_name, without_missing
@@ -55,11 +55,13 @@ def questions_of_file(
     amounts = None if count is None else (count, lambda _, text: float(as_whole(text) or 0))
     made = translations_of(path, names, bins or {}, missing_codes, decimal, amounts, remark)
     found: list[Counter[Label]] = [Counter() for _ in names]
-    records = 0
+    order, records = ValueOrder(names), 0
     for chunk in read_chunks(path, names if count is None else (*names, count), progress=progress):
         times = [1] * len(chunk) if count is None else [as_whole(text) or 0 for text in chunk[count]]
         records += sum(times)
-        for label in labels_of(chunk, names, made):
+        labels = labels_of(chunk, names, made)
+        order.read(chunk, labels)
+        for label in labels:
             for counter, answer in zip(found, label, strict=True):
                 counter[(answer,)] += 1
     answers = []
@@ -71,7 +73,7 @@ def questions_of_file(
         edges = (bins or {}).get(name)
         # Groups that nobody is in can be reported as well.
         groups = () if edges is None or isinstance(edges, int) else Groups(path, name, edges, decimal).labels
-        known = tuple(sorted({*groups, *(label[0] for label in left)}, key=lambda answer: in_order([answer])))
+        known = order(name, (*groups, *(label[0] for label in left)))
         answers.append(_listed(name, known, (values or {}).get(name), shown(path)))
     _check_asked(names, values or {})
     return _made(names, answers, records)
