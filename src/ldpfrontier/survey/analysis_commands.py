@@ -52,7 +52,7 @@ def write_channel(options: argparse.Namespace) -> int:
 
 def estimate_sample(options: argparse.Namespace, private: PrivateChannel) -> int:
     """Estimate shares and rates of a weighted or stratified sample, or of groups."""
-    for name in ("id", "compare_with", "picture"):
+    for name in ("id", "compare_with", "picture", "mean", "cumulative"):
         if getattr(options, name) is not None:
             option = {"picture": "plot"}.get(name, name.replace("_", "-"))
             raise ValueError(f"--{option} does not go with --weight, --strata and --by.")

@@ -111,7 +111,17 @@ def weight_problem(options: argparse.Namespace) -> str:
 
 
 def sample_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `estimate` that are about weighted and stratified samples."""
+    """Add the options of `estimate` about means, cumulative shares, and weighted and stratified samples."""
+    parser.add_argument(
+        "--mean", nargs="+", metavar="COLUMN",
+        help="also estimate the mean of a column of numbers; COLUMN=1,2,3 gives a number to each of its"
+        " values, in the order of the channel",
+    )  # fmt: skip
+    parser.add_argument(
+        "--cumulative", nargs="+", metavar="COLUMN",
+        help="also estimate the shares of people with each value of a column or one before it, in the order"
+        " of the channel (design --values says what it is)",
+    )  # fmt: skip
     for option, what in (
         ("--weight", "survey weights of the people, a column that apply --keep has copied"),
         ("--strata", "the strata that people were drawn from, a column like that"),

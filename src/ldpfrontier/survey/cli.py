@@ -356,6 +356,7 @@ def estimate(options: argparse.Namespace) -> int:
     from ldpfrontier.survey.estimation import FittedReports, check_confidence
     from ldpfrontier.survey.rates import rates_of, reference
     from ldpfrontier.survey.reports import count_reports
+    from ldpfrontier.survey.scores import estimate_scores
 
     outputs = [*_given(options.out), *_given(options.picture)]
     _check_outputs(outputs, [options.channel, options.data])
@@ -385,10 +386,12 @@ def estimate(options: argparse.Namespace) -> int:
         _warn(f"{fit.doubt}.")
     found = fit.distribution(confidence, simultaneous=together)
     rates = None if place is None else rates_of(fit, place, confidence, simultaneous=together)
+    asked = options.mean or (), options.cumulative or ()
+    scores = estimate_scores(fit, *asked, confidence, simultaneous=together)
     with ExitStack() as stack:  # both or none
         if options.out is not None:
             partial = stack.enter_context(replacing(options.out))
-            text = estimate_csv(found, rates, spreadsheet=options.spreadsheet)
+            text = estimate_csv(found, rates, scores, spreadsheet=options.spreadsheet)
             partial.write_text(text, encoding="utf-8", newline="\n")
         if options.picture is not None:
             from ldpfrontier.survey.pictures import check_picture, draw, estimate_picture
@@ -398,9 +401,9 @@ def estimate(options: argparse.Namespace) -> int:
     if options.json:
         from ldpfrontier.survey.exports import as_json
 
-        print(as_json(found, rates=rates))
+        print(as_json(found, rates=rates, scores=scores))
         return 0
-    print(estimate_text(found, rates))
+    print(estimate_text(found, rates, scores))
     print("\n" + wrapped(f"The promise to the people who reported: {private.promise()}"))
     if outputs:
         print("\n" + visible(f"Files written: {', '.join(outputs)}."))

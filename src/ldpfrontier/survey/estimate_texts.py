@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import textwrap
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ldpfrontier.survey.estimation import Estimate, Frequency
 from ldpfrontier.survey.layout import WIDTH, columns, csv_text, key, number, reports_text, wrapped
 from ldpfrontier.survey.rates import Rate, Rates
 from ldpfrontier.survey.reading import said
+from ldpfrontier.survey.scores import Score
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.verify import visible
 
@@ -23,13 +24,14 @@ _DECIMALS = (2, 6)
 _UNKNOWN = "cannot be estimated"
 
 
-def estimate_text(found: Estimate, rates: Rates | None = None) -> str:
-    """Return the tables of estimated frequencies and rates."""
+def estimate_text(found: Estimate, rates: Rates | None = None, scores: Sequence[Score] = ()) -> str:
+    """Return the tables of estimated frequencies, rates, means and cumulative shares."""
     percent = f"{100.0 * found.confidence:g}% interval"
     head_line = reports_text(found.records)
     if found.simultaneous:
         head_line += "; the confidence is that of all frequencies together (Bonferroni)"
         head_line += ", and that of all rates and comparisons together" * (rates is not None)
+        head_line += ", and that of all means and cumulative shares together" * bool(scores)
     tables = []
     for group in dict.fromkeys(row.quantity.attributes for row in found.frequencies):
         some = found.of(group)
@@ -49,13 +51,18 @@ def estimate_text(found: Estimate, rates: Rates | None = None) -> str:
                 for row, ratio in zip(differences, rates.of("ratio"), strict=True)
             ]
             tables.append([[*head, "ratio", "interval"], *lines])
-    parts = [wrapped(head_line), *map(_table, tables), *_remarks(found, rates)]
+    for measure, group in dict.fromkeys((s.measure, s.attribute * (s.measure != "mean")) for s in scores):
+        shown = [s for s in scores if s.measure == measure and group in ("", s.attribute)]
+        digits = _digits(shown)
+        head = [f"{group}, up to" if group else "mean", "most likely", percent]
+        tables.append([head, *([s.value if group else s.attribute, *_shown(s, digits)] for s in shown)])
+    parts = [wrapped(head_line), *map(_table, tables), *_remarks(found, rates, scores)]
     return "\n\n".join(parts)
 
 
-def _remarks(found: Estimate, rates: Rates | None) -> list[str]:
-    """Return why some frequencies and rates cannot be estimated; nothing if all can."""
-    rows: list[Frequency | Rate] = [*found.frequencies, *(rates.rows if rates else ())]
+def _remarks(found: Estimate, rates: Rates | None, scores: Sequence[Score]) -> list[str]:
+    """Return why some of what was asked for cannot be estimated; nothing if all can."""
+    rows: list[Frequency | Rate | Score] = [*found.frequencies, *(rates.rows if rates else ()), *scores]
     lost = [row for row in rows if not row.estimable]
     words = []
     if found.rank < found.inputs:
@@ -76,14 +83,14 @@ def _name(row: Rate) -> str:
     return f"{said(row.value)} given {said(row.given)}"
 
 
-def _digits(rows: Iterable[Frequency | Rate]) -> int:
+def _digits(rows: Iterable[Frequency | Rate | Score]) -> int:
     """Return how many decimals estimates are worth: two digits of the narrowest interval."""
     least, most = _DECIMALS
     width = min((row.high - row.low for row in rows if row.estimable), default=1.0)
     return min(max(math.ceil(-math.log10(width)) + 1, least), most)
 
 
-def _shown(row: Frequency | Rate, digits: int) -> list[str]:
+def _shown(row: Frequency | Rate | Score, digits: int) -> list[str]:
     """Return the most likely value, the interval, and whether these are worth anything."""
     # Adding 0 makes 0 of -0.
     likely, low, high = (round(x, digits) + 0.0 for x in (row.likely, row.low, row.high))
@@ -118,13 +125,16 @@ def _table(lines: list[list[str]]) -> str:
     return "\n".join(shown)
 
 
-def estimate_csv(found: Estimate, rates: Rates | None = None, *, spreadsheet: bool = False) -> str:
+def estimate_csv(
+    found: Estimate, rates: Rates | None = None, scores: Sequence[Score] = (), *, spreadsheet: bool = False
+) -> str:
     """Return the estimates as CSV; what cannot be estimated, and a limit that does not exist, are empty.
 
     Parameters
     ----------
     found : Estimate
     rates : Rates, optional
+    scores : sequence of Score
     spreadsheet : bool
         Whether an apostrophe comes before what a spreadsheet program would take for a formula.
     """
@@ -141,6 +151,10 @@ def estimate_csv(found: Estimate, rates: Rates | None = None, *, spreadsheet: bo
         other = "" if rate.compared_with is None else key(rate.compared_with)
         told = "yes" if rate.estimable else "no"
         rows.append([*names, *numbers, told, rate.measure, key(rate.given), other])
+    for score in scores:
+        names = [key((score.attribute,)), key((score.value,) if score.value else ())]
+        numbers = map(_cell, (score.likely, score.unbiased, score.low, score.high))
+        rows.append([*names, *numbers, "yes" if score.estimable else "no", score.measure, "", ""])
     return csv_text(head, rows, spreadsheet=spreadsheet)
 
 

@@ -326,7 +326,7 @@ class FittedReports:
         cells = slice(len(matrix))
         start = self.linear.estimate(self.frequencies)[cells] if self.linear.shown[cells].all() else None
         self.p, self.gap = maximum_likelihood(matrix, found, start=start)
-        self._possible = matrix.any(axis=0)
+        self._whole, self._possible = matrix, matrix.any(axis=0)
         self._matrix = matrix[:, self._possible]
         self.counts, self.fitted = found[self._possible], self.records * (self.p @ self._matrix)
         self.fit = misfit(self.counts, self.fitted, self.gap)
@@ -357,14 +357,41 @@ class FittedReports:
             Probability, in (0, 1/2), for which limits are to be close; they bound the frequencies anyway.
         """
         if tail not in self._weights:
-            unbiased = np.where(self.linear.shown[:, None], self.linear.weights, math.nan)[:, self._possible]
-            prior = self.table.expected.ravel()
-            down, up = (
-                limit_weights(self._matrix, sign * self.vectors, prior, sign * unbiased, self.records, tail)
-                for sign in (-1.0, 1.0)
-            )
-            self._weights[tail] = down, up
+            self._weights[tail] = self._limit_weights(self.linear, self.vectors, tail)
         return self._weights[tail]
+
+    def _limit_weights(
+        self, linear: Inversion, vectors: FloatArray, tail: float
+    ) -> tuple[FloatArray, FloatArray]:
+        unbiased = np.where(linear.shown[:, None], linear.weights, math.nan)[:, self._possible]
+        prior = self.table.expected.ravel()
+        down, up = (
+            limit_weights(self._matrix, sign * vectors, prior, sign * unbiased, self.records, tail)
+            for sign in (-1.0, 1.0)
+        )
+        return down, up
+
+    def linear_functions(
+        self, vectors: FloatArray, tail: float
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Estimate functions c . P of the distribution P of records.
+
+        Parameters
+        ----------
+        vectors : ndarray, shape (m, inputs)
+            The c, within 0 and 1.
+        tail : float
+            Probability with which either end of an interval may fail, in (0, 1/2).
+
+        Returns
+        -------
+        tuple of ndarray, shape (m,)
+            As a `Frequency` has them: most likely and unbiased values, and the ends of their intervals.
+        """
+        linear = Inversion(self._whole, self.table.expected.ravel(), vectors)
+        likely = np.where(linear.shown, vectors @ self.p, math.nan)
+        low, high = intervals(self._limit_weights(linear, vectors, tail), self.counts, self.fitted, tail)
+        return likely, linear.estimate(self.frequencies), low, high
 
     def distribution(self, confidence: float, *, simultaneous: bool) -> Estimate:
         """Return what `estimate_distribution` does."""

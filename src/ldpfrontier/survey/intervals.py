@@ -180,7 +180,7 @@ def intervals(
     Parameters
     ----------
     weights : tuple of ndarray, shape (m, outputs)
-        Of `limit_weights`, for -c and for c, c of zeros and ones.
+        Of `limit_weights`, for -c and for c, c within 0 and 1.
     counts, fitted : ndarray, shape (outputs,)
         Of reports, and those that are expected under a most likely distribution.
     tail : float

@@ -93,7 +93,7 @@ def _texts(values: pd.Series[Any], labels: dict[Hashable, str]) -> pd.Series[Any
         answers = {code: labels.get(code) or _text(code) for code in sorted({*found, *labels})}
         often = Counter(answers.values())
         answers = {code: text + f" ({_text(code)})" * (often[text] > 1) for code, text in answers.items()}
-    texts = [answers[found[place]] if place >= 0 else "" for place in places]
+    texts = [answers[found[place]] if place >= 0 else "" for place in places.tolist()]
     kind = pd.CategoricalDtype([*answers.values(), ""], ordered=True) if labels else object
     return pd.Series(texts, dtype=kind)
 

@@ -191,7 +191,7 @@ def audit(options: argparse.Namespace) -> int:
 def estimate(options: argparse.Namespace, warn: Callable[[str], None], reading: Progress) -> int:
     """Estimate the tables of a questionnaire."""
     channel = read_questionnaire(options.channel)
-    for name in ("compare_with", "weight", "strata", "by"):
+    for name in ("compare_with", "weight", "strata", "by", "mean", "cumulative"):
         if getattr(options, name) is not None:
             option = name.replace("_", "-")
             raise ValueError(f"--{option} is for channels of one table, and not for questionnaires.")

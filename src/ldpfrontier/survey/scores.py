@@ -1,0 +1,130 @@
+"""Means and cumulative shares of the answers to a question, with confidence intervals.
+
+Both are linear in the distribution of records, as a frequency is: a mean that is moved and scaled to the
+range from 0 to 1 has the interval of a frequency.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from ldpfrontier.survey.estimation import FittedReports, check_confidence
+from ldpfrontier.survey.reading import Label, as_number, close_name
+from ldpfrontier.survey.settings import SETTINGS
+from ldpfrontier.survey.tables import CountTable
+from ldpfrontier.types import FloatArray
+
+
+@dataclass(frozen=True)
+class Score:
+    """An estimated mean, or the share of people with an answer or one before it.
+
+    Attributes
+    ----------
+    attribute : str
+        The column.
+    measure : {"mean", "cumulative"}
+    value : str
+        The last answer that a cumulative share counts; empty of a mean.
+    least, most : float
+        Between which it is, whatever the distribution: 0 and 1 of a share.
+    likely, unbiased, low, high : float
+        As of a `Frequency`, within `least` and `most`.
+    estimable : bool
+        As of a `Frequency`, with the interval in units of that range.
+    """
+
+    attribute: str
+    measure: Literal["mean", "cumulative"]
+    value: str
+    least: float
+    most: float
+    likely: float
+    unbiased: float
+    low: float
+    high: float
+    estimable: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        width = (self.high - self.low) / (self.most - self.least)
+        told = math.isfinite(self.likely) and width < SETTINGS.uninformative_width
+        object.__setattr__(self, "estimable", told)
+
+
+def estimate_scores(
+    fit: FittedReports,
+    means: Sequence[str] = (),
+    cumulative: Sequence[str] = (),
+    confidence: float = 0.95,
+    *,
+    simultaneous: bool = False,
+) -> list[Score]:
+    """Estimate means and cumulative shares from reports.
+
+    Parameters
+    ----------
+    fit : FittedReports
+    means : sequence of str
+        Columns whose values are numbers, or ``COLUMN=1,2,3`` with a number for each value in their order.
+    cumulative : sequence of str
+        Columns; their values have the order of the channel. The last share, which is 1, is left out.
+    confidence : float
+        The level of each interval, in (0, 1).
+    simultaneous : bool
+        Whether it is the level of all of these together (Bonferroni's correction).
+
+    Raises
+    ------
+    ValueError
+        If a column is not of the channel, or has values without numbers, or all numbers are equal.
+    """
+    table, asked = fit.table, list[tuple[str, Literal["mean", "cumulative"], str, float, float]]()
+    vectors = list[FloatArray]()
+    for word in means:
+        name, _, given = (word, "", "") if word in table.attributes else word.partition("=")
+        values, parts = _values(table, name)
+        scores = _numbers(name, values, given.split(",") if given else values)
+        least, most = min(scores.values()), max(scores.values())
+        asked.append((name, "mean", "", least, most))
+        vectors.append(np.array([(scores[part] - least) / (most - least) for part in parts]))
+    for name in cumulative:
+        values, parts = _values(table, name)
+        for place, value in enumerate(values[:-1]):
+            asked.append((name, "cumulative", value, 0.0, 1.0))
+            vectors.append(np.array([float(part in values[: place + 1]) for part in parts]))
+    if not asked:
+        return []
+    tail = 0.5 * (1.0 - check_confidence(confidence)) / (len(asked) if simultaneous else 1)
+    rows = zip(*fit.linear_functions(np.array(vectors), tail), strict=True)
+    return [
+        Score(*what, *(what[3] + (what[4] - what[3]) * float(x) for x in row))
+        for what, row in zip(asked, rows, strict=True)
+    ]
+
+
+def _values(table: CountTable, name: str) -> tuple[Label, Label]:
+    """Return the values of a column in their order, and that of each record."""
+    if name not in table.attributes:
+        raise ValueError(
+            f"The column {name!r} is not in the channel, which is about {', '.join(table.attributes)}."
+            f"{close_name(name, table.attributes)}"
+        )
+    parts = tuple(label[table.attributes.index(name)] for label in table.labels)
+    return tuple(dict.fromkeys(parts)), parts
+
+
+def _numbers(name: str, values: Label, texts: Sequence[str]) -> dict[str, float]:
+    """Return a number for each value of a column."""
+    numbers = [number for text in texts if (number := as_number(text)) is not None]
+    if len(numbers) < len(texts) or len(texts) != len(values) or min(numbers) == max(numbers):
+        raise ValueError(
+            f"A mean of {name!r} needs {len(values)} numbers that are not all equal, and there are"
+            f" {', '.join(map(repr, texts))}; --mean {name}=1,2,... gives one to each of its values in their"
+            f" order: {', '.join(values)}."
+        )
+    return dict(zip(values, numbers, strict=True))
