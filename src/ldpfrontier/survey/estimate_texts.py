@@ -51,11 +51,12 @@ def estimate_text(found: Estimate, rates: Rates | None = None, scores: Sequence[
                 for row, ratio in zip(differences, rates.of("ratio"), strict=True)
             ]
             tables.append([[*head, "ratio", "interval"], *lines])
-    for measure, group in dict.fromkeys((s.measure, s.attribute * (s.measure != "mean")) for s in scores):
-        shown = [s for s in scores if s.measure == measure and group in ("", s.attribute)]
-        digits = _digits(shown)
-        head = [f"{group}, up to" if group else "mean", "most likely", percent]
-        tables.append([head, *([s.value if group else s.attribute, *_shown(s, digits)] for s in shown)])
+    for measure, column in dict.fromkeys((s.measure, s.attribute * (s.measure != "mean")) for s in scores):
+        some_scores = [s for s in scores if s.measure == measure and column in ("", s.attribute)]
+        digits = _digits(some_scores)
+        head = [f"{column}, up to" if column else "mean", "most likely", percent]
+        lines = [[s.value if column else s.attribute, *_shown(s, digits)] for s in some_scores]
+        tables.append([head, *lines])
     parts = [wrapped(head_line), *map(_table, tables), *_remarks(found, rates, scores)]
     return "\n\n".join(parts)
 

@@ -362,7 +362,7 @@ def _texts(column: Any) -> pd.Series[Any]:
     if not hasattr(column, "dictionary"):
         return texts
     listed = map(_as_text, column.dictionary.to_pylist())
-    return texts.astype(pd.CategoricalDtype(dict.fromkeys([*listed, ""]), ordered=True))
+    return texts.astype(pd.CategoricalDtype(list(dict.fromkeys([*listed, ""])), ordered=True))
 
 
 def _as_text(value: object) -> str:
