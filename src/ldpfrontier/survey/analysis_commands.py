@@ -1,9 +1,11 @@
-"""Commands for reports that exist: `channel`, `regress`, and `estimate` of weighted or stratified samples."""
+"""The commands `channel`, `level`, `people` and `regress`, and `estimate` of weighted samples."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -19,12 +21,18 @@ from ldpfrontier.survey.known_channels import (
 )
 from ldpfrontier.survey.layout import wrapped
 from ldpfrontier.survey.outputs import check_new
+from ldpfrontier.survey.people import Aim, people_needed, people_text
 from ldpfrontier.survey.reading import said, shown
 from ldpfrontier.survey.regression import randomized_logit
 from ldpfrontier.survey.reports import Codes, channel_column, check_channel
 from ldpfrontier.survey.tables import parsed_values, table_of_values
+from ldpfrontier.survey.targets import with_expected
+from ldpfrontier.survey.together import levels_together, read_channels, together_text
 from ldpfrontier.survey.weighted import read_sample, weighted_csv, weighted_estimates, weighted_text
 from ldpfrontier.verify import visible
+
+if TYPE_CHECKING:
+    from ldpfrontier.survey.questionnaire.command import Progress
 
 
 def write_channel(options: argparse.Namespace) -> int:
@@ -83,6 +91,28 @@ def estimate_sample(options: argparse.Namespace, private: PrivateChannel) -> int
         title = f"{options.by} = {name}" if name else ""
         print(weighted_text(some, sample, options.confidence, title) + "\n")
     print(wrapped(f"The promise to the people who reported: {private.promise()}"))
+    return 0
+
+
+def say_levels(options: argparse.Namespace) -> int:
+    """Compute what several reports of one person reveal together."""
+    privates = read_channels(options.files)
+    if options.json:
+        print(as_json({"files": options.files, "levels": levels_together(privates)}))
+    else:
+        print(together_text(options.files, privates))
+    return 0
+
+
+def count_people(options: argparse.Namespace, progress: Progress) -> int:
+    """Compute how many people have to report."""
+    private = read_channel(options.channel).verified()
+    private = replace(private, table=with_expected(private.table, options.expect))
+    given = ("error", "width", "power", "probability", "value", "confidence")
+    aim = Aim(**{name: getattr(options, name) for name in given})
+    found = people_needed(private, options.precise, aim, progress)
+    progress.end()
+    print(as_json({"estimates": found}) if options.json else people_text(found, aim, options.precise))
     return 0
 
 

@@ -1,9 +1,25 @@
-"""Options of commands for reports that exist: `channel`, `regress`, `level`, `estimate` of samples."""
+"""The options of the commands `channel`, `people`, `regress` and `level`, and of samples, and help texts."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+
+CHANGE = """\
+Estimate how the shares of values have changed between two waves of a survey,
+with confidence intervals for many reports. With --id, people may be in both
+waves: how their reports depend on each other is estimated from the data."""
+
+AUDIT = """\
+Compute the privacy level of the stored channel again. With --samples or --data,
+also compute a lower bound on the level of the reports that were drawn. The exit
+status is 1 if a promise of the channel does not hold."""
+
+VERIFY = """\
+Check certificates in exact arithmetic. The checker is a single file that uses
+no other part of the package (ldpfrontier/verify.py). The exit status is 0 if
+every claim of every file is proved, 1 if some claim is not, and 2 if a file is
+malformed."""
 
 CHANNEL = """\
 Write the channel file of a survey that was taken already, from its matrix or
@@ -28,6 +44,18 @@ alone: the outcome, as in "illness ~ age + region", or a predictor, as in
 "votes ~ illness + age". Coefficients are log odds ratios, found by maximum
 likelihood, with standard errors from the observed information. The data have the
 reports and the other variables in a row per person (apply --keep)."""
+
+PEOPLE = """\
+Compute how many people have to report through a channel: for a standard error,
+for an interval of a width that it has at most with a probability, or for the
+power to tell a difference or a coefficient from 0 (or from --value). What is
+expected is the table of the channel, unless --expect says otherwise.
+
+examples:
+  ldp-frontier people --channel channel.json --precise differences --power 0.8 \\
+      --expect north=0.10 south=0.15
+  ldp-frontier people --channel channel.json --precise cells --width 0.05 \\
+      --expect yes=0.2"""
 
 LEVEL = """\
 Compute what several reports of one person reveal together, each drawn with one
@@ -77,6 +105,44 @@ def regress_options(parser: argparse.ArgumentParser) -> None:
         "--confidence", type=float, default=0.95, metavar="C", help="the confidence of each interval"
     )
     parser.add_argument("--json", action="store_true", help="print the results as JSON, for programs")
+
+
+def people_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `people`."""
+    parser.add_argument("--channel", required=True, metavar="JSON", help="a channel file of one table")
+    parser.add_argument(
+        "--precise", default="cells", metavar="WHAT",
+        help="what is estimated, as of design: cells, S, U, rates, differences, shares, pairs, triples, or"
+        " coefficients by a formula (default: cells)",
+    )  # fmt: skip
+    expect_option(parser)
+    aim = parser.add_mutually_exclusive_group(required=True)
+    aim.add_argument("--error", type=float, metavar="E", help="a standard error")
+    aim.add_argument("--width", type=float, metavar="W", help="a width of intervals")
+    aim.add_argument(
+        "--power", type=float, metavar="P", help="the probability that an interval does not contain --value"
+    )
+    parser.add_argument(
+        "--probability", type=float, default=0.9, metavar="P",
+        help="with --width: of intervals that are at most so wide (default: 0.9)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--value", type=float, default=0.0, metavar="X", help="with --power: another value than 0"
+    )
+    parser.add_argument(
+        "--confidence", type=float, default=0.95, metavar="C", help="the confidence of each interval"
+    )
+    parser.add_argument("--json", action="store_true", help="print the results as JSON, for programs")
+
+
+def expect_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option that says what is expected of the people who will report."""
+    parser.add_argument(
+        "--expect", nargs="+", default=[], metavar="VALUE=NUMBER",
+        help="what is expected of those who will report, at which errors are computed, if it is not what the"
+        " table has: shares of values or, with useful columns, rates of the second of two sensitive values"
+        " given useful ones",
+    )  # fmt: skip
 
 
 def level_options(parser: argparse.ArgumentParser) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from ldpfrontier.survey.layout import WIDTH, reports_text
 from ldpfrontier.survey.reading import said
 from ldpfrontier.survey.settings import SETTINGS
+from ldpfrontier.survey.targets import is_formula
 from ldpfrontier.survey.values import listed_values, shortened
 from ldpfrontier.verify import visible
 
@@ -20,12 +21,16 @@ if TYPE_CHECKING:
     from ldpfrontier.survey.channel_file import PrivateChannel
     from ldpfrontier.survey.design import Design
 
-#: What `--precise` calls tables of some columns.
-TABLE_NAMES = {
+#: What `--precise` calls what follows from the table.
+ASKED = {
+    "differences": "differences of rates",
     "shares": "shares of each column",
     "pairs": "tables of two columns",
     "triples": "tables of three columns",
 }
+
+#: The same of a formula.
+COEFFICIENTS = "coefficients, per standard deviation of a term,"
 
 #: Letters of a name in a line.
 NAME = 24
@@ -122,8 +127,11 @@ def _precision(made: Design, best: Candidate, error: float) -> str:
         text += f" No number of reports shows {', '.join(hidden)}."
     if made.precise == "rates":
         text += f" Rates of {names[1]} given {names[2]} have {points(best.rates)}."
-    if math.isfinite(best.tables):
-        text += f" {TABLE_NAMES[made.precise].capitalize()} have {points(best.tables)}."
+    formula = is_formula(made.precise)
+    in_words = (lambda e: f"{e:.2g}") if formula else points
+    asked = COEFFICIENTS if formula else ASKED.get(made.precise, "")
+    if math.isfinite(best.asked):
+        text += f" {asked.capitalize()} have {in_words(best.asked)}."
     if math.isfinite(made.error_of(best)):
         few = made.precise == "cells" and best.error > 0.5 / table.counts.size
         what = {
@@ -131,12 +139,11 @@ def _precision(made: Design, best: Candidate, error: float) -> str:
             "S": f" for {names[-2:][0]}",
             "U": f" for {names[-1]}",
             "rates": " for rates",
-            **{name: f" for {words}" for name, words in TABLE_NAMES.items()},
-        }[made.precise]
+        }.get(made.precise, f" for {asked.rstrip(',')}")
         text += " Too few: the mean share is" if few else ""
         text += f" {points(1.0 / table.counts.size)} (--details: what would help)." if few else ""
         needed = few_digits(made.reports_for(best, error))
-        text += f" {'1 report gives' if needed == '1' else f'{needed} reports give'} {points(error)}{what}."
+        text += f" {'1 report gives' if needed == '1' else f'{needed} reports give'} {in_words(error)}{what}."
     return text
 
 

@@ -11,7 +11,6 @@ from ldpfrontier import Channel, entropy, estimation_error, mutual_information, 
 from ldpfrontier.survey.attackers import Guess, Levels, best_guesses, measured_levels
 from ldpfrontier.survey.estimation import inversion, quantities
 from ldpfrontier.survey.methods import Method, Problem
-from ldpfrontier.survey.questionnaire.routing import TABLES
 from ldpfrontier.survey.settings import SETTINGS
 
 
@@ -40,9 +39,9 @@ class Candidate:
         Root mean square errors of the unbiased estimates of the frequencies of all of a record, of what is
         sensitive and of what is useful (the first alone if nothing is); NaN if the channel does not show
         some of them.
-    tables : float
-        That of the entries of all tables that have to be precise; NaN if none have to be, or if the channel
-        does not show some of them.
+    asked : float
+        That of the tables, differences or coefficients that have to be precise, in units of `Target.scales`;
+        NaN if none have to be, or if the channel does not show some of them.
     rates : float
         That of the rates of sensitive values given useful ones, for many reports; NaN if not all are shown.
     note : str
@@ -62,7 +61,7 @@ class Candidate:
     guesses: tuple[Guess, ...] = ()
     rank: int = 0
     errors: tuple[float, ...] = ()
-    tables: float = math.nan
+    asked: float = math.nan
     rates: float = math.nan
     note: str = ""
     method: str = ""
@@ -78,7 +77,8 @@ def measured(name: str, method: Method, channel: Channel, problem: Problem, reco
     """Return a mechanism with what it reveals and what it is worth."""
     table, prior = problem.table, problem.prior
     linear = inversion(channel.matrix, table)
-    errors = linear.error(prior @ channel.matrix, records)
+    shares = table.distribution if table.assumed is None else table.expected
+    errors = linear.error(shares.ravel() @ channel.matrix, records)
     asked = [quantity.attributes for quantity in quantities(table)[0]]
     groups = [table.attributes, table.sensitive, table.useful][: 3 if table.useful else 1]
     squares = [np.mean([e**2 for e, a in zip(errors, asked, strict=True) if a == group]) for group in groups]
@@ -87,13 +87,9 @@ def measured(name: str, method: Method, channel: Channel, problem: Problem, reco
     of_rates = (
         estimation_error(channel, table.expected, rate_target(table.expected)) if table.useful else math.inf
     )
-    tables = math.nan
-    if problem.precise in TABLES:
-        rows = problem.target
-        of_tables = estimation_error(channel, table.expected, rows)
-        tables = (
-            math.sqrt(of_tables / len(np.asarray(rows)) / records) if math.isfinite(of_tables) else math.nan
-        )
+    of_asked = math.nan
+    if problem.precise not in ("cells", "rates", "S", "U"):
+        of_asked = estimation_error(channel, table.expected, problem.target)
     return Candidate(
         name=name,
         title=method.title,
@@ -104,6 +100,8 @@ def measured(name: str, method: Method, channel: Channel, problem: Problem, reco
         guesses=best_guesses(channel, table.distribution) if table.useful else (),
         rank=linear.rank,
         errors=tuple(math.sqrt(square) for square in squares),
-        tables=tables,
+        asked=math.sqrt(of_asked / len(np.asarray(problem.target)) / records)
+        if math.isfinite(of_asked)
+        else math.nan,
         rates=math.sqrt(of_rates / problem.cells / records) if math.isfinite(of_rates) else math.nan,
     )

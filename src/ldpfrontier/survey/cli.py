@@ -1,4 +1,4 @@
-"""The command `ldp-frontier`: design, channel, apply, estimate, regress, change, audit, level and verify."""
+"""The command `ldp-frontier`, with its commands from design to verify."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ FOUND, FAILED, INTERRUPTED = 1, 2, 130
 #: Exit status if nobody reads what is written to a pipe: that of a program which its signal ends.
 UNREAD = 141
 
-#: The error that numbers of reports are given for, unless one is asked for.
-USUAL_ERROR = 0.01
+#: The errors that numbers of reports are given for, unless one is asked for: of shares, and of coefficients.
+USUAL_ERROR, USUAL_LOGIT_ERROR = 0.01, 0.1
 
 #: Most letters of an error: a name in it may be a whole file.
 LONGEST = 1000
@@ -64,7 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     options = read_options(arguments)
     run = {"design": design, "apply": apply, "estimate": estimate, "audit": audit}
-    run |= {"change": change, "level": level, "verify": verify, "channel": _more, "regress": _more}
+    run |= {"change": change, "verify": verify}
+    run |= dict.fromkeys(("channel", "level", "people", "regress"), _analysis)
     Progress.quiet = options.quiet
     try:
         with redirect_stdout(StringIO()) if options.quiet else nullcontext():
@@ -115,6 +116,7 @@ def design(options: argparse.Namespace) -> int:
     from ldpfrontier.survey.exports import design_json, files_beside
     from ldpfrontier.survey.methods import LONGEST
     from ldpfrontier.survey.outputs import check_new
+    from ldpfrontier.survey.targets import is_formula, with_expected
 
     sources = [source for source in (options.table, options.data) if source is not None]
     _check_outputs([*written_files(options.out), *_given(options.picture)], sources)
@@ -127,7 +129,8 @@ def design(options: argparse.Namespace) -> int:
 
         check_picture(options.picture)
     options.precise = options.precise or "cells"
-    table = _table(options, sources)
+    table = with_expected(_table(options, sources), options.expect)
+    usual = USUAL_LOGIT_ERROR if is_formula(options.precise) else USUAL_ERROR
     choice = {"against": options.against, "precise": options.precise, "records": options.records}
     choice |= {"beta": options.beta, "order": options.alpha}
     choice |= {"radius_method": options.confidence_method, "radius_factor": options.radius_factor}
@@ -198,13 +201,13 @@ def design(options: argparse.Namespace) -> int:
     if options.json:
         print(design_json(made, best, private, list(map(str, paths))))
         return 0
-    print(answer_text(made, best, private, options.error or USUAL_ERROR, options.out))
+    print(answer_text(made, best, private, options.error or usual, options.out))
     if not (options.details or options.compare):
         return 0
     from ldpfrontier.survey.advice import advice_text, too_few
     from ldpfrontier.survey.texts import design_text, public_text
 
-    print("\n" + design_text(made, best, options.error or USUAL_ERROR))
+    print("\n" + design_text(made, best, options.error or usual))
     print(f"\nThe mechanism chosen for {options.purpose} is {best.name}, at epsilon {made.epsilon:g}.")
     print(wrapped(private.promise()))
     wanted = None if options.epsilon is options.utility is None else options.error
@@ -366,7 +369,7 @@ def estimate(options: argparse.Namespace) -> int:
         return command.estimate(options, _warn, Progress("{:,} reports read"))
     private = read_channel(options.channel).verified()
     if options.rates is not None:
-        raise ValueError("--rates is for questionnaires; rates given useful values are estimated anyway.")
+        raise ValueError("--rates is for questionnaires; other rates are estimated anyway.")
     if not options.weight is options.strata is options.by is None:
         from ldpfrontier.survey.analysis_commands import estimate_sample
 
@@ -460,25 +463,15 @@ def audit(options: argparse.Namespace) -> int:
     return FOUND if found.problems else 0
 
 
-def level(options: argparse.Namespace) -> int:
-    """Compute what several reports of one person reveal together."""
-    from ldpfrontier.survey.together import levels_together, read_channels, together_text
+def _analysis(options: argparse.Namespace) -> int:
+    """Run a command about a survey that is planned or was taken: channel, level, people or regress."""
+    from ldpfrontier.survey.analysis_commands import count_people, fit_reports, say_levels, write_channel
 
-    privates = read_channels(options.files)
-    if options.json:
-        from ldpfrontier.survey.exports import as_json
-
-        print(as_json({"files": options.files, "levels": levels_together(privates)}))
-        return 0
-    print(together_text(options.files, privates))
-    return 0
-
-
-def _more(options: argparse.Namespace) -> int:
-    """Write a channel that is known, or fit a regression."""
-    from ldpfrontier.survey.analysis_commands import fit_reports, write_channel
-
-    return write_channel(options) if options.command == "channel" else fit_reports(options, _warn)
+    if options.command == "people":
+        return count_people(options, Progress("drawing surveys of {:,} people", 0.0))
+    if options.command == "regress":
+        return fit_reports(options, _warn)
+    return write_channel(options) if options.command == "channel" else say_levels(options)
 
 
 def verify(options: argparse.Namespace) -> int:

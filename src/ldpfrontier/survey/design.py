@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import get_args
 
 from ldpfrontier import (
     BudgetSplit,
@@ -33,7 +32,6 @@ from ldpfrontier.survey.methods import (
     LONGEST,
     SLOW,
     Method,
-    Precise,
     Problem,
     Purpose,
     attacker_of,
@@ -41,10 +39,10 @@ from ldpfrontier.survey.methods import (
     nearly_least,
 )
 from ldpfrontier.survey.own_methods import OwnFunction, Refused, made_cones, own_methods, refusal
-from ldpfrontier.survey.questionnaire.routing import TABLES
 from ldpfrontier.survey.sampling import sampled_channel
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.survey.tables import CountTable
+from ldpfrontier.survey.targets import check_precise
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +63,8 @@ class Design:
     candidates : list of Candidate
     bound : float
         No mechanism of this level has a larger normalized mutual information.
-    precise : {"cells", "S", "U", "rates", "shares", "pairs", "triples"}
-        What has to be precise.
+    precise : str
+        What has to be precise, as `check_precise` allows.
     allowance : Allowance or None
         What one person may report; None for one report.
     """
@@ -78,15 +76,15 @@ class Design:
     records: int
     candidates: list[Candidate]
     bound: float
-    precise: Precise = "cells"
+    precise: str = "cells"
     allowance: Allowance | None = None
 
     def error_of(self, candidate: Candidate) -> float:
         """Return the root mean square error of what has to be precise; NaN if it cannot be estimated."""
         if self.precise == "rates":
             return candidate.rates
-        if self.precise in TABLES:
-            return candidate.tables
+        if self.precise not in ("cells", "S", "U"):
+            return candidate.asked
         place = ("cells", "S", "U").index(self.precise)
         return candidate.errors[place] if len(candidate.errors) > place else math.nan
 
@@ -153,7 +151,7 @@ class Design:
                 c,
                 errors=tuple(share * error for error in c.errors),
                 rates=share * c.rates,
-                tables=share * c.tables,
+                asked=share * c.asked,
             )
             for c in self.candidates
         ]
@@ -199,7 +197,7 @@ def design_channel(
     own: Mapping[str, OwnFunction] | None = None,
     cones: Mapping[str, OwnFunction] | None = None,
     purpose: Purpose | None = None,
-    precise: Precise = "cells",
+    precise: str = "cells",
     beta: float = 0.05,
     order: float = 2.0,
     radius_method: RadiusMethod = "asymptotic",
@@ -242,10 +240,13 @@ def design_channel(
         What the mechanism is for. For frequencies, the design of the least error is computed for the promise
         (`optimal_estimation`), beside the closed form of LDP with the least error; for information, the other
         mechanisms are. By default all are.
-    precise : {"cells", "S", "U", "rates", "shares", "pairs", "triples"}
-        What the design for frequencies makes precise: the frequencies of whole records, of the sensitive or
-        the useful values, the rates of sensitive values given useful ones (`rate_target`), or the entries of
-        all tables of one column, of two or of three, sensitive and useful ones alike.
+    precise : str
+        What the design for frequencies makes precise: the frequencies of whole records ("cells"), of the
+        sensitive ("S") or the useful values ("U"), the "rates" of sensitive values given useful ones
+        (`rate_target`), their "differences" from those given the most frequent one, the entries of all
+        tables of one column ("shares"), of two ("pairs") or of three ("triples"), sensitive and useful ones
+        alike, or coefficients of a logistic regression (`logit_target`), by a formula such as
+        "illness ~ age".
     beta, order, radius_method, radius_factor : float, float, str, float
         As beta, order, method and factor of `RenyiBall.confidence`; beta is also that of the intervals of
         odds ratios, which are exact ones, or normal ones of weighted shares and on tables for which that
@@ -280,11 +281,7 @@ def design_channel(
     records = table.records if records is None else records
     if records < 1:
         raise ValueError(f"The number of records is {records}; it must be a whole number, at least 1.")
-    if precise not in get_args(Precise) or (precise in ("S", "U", "rates") and not table.useful):
-        raise ValueError(
-            f"precise is {precise!r}; it must be one of {', '.join(get_args(Precise))}, and not S, U or"
-            " rates without useful columns."
-        )
+    check_precise(table, precise)
     if entropy(table.distribution) == 0:
         raise ValueError("All records are equal; at least two different records are needed.")
     whom = against if table.useful else "anyone"

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -36,7 +37,6 @@ from ldpfrontier import (
     optimal_unconditional,
     projective_geometry_response,
     randomized_response,
-    rate_target,
     robust_cone,
     secret_randomized_response,
     subset_selection,
@@ -44,19 +44,14 @@ from ldpfrontier import (
     with_united_outputs,
 )
 from ldpfrontier.survey.attackers import ATTACKERS, WITHOUT_TABLE, Attacker, Population
-from ldpfrontier.survey.estimation import column_quantities
-from ldpfrontier.survey.questionnaire.routing import TABLES
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.survey.tables import CountTable
+from ldpfrontier.survey.targets import target_of
 from ldpfrontier.types import FloatArray
 
 T = TypeVar("T")
 
 Purpose = Literal["frequencies", "information"]
-
-#: What has to be precise: frequencies of whole records, of sensitive or useful values, rates of S by U, or
-#: all tables of one column, of two, or of three.
-Precise = Literal["cells", "S", "U", "rates", "shares", "pairs", "triples"]
 
 _TOLERANCE, _ROUNDS = SETTINGS.solver_tolerance, SETTINGS.solver_rounds
 
@@ -73,7 +68,8 @@ class Problem:
     against : {"insider-only", "outsider", "acquaintance", "anyone"}
     population : Population or None
         What the table leaves open; None if the whole record is sensitive, or no records were counted.
-    precise : {"cells", "S", "U", "rates", "shares", "pairs", "triples"}
+    precise : str
+        As `check_precise` allows.
     proof_seconds : float, optional
         As of `optimal_estimation`.
     """
@@ -82,7 +78,7 @@ class Problem:
     epsilon: float
     against: Attacker
     population: Population | None
-    precise: Precise = "cells"
+    precise: str = "cells"
     proof_seconds: float | None = None
 
     @property
@@ -106,14 +102,13 @@ class Problem:
         assert self.population is not None
         return self.population
 
-    @property
+    @cached_property
     def target(self) -> ArrayLike | None:
         """What has to be precise, as of `optimal_estimation`."""
-        if self.precise == "rates":
-            return rate_target(self.table.expected)
-        if self.precise in TABLES:
-            return column_quantities(self.table, TABLES.index(self.precise) + 1)[1]
-        return {"cells": None, "S": "sensitive", "U": "useful"}[self.precise]
+        if self.precise in ("cells", "S", "U"):
+            return {"cells": None, "S": "sensitive", "U": "useful"}[self.precise]
+        asked = target_of(self.table, self.precise)
+        return np.asarray(asked.rows / asked.scales[:, None])
 
     def cone(self) -> Cone:
         """Return the columns that keep the promise, or one that implies it where those are not searched."""

@@ -10,17 +10,22 @@ from importlib import import_module
 from typing import NoReturn
 
 from ldpfrontier.survey.analysis_options import (
+    AUDIT,
+    CHANGE,
     CHANNEL,
     LEVEL,
+    PEOPLE,
     REGRESS,
+    VERIFY,
+    expect_option,
     known_options,
     level_options,
+    people_options,
     regress_options,
     sample_options,
     weight_options,
     weight_problem,
 )
-from ldpfrontier.survey.questionnaire.routing import TABLES
 from ldpfrontier.verify import visible
 
 PROGRAM = "ldp-frontier"
@@ -65,22 +70,6 @@ values given each useful value, and the differences and ratios of these rates,
 with confidence intervals that are suitable for few reports as well as for many.
 What the reports do not determine "cannot be estimated". The CSV file contains
 unbiased estimates of the frequencies as well, and all intervals."""
-
-_CHANGE = """\
-Estimate how the shares of values have changed between two waves of a survey,
-with confidence intervals for many reports. With --id, people may be in both
-waves: how their reports depend on each other is estimated from the data."""
-
-_AUDIT = """\
-Compute the privacy level of the stored channel again. With --samples or --data,
-also compute a lower bound on the level of the reports that were drawn. The exit
-status is 1 if a promise of the channel does not hold."""
-
-_VERIFY = """\
-Check certificates in exact arithmetic. The checker is a single file that uses
-no other part of the package (ldpfrontier/verify.py). The exit status is 0 if
-every claim of every file is proved, 1 if some claim is not, and 2 if a file is
-malformed."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -141,12 +130,13 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     _design_options(one)
     _apply_options(command("apply", "privatize records", _APPLY))
     _estimate_options(command("estimate", "estimate the frequencies of values from reports", _ESTIMATE))
-    _change_options(command("change", "estimate what has changed between two waves", _CHANGE))
-    _audit_options(command("audit", "check the privacy level of a channel", _AUDIT))
+    _change_options(command("change", "estimate what has changed between two waves", CHANGE))
+    _audit_options(command("audit", "check the privacy level of a channel", AUDIT))
     level_options(command("level", "say what several reports of one person reveal together", LEVEL))
     known_options(command("channel", "write the channel of a survey that was taken already", CHANNEL))
     regress_options(command("regress", "fit a logistic regression to reports", REGRESS))
-    five = command("verify", "check certificates", _VERIFY)
+    people_options(command("people", "compute how many people have to report", PEOPLE))
+    five = command("verify", "check certificates", VERIFY)
     five.add_argument("files", nargs="+", metavar="FILE", help="a certificate file")
     options = parser.parse_args(arguments)
     if any("\0" in argument for argument in arguments or ()):
@@ -261,12 +251,15 @@ def _design_options(one: argparse.ArgumentParser) -> None:
         " reports carry the most information (default: frequencies; with --utility, information)",
     )  # fmt: skip
     one.add_argument(
-        "--precise", choices=["cells", "S", "U", "rates", *TABLES],
+        "--precise", metavar="WHAT",
         help="what the estimates have to be precise for, and --error refers to: the frequencies of whole"
-        " records, of sensitive values, of useful values, or the rates of sensitive values given useful ones;"
-        " of a questionnaire, whose columns are all sensitive, the shares of each question, all tables of"
-        " two, or of three (default: cells, and pairs of three or more columns without --useful)",
+        " records (cells), of sensitive values (S), of useful values (U), the rates of sensitive values given"
+        " useful ones, their differences, or coefficients of a logistic regression, as in 'illness ~ age' or,"
+        " for one of them, 'age in illness ~ age + region'; of a questionnaire, whose columns are all"
+        " sensitive, the shares of each question, all tables of two (pairs), or of three (triples) (default:"
+        " cells, and pairs of three or more columns without --useful)",
     )  # fmt: skip
+    expect_option(one)
     one.add_argument(
         "--compare", action="store_true",
         help="compute all mechanisms that are suitable, and print tables that compare them",

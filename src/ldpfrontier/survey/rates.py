@@ -178,7 +178,7 @@ def reference(private: PrivateChannel, compare_with: Sequence[str] | None) -> in
             " which rates could be estimated."
         )
     if compare_with is None:
-        return int(table.counts.sum(axis=0).argmax())
+        return table.most_frequent
     wanted = tuple(compare_with)
     if wanted not in table.columns:
         name, names = said(wanted), [said(label) for label in table.columns]

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import log_softmax, logsumexp, ndtr, ndtri
@@ -128,6 +128,8 @@ def randomized_logit(
     MissingExtra
         If formulaic is not installed.
     """
+    import pandas as pd
+
     outcome, terms = sides(formula)
     chances = np.asarray(matrix, dtype=np.float64)[:, np.asarray(reports)].T
     if len(chances) != len(data) or chances.shape[1] != len(labels):
@@ -156,15 +158,21 @@ def randomized_logit(
             joint[:, place, kinds.index(named[outcome])] = chances[:, column]
         else:
             joint[:, place, :] = chances[:, column, None] * np.column_stack([1.0 - z, z])
-    made = [
-        design_matrix(terms, data, {n: (v, values[n]) for n, v in zip(predictors, label, strict=True)})
-        for label in combinations
-    ]
-    rest = [name for name in data if name != outcome and _is_used(str(name), terms)]
-    x, _ = design_matrix(" + ".join(f"`{name}`" for name in rest) or "1", data, {})
-    names = made[0][1]
+    if unused := [name for name in predictors if not _is_used(name, terms)]:
+        raise ValueError(f"The formula does not name {unused[0]!r}, which the reports are of.")
+    # All values at once, so that C(x) knows them.
+    stacked = pd.concat(
+        [data.drop(columns=predictors, errors="ignore")] * len(combinations), ignore_index=True
+    )
+    for place, name in enumerate(predictors):
+        stacked[name] = typed(
+            [label[place] for label in combinations for _ in range(len(data))], values[name]
+        )
+    made, names = design_matrix(terms, stacked)
+    rest = [name for name in data if name not in (outcome, *predictors) and _is_used(str(name), terms)]
+    x, _ = design_matrix(" + ".join(f"`{name}`" for name in rest) or "1", data)
     found = [str(kind) for kind in kinds[1:]]
-    fit = _Fit(x, joint, [design for design, _ in made])
+    fit = _Fit(x, joint, np.split(made, len(combinations)))
     return fit.result(
         names if len(kinds) == 2 else [f"{kind}: {name}" for kind in found for name in names],
         f"{outcome} = {found[0]}" if z is None and len(kinds) == 2 else outcome,
@@ -192,54 +200,44 @@ def _is_used(name: str, terms: str) -> bool:
     return name in {str(variable) for variable in Formula(terms).required_variables}
 
 
-def design_matrix(
-    terms: str, data: pd.DataFrame, fixed: Mapping[str, tuple[str, Sequence[str]]]
-) -> tuple[FloatArray, list[str]]:
+def design_matrix(terms: str, data: pd.DataFrame) -> tuple[FloatArray, list[str]]:
     """Return the matrix of the terms of a formula, (n, terms), and their names.
-
-    Parameters
-    ----------
-    terms : str
-    data : DataFrame
-    fixed : mapping of str to (str, sequence of str)
-        Variables that have one value for everybody, and all that they may have.
 
     Raises
     ------
     ValueError
-        If the formula cannot be used, or does not name what is fixed.
+        If the formula cannot be used, or a value is missing.
     MissingExtra
         If formulaic is not installed.
     """
-    import pandas as pd
-
     with extra("regression"):
         from formulaic import Formula, model_matrix
         from formulaic.errors import FormulaicError
     try:
-        used = {str(name) for name in Formula(terms).required_variables}
-        for name in used - set(fixed):
+        for name in map(str, Formula(terms).required_variables):
             if name not in data:
                 raise ValueError(
                     f"The column {name!r} of the formula is not in the data; their columns are"
                     f" {', '.join(map(str, data))}.{close_name(name, map(str, data))}"
                 )
-        if unused := [name for name in fixed if name not in used]:
-            raise ValueError(f"The formula does not name {unused[0]!r}, which the reports are of.")
-        gone = [name for name in used - set(fixed) if data[name].isna().any()]
-        if gone:
-            raise ValueError(f"The column {gone[0]!r} has missing values; leave these people out.")
-        given = data
-        for name, (value, values) in fixed.items():
-            number = as_number(value)
-            if number is not None and all(as_number(other) is not None for other in values):
-                given = given.assign(**{name: float(number)})
-            else:
-                given = given.assign(**{name: pd.Categorical([value] * len(data), categories=list(values))})
-        matrix = model_matrix(terms, given)
+            if data[name].isna().any():
+                raise ValueError(f"The column {name!r} has missing values; leave these people out.")
+        matrix = model_matrix(terms, data)
         return np.asarray(matrix, dtype=np.float64), list(map(str, matrix.columns))
     except FormulaicError as problem:
         raise ValueError(f"The formula {terms!r} cannot be used: {problem}") from None
+
+
+def typed(column: Sequence[str], values: Sequence[str]) -> list[float] | pd.Categorical[Any]:
+    """Return a column as numbers if all that it may have are numbers, else as categories in their order."""
+    import pandas as pd
+
+    numbers = [as_number(value) for value in values]
+    known = {value: number for value, number in zip(values, numbers, strict=True) if number is not None}
+    if len(known) < len(values):
+        return pd.Categorical(list(column), categories=list(values))
+    whole = all(number.is_integer() for number in known.values())
+    return [int(known[value]) if whole else known[value] for value in column]
 
 
 def _observed(outcome: str, data: pd.DataFrame) -> FloatArray:

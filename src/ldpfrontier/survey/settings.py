@@ -50,6 +50,18 @@ class SurveySettings:
     #: By how much the level of a mechanism may exceed the one asked for before its probabilities become whole
     #: numbers, nats, and by how much a column may be outside of a cone.
     level_tolerance: float = 1e-9
+    #: Least share of a record, as a part of the average, where another distribution is expected.
+    least_expected: float = 1e-6
+    #: Numbers of people of whom surveys are drawn: the least and the most, and the factor between them.
+    least_people: int = 16
+    #: The most.
+    most_people: int = 10**12
+    #: The factor.
+    people_factor: int = 4
+    #: How many surveys.
+    planned_surveys: int = 20
+    #: Rounding of shares that must sum to 1.
+    share_tolerance: float = 1e-9
     #: What `RenyiBall.worst_case_epsilon` may lack, nats, or that share of it below 1 nat: it is added to the
     #: level that is stated.
     level_error: float = 1e-10

@@ -16,7 +16,6 @@ import numpy as np
 from ldpfrontier.survey.groups import Bins, Groups, ValueOrder, translations_of
 from ldpfrontier.survey.reading import (
     Label,
-    as_number,
     as_whole,
     close_name,
     digest_of,
@@ -33,6 +32,7 @@ from ldpfrontier.survey.values import (
     check_totals,
     look_alikes,
     missing_name,
+    numeric_hint,
     without_missing,
 )
 from ldpfrontier.survey.weights import effective_people, weight_of
@@ -60,8 +60,9 @@ class CountTable:
         Whether records were counted. Else the counts are parts of a distribution: those of weights, or 1 each
         without a file.
     effective : float or None
-        Of weighted shares, for how many people of equal weights they count (`survey.weights`), 1 or more;
-        None if that is not known, or records were counted.
+        For how many people of equal weights weighted shares count (`survey.weights`); None if not known.
+    assumed : ndarray, shape (rows, columns), optional
+        The distribution of those who will report, if it is another one.
 
     Raises
     ------
@@ -79,6 +80,7 @@ class CountTable:
     sha256: str = ""
     counted: bool = True
     effective: float | None = None
+    assumed: FloatArray | None = None
 
     def __post_init__(self) -> None:
         for name, parts in (
@@ -155,24 +157,22 @@ class CountTable:
         return int(self.counts.sum())
 
     @property
+    def most_frequent(self) -> int:
+        """The place of the most frequent useful value."""
+        return int(self.counts.sum(axis=0).argmax())
+
+    @property
     def distribution(self) -> FloatArray:
         """The relative frequencies, shape (rows, columns)."""
         return np.asarray(self.counts / self.counts.sum())
 
     @property
     def expected(self) -> FloatArray:
-        """A positive distribution near that, shape (rows, columns): with half a record more everywhere."""
+        """A positive distribution near what is expected: with half a record more everywhere, or assumed."""
+        if self.assumed is not None:
+            positive = np.maximum(self.assumed, SETTINGS.least_expected / self.counts.size)
+            return np.asarray(positive / positive.sum())
         return np.asarray((self.counts + 0.5) / (self.records + 0.5 * self.counts.size))
-
-
-def numeric_hint(name: str, values: Iterable[str]) -> str:
-    """Return a sentence for a column that has many values, nearly all of them numbers; nothing for others."""
-    texts = set(values)
-    numbers = sum(as_number(text) is not None for text in texts)
-    if numbers < SETTINGS.many_numbers or numbers < 0.9 * len(texts):
-        return ""
-    option = shlex.quote(f"{name}=5")
-    return f"{numbers} values of {name} are numbers: --bins {option} makes 5 groups of them."
 
 
 # From files -----------------------------------------------------------------------------------------------

@@ -383,6 +383,6 @@ def test_tables_of_columns_are_precise_if_they_have_to_be(precise):
     rows = column_quantities(table, 1 if precise == "shares" else 2)[1]
     assert rows.sum() == 3.0 * 8.0  # three tables, in each of which every record is once
     errors = [estimation_error(c.channel, table.expected, rows) for c in (best, other)]
-    assert best.tables == pytest.approx(math.sqrt(errors[0] / len(rows) / table.records))
-    assert own.error_of(best) == best.tables
+    assert best.asked == pytest.approx(math.sqrt(errors[0] / len(rows) / table.records))
+    assert own.error_of(best) == best.asked
     assert errors[0] <= errors[1] * 1.02

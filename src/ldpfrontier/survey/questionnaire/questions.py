@@ -9,8 +9,8 @@ from pathlib import Path
 
 from ldpfrontier.survey.groups import Bins, Groups, ValueOrder, translations_of
 from ldpfrontier.survey.reading import Label, as_whole, close_name, labels_of, read_chunks, shown
-from ldpfrontier.survey.tables import check_columns, numeric_hint
-from ldpfrontier.survey.values import check_totals, look_alikes, missing_name, without_missing
+from ldpfrontier.survey.tables import check_columns
+from ldpfrontier.survey.values import check_totals, look_alikes, missing_name, numeric_hint, without_missing
 
 
 @dataclass(frozen=True)

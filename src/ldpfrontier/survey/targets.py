@@ -1,0 +1,258 @@
+"""What the estimates have to be precise for: frequencies, rates, their differences, or coefficients."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import softmax
+
+from ldpfrontier import logit_coefficients, logit_target, rate_target
+from ldpfrontier.survey.estimation import column_quantities
+from ldpfrontier.survey.questionnaire.routing import TABLES
+from ldpfrontier.survey.reading import as_number, close_name, said
+from ldpfrontier.survey.regression import design_matrix, sides, typed
+from ldpfrontier.survey.settings import SETTINGS
+from ldpfrontier.survey.tables import CountTable
+from ldpfrontier.types import FloatArray
+
+#: What has to be precise, by a name; else a formula of a logistic regression, or "term in formula".
+NAMED = ("cells", "S", "U", "rates", "differences", *TABLES)
+
+#: Those that are about useful values.
+GIVEN_USEFUL = ("S", "U", "rates", "differences")
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """What has to be precise, at the distribution that is expected of a table.
+
+    Attributes
+    ----------
+    names : tuple of str
+    values : ndarray, shape (k,)
+        What is expected.
+    rows : ndarray, shape (k, inputs)
+        Gradients with respect to the distribution of the inputs.
+    scales : ndarray, shape (k,)
+        Units in which errors are compared: 1 of shares and rates, and of a coefficient that of one standard
+        deviation of its term.
+    """
+
+    names: tuple[str, ...]
+    values: FloatArray
+    rows: FloatArray
+    scales: FloatArray
+
+
+def is_formula(precise: str) -> bool:
+    """Tell whether coefficients have to be precise."""
+    return "~" in precise
+
+
+def check_precise(table: CountTable, precise: str) -> None:
+    """Refuse what cannot be precise of a table.
+
+    Raises
+    ------
+    ValueError
+        If it has no such name, needs useful columns that the table has not, or is no formula of its columns.
+    """
+    if is_formula(precise):
+        target_of(table, precise)
+    elif precise not in NAMED or (precise in GIVEN_USEFUL and not table.useful):
+        raise ValueError(
+            f"precise is {precise!r}; it must be one of {', '.join(NAMED)}, and not {', '.join(GIVEN_USEFUL)}"
+            " without useful columns, or a formula such as 'illness ~ age'."
+        )
+
+
+def target_of(table: CountTable, precise: str) -> Target:
+    """Return what has to be precise.
+
+    Parameters
+    ----------
+    table : CountTable
+    precise : str
+        As `check_precise` allows. Differences are those of the rates given a useful value from those given
+        the most frequent one. Of a formula, the coefficients of all terms but the intercept, or of the one
+        that is named before "in", as in "age in illness ~ age + region".
+
+    Raises
+    ------
+    ValueError
+        If a formula does not fit the table.
+    MissingExtra
+        If it is a formula, and formulaic is not installed.
+    """
+    p, (a1, a2) = table.expected, table.counts.shape
+    if is_formula(precise):
+        return _coefficients(table, precise)
+    if precise in ("rates", "differences"):
+        rates, rows = p / p.sum(axis=0), rate_target(p).reshape(a1, a2, -1)
+        names = [f"{said(s)} given {said(u)}" for s in table.rows for u in table.columns]
+        if precise == "rates":
+            return _plain(names, rates.ravel(), rows.reshape(a1 * a2, -1))
+        base = [table.most_frequent]
+        others = [place for place in range(a2) if place not in base]
+        first = said(table.columns[base[0]])
+        names = [f"{said(s)}: {said(table.columns[u])} - {first}" for s in table.rows for u in others]
+        values = (rates[:, others] - rates[:, base]).ravel()
+        return _plain(names, values, (rows[:, others] - rows[:, base]).reshape(len(names), -1))
+    if precise in TABLES:
+        asked, vectors = column_quantities(table, TABLES.index(precise) + 1)
+        names = [f"{said(one.attributes)} = {said(one.value)}" for one in asked]
+    else:
+        side = {"cells": table.labels, "S": table.rows, "U": table.columns}[precise]
+        names = list(map(said, side))
+        made = {
+            "cells": np.eye(a1 * a2),
+            "S": np.repeat(np.eye(a1), a2, axis=1),
+            "U": np.tile(np.eye(a2), (1, a1)),
+        }
+        vectors = made[precise]
+    return _plain(names, vectors @ p.ravel(), vectors)
+
+
+def _plain(names: Sequence[str], values: FloatArray, rows: FloatArray) -> Target:
+    return Target(tuple(names), values, rows, np.ones(len(names)))
+
+
+def _coefficients(table: CountTable, precise: str) -> Target:
+    """Return the coefficients of a logistic regression of the sensitive column on useful ones."""
+    x, names, kept = _terms(table, precise)
+    p, kinds = table.expected, len(table.rows) - 1
+    shares = p.sum(axis=0)
+    spread = np.tile(np.sqrt(shares @ (x - shares @ x) ** 2), kinds)[kept]
+    return Target(
+        tuple(names[place] for place in kept),
+        logit_coefficients(p, x).ravel()[kept],
+        logit_target(p, x)[kept],
+        1.0 / spread,
+    )
+
+
+def likelihood_target(table: CountTable, precise: str, matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the rows of maximum likelihood for a formula from the reports of a channel.
+
+    If a formula holds, estimates of maximum likelihood use that it does. With J the slopes of the
+    distribution in the coefficients and the shares of useful values, M = Q diag(1 / q) Q', and C what is
+    asked for, their variance is C (J' M J)^-1 C', that of the rows C (J' M J)^-1 J' M.
+
+    Parameters
+    ----------
+    table : CountTable
+    precise : str
+        A formula, as of `target_of`.
+    matrix : ndarray, shape (inputs, outputs)
+
+    Returns
+    -------
+    ndarray, shape (k, inputs)
+    ndarray, shape (inputs,)
+        The distribution under the formula.
+    """
+    x, _, kept = _terms(table, precise)
+    shares, a1 = table.expected.sum(axis=0), len(table.rows)
+    logits = np.vstack([np.zeros(len(x)), logit_coefficients(table.expected, x) @ x.T])
+    chances = softmax(logits, axis=0)
+    p = (chances * shares).ravel()
+    of_shares = (chances[:, :, None] * np.eye(len(x))).reshape(p.size, -1)
+    of_shares = of_shares[:, 1:] - of_shares[:, :1]
+    residuals = np.eye(a1)[:, 1:, None] - chances[None, 1:, :]  # s, r, u
+    of_logits = np.einsum("su,sru,uk->surk", p.reshape(a1, -1), residuals, x).reshape(p.size, -1)
+    slopes = np.hstack([of_logits, of_shares])
+    q = p @ matrix
+    info = (matrix[:, q > 0] / q[q > 0]) @ matrix[:, q > 0].T
+    asked = np.eye(slopes.shape[1])[kept]
+    return np.asarray(asked @ np.linalg.pinv(slopes.T @ info @ slopes, hermitian=True) @ slopes.T @ info), p
+
+
+def _terms(table: CountTable, precise: str) -> tuple[FloatArray, list[str], list[int]]:
+    """Return the covariates of useful values, the names of coefficients, and the places of those asked."""
+    import pandas as pd
+
+    named, formula = re.fullmatch(r"(?:(.+?) in )?(.*)", precise, re.DOTALL).groups()  # type: ignore[union-attr]
+    outcome, terms = sides(formula)
+    if table.sensitive != (outcome,) or not table.useful:
+        raise ValueError(
+            f"The outcome of the formula is {outcome!r}, and the sensitive columns are"
+            f" {said(table.sensitive)}; the outcome must be the only sensitive column, with useful ones as"
+            " predictors."
+        )
+    values = zip(*table.columns, strict=True)
+    data = pd.DataFrame(
+        {
+            name: typed(some, list(dict.fromkeys(some)))
+            for name, some in zip(table.useful, values, strict=True)
+        }
+    )
+    x, found = design_matrix(terms, data)
+    kinds = [""] if len(table.rows) == 2 else [f"{said(value)}: " for value in table.rows[1:]]
+    varies = [
+        bool(np.ptp(column) > 0 and named in (None, name)) for name, column in zip(found, x.T, strict=True)
+    ]
+    if not any(varies):
+        raise ValueError(
+            f"The formula {formula!r} has the terms {', '.join(found)}; one that varies is needed, with its"
+            f" name as here.{'' if named is None else close_name(named, found)}"
+        )
+    names = [kind + name for kind in kinds for name in found]
+    return x, names, [place for place in range(len(names)) if varies[place % len(found)]]
+
+
+def with_expected(table: CountTable, texts: Sequence[str]) -> CountTable:
+    """Return a table of which another distribution is expected, at which errors are computed.
+
+    Parameters
+    ----------
+    table : CountTable
+    texts : sequence of str
+        VALUE=NUMBER each: with useful columns the rate of the second of two sensitive values given a useful
+        value, else the share of a value. What is not named keeps its rate, or its part of what is left.
+
+    Raises
+    ------
+    ValueError
+        If a value is not one of the table, a number is not one from 0 to 1, or there are too many of them.
+    """
+    if not texts:
+        return table
+    sides_ = table.columns if table.useful else table.rows
+    named = _numbers(texts, [said(label) for label in sides_])
+    p = table.distribution.copy()
+    if table.useful:
+        if len(table.rows) != 2:
+            raise ValueError(
+                f"{said(table.sensitive)} has {len(table.rows)} values; with useful columns, --expect gives"
+                " rates of the second of two values."
+            )
+        for place, rate in named.items():
+            p[:, place] = table.expected.sum(axis=0)[place] * np.array([1.0 - rate, rate])
+        return replace(table, assumed=p / p.sum())
+    total = sum(named.values())
+    rest = [place for place in range(len(sides_)) if place not in named]
+    left = float(p[rest].sum())
+    if total > 1.0 or (not rest and abs(total - 1.0) > SETTINGS.share_tolerance) or (rest and left == 0.0):
+        raise ValueError(f"The shares of --expect sum to {total:g}; all shares together must sum to 1.")
+    p[rest] *= (1.0 - total) / left if rest else 1.0
+    for place, share in named.items():
+        p[place] = share
+    return replace(table, assumed=p / p.sum())
+
+
+def _numbers(texts: Sequence[str], allowed: Sequence[str]) -> Mapping[int, float]:
+    """Return numbers from 0 to 1 by the place of a value."""
+    found = dict[int, float]()
+    for text in texts:
+        value, _, part = text.rpartition("=")
+        number = as_number(part)
+        if value not in allowed or number is None or not 0 <= number <= 1:
+            raise ValueError(
+                f"--expect has {text!r}; it must be VALUE=NUMBER, a number from 0 to 1 and one of the values"
+                f" {', '.join(allowed)}.{close_name(value, allowed)}"
+            )
+        found[allowed.index(value)] = float(number)
+    return found
