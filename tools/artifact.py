@@ -32,17 +32,17 @@ _SPEC = "https://codecheck.org.uk/spec/config/2.0/"
 def manifest() -> Iterator[dict[str, str]]:
     """Yield the files that a check makes again, each with what it shows."""
     plan = plan_of()
+    claims = [claim for paper in plan.papers.values() for claim in claims_of(paper)]
     for paper in plan.papers.values():
-        claims = claims_of(paper)
         finished = {Path(file) for file in plan.target_files(paper, ["pdf"])}
         for name, call in paper.figures.items():
-            own = ", ".join(claim.id for claim in claims if claim.figure == name)
+            own = ", ".join(claim.id for claim in claims if (claim.paper, claim.figure) == (paper.key, name))
             comment = f"{_shown(paper, call)}{f' ({own})' if own else ''}"
             yield _entry(Path(f"results/figures/{paper.key}/{name}.pdf"), comment, finished)
         for name, call in paper.layouts.items():
             yield _entry(Path(f"results/tables/{paper.key}/{name}.md"), _shown(paper, call), finished)
         for name in paper.published_tables:
-            if own := ", ".join(claim.id for claim in claims if claim.tables[0] == name):
+            if own := ", ".join(claim.id for claim in claims if claim.place == f"{paper.key}/{name}"):
                 comment = f"The table that decides these claims about {paper.short_name}: {own}"
                 yield _entry(Path(f"results/tables/{paper.key}/{name}.csv"), comment, finished)
     yield {"file": "results/claims.csv", "comment": "Every claim of the papers with its rule and its verdict"}

@@ -1,7 +1,7 @@
 """Renew what is generated in the pages beside this file: `python tools/make_docs.py`.
 
 In own-data.md and questionnaires.md, what the commands print; all of api.md; codecheck.yml and what archives
-read; in optimal/README.md, the table of engines.
+read; in optimal/README.md, the table of engines; in frontier.md, the claims.
 """
 
 from __future__ import annotations
@@ -20,11 +20,16 @@ SOURCE = DOCS.parent / "src"
 sys.path[:0] = [str(SOURCE), str(DOCS.parent / "workflow"), str(DOCS.parent / "tools")]
 
 import artifact  # noqa: E402
+import pandas as pd  # noqa: E402
+from readme_claims import with_table  # noqa: E402
 
 import ldpfrontier  # noqa: E402
 from ldpfrontier.optimal import registry  # noqa: E402
+from reproduction.ledger.claims import claims_of  # noqa: E402
+from reproduction.planning.paper import papers  # noqa: E402
+from reproduction.results.files import markdown  # noqa: E402
 
-OWN_DATA, API = DOCS / "own-data.md", DOCS / "api.md"
+OWN_DATA, API, FRONTIER = DOCS / "own-data.md", DOCS / "api.md", DOCS / "frontier.md"
 QUESTIONNAIRES = DOCS / "questionnaires.md"
 ENGINES = SOURCE / "ldpfrontier/optimal/README.md"
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -93,9 +98,24 @@ def engines(text: str) -> str:
     return f"{before}{start}\n{registry.table()}\n\n{end}{after}"
 
 
+def ledger(text: str) -> str:
+    """Return the page of the project's own results with its claims: what each says, and its first table."""
+    claims = pd.DataFrame(
+        {
+            "claim": claim.id,
+            "about": claim.where,
+            "statement": claim.statement.replace("$", ""),
+            "table": f"`{claim.tables[0]}`",
+        }
+        for claim in claims_of(papers()["frontier"])
+    )
+    return with_table(text, markdown(claims))
+
+
 if __name__ == "__main__":
     artifact.renew()
     API.write_text(api(), encoding="utf-8")
+    FRONTIER.write_text(ledger(FRONTIER.read_text(encoding="utf-8")), encoding="utf-8")
     ENGINES.write_text(engines(ENGINES.read_text(encoding="utf-8")), encoding="utf-8")
     for page in (OWN_DATA, QUESTIONNAIRES):
         page.write_text(own_data(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -26,9 +26,9 @@ import yaml
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 sys.path[:0] = [str(DOCS.parent / "workflow"), str(DOCS.parent / "src")]
 
-from reproduction.job import load  # noqa: E402
-from reproduction.ledger.claims import ResultTables  # noqa: E402
-from reproduction.ledger.quotes import Quote  # noqa: E402
+from reproduction.ledger.claims import claims_of  # noqa: E402
+from reproduction.ledger.quotes import HALF, Quote, fill_names, read_number  # noqa: E402
+from reproduction.ledger.result_tables import ResultTables, result_tables  # noqa: E402
 from reproduction.planning.paper import papers  # noqa: E402
 
 NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)*(?:e-?\d+)?%?")
@@ -36,13 +36,10 @@ NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)*(?:e-?\d+)?%?")
 #: What stands in braces: how the rows are taken together, the table, an expression of columns, the rows.
 PLACE = re.compile(r"\{([^{}]+)\}")
 LOOKED_UP = re.compile(
-    r"(?P<bound>at most )?(?:(?P<take>min|median|mean|max|sum|count) (?!\|))?(?:(?P<table>\w+): )?"
+    r"(?P<bound>at most )?(?:(?P<take>min|median|mean|max|sum|count) (?!\|))?(?:(?P<table>[\w/]+): )?"
     r"(?P<column>.+?)(?: \| (?P<rows>.+))?",
     re.DOTALL,
 )
-
-#: Units of the last digit by which a number may be off beyond the half that rounding takes.
-SLACK = 0.05
 
 #: A bound is at most so many times the number, and a number less than a rounding error counts as one.
 LOOSE, ROUNDING = 1000.0, 1e-16
@@ -60,17 +57,14 @@ class Number:
 
     def renewed(self, table: pd.DataFrame) -> str:
         """Return the text that the page should have: its own one if that agrees with the table."""
-        value, digits = self.quote.number(table), self.text.replace(",", "").rstrip("%")
-        unit = 0.01 if "%" in self.text else 1.0
-        said = float(digits) * unit
+        value, (said, unit) = self.quote.number(table), read_number(self.text)
         if self.is_bound:
             if value <= said <= LOOSE * max(value, ROUNDING):
                 return self.text
+            percent = "%" in self.text
             bound = 10.0 ** math.ceil(math.log10(5.0 * max(value, ROUNDING)))
-            return re.sub(r"e-0(?=\d$)", "e-", f"{bound / unit:g}") + "%" * (unit < 1.0)
-        mantissa, _, exponent = digits.partition("e")
-        unit *= 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
-        return self.text if abs(value - said) <= (0.5 + SLACK) * unit else self.quote.text(table)
+            return re.sub(r"e-0(?=\d$)", "e-", f"{100.0 * bound if percent else bound:g}") + "%" * percent
+        return self.text if abs(value - said) <= HALF * unit else self.quote.text(table)
 
 
 @dataclass(frozen=True)
@@ -171,18 +165,31 @@ def read() -> dict[str, Any]:
                 for key in {"text", "rows"} & set(given):
                     given[key] = re.sub(r"\$(\w+)", lambda m, known=known: known.get(m[1], m[0]), given[key])
                 quotes.append(Quoted(DOCS / f"{name}.md", paper, table, **given))
+        quotes += [of_claim(DOCS / f"{name}.md", claim) for claim in page.get("claims", ())]
         page["quotes"] = quotes
     return dict(pages)
 
 
+def of_claim(page: Path, name: str) -> Quoted:
+    """Return the statement of a claim of ours as a page has it, with the numbers that decide it.
+
+    Formulas of a page are letters; in a claim they stand between dollar signs.
+    """
+    paper = papers()["frontier"]
+    (entry,) = (entry for entry in paper.claims if entry["id"] == name)
+    (claim,) = (claim for claim in claims_of(paper) if claim.id == name)
+    numbers = {}
+    for key, x in claim.stated().items():
+        take = {"only": ""}.get(x.take, f"{x.take} ")
+        bound = "at most " if x.relation == "at most" else ""
+        numbers[key] = f"{{{bound}{take}{x.table}: {x.column}{' | ' * bool(x.rows)}{x.rows}}}"
+    return Quoted(page, paper.key, claim.tables[0], fill_names(entry["statement"], numbers).replace("$", ""))
+
+
 def tables_of(results: Path) -> dict[str, ResultTables]:
     """Return the tables of a run by paper."""
-    return {
-        key: ResultTables(
-            results / "tables" / key, {name: load(table.schema_name) for name, table in paper.tables.items()}
-        )
-        for key, paper in papers().items()
-    }
+    known = papers()
+    return {key: result_tables(results / "tables", key, known) for key in known}
 
 
 def stale(

@@ -15,11 +15,11 @@ from reproduction.results.files import markdown, read_table  # noqa: E402
 
 
 def with_table(readme: str, table: str) -> str:
-    """Return a README with another table between the lines ``<!-- claims -->`` and ``<!-- /claims -->``."""
+    """Return a page with another table between the lines ``<!-- claims -->`` and ``<!-- /claims -->``."""
     before, start, rest = readme.partition("<!-- claims -->\n")
     _, end, after = rest.partition("<!-- /claims -->")
     if not (start and end):
-        sys.exit("The README has no lines <!-- claims --> and <!-- /claims --> to put the table between.")
+        sys.exit("The page has no lines <!-- claims --> and <!-- /claims --> to put the table between.")
     return before + start + table + end + after
 
 

@@ -65,4 +65,4 @@ def test_the_manifest_has_every_figure_and_what_decides_claims(artifact, manifes
     for paper in papers.values():
         assert {f"results/figures/{paper.key}/{name}.pdf" for name in paper.figures} <= files
         for claim in artifact.claims_of(paper):
-            assert f"results/tables/{paper.key}/{claim.tables[0]}.csv" in files
+            assert f"results/tables/{claim.place}.csv" in files

@@ -3,11 +3,13 @@
 import pandas as pd
 import pytest
 
+from reproduction.ledger.claims import claims_of
 from reproduction.planning.paper import papers
 from support.programs import program
 
 QUOTED = program("tools/quoted.py")
 PAGES = QUOTED.read()
+README = QUOTED.DOCS.parent / "README.md"
 
 each_page = pytest.mark.parametrize("name", PAGES)
 
@@ -16,9 +18,30 @@ each_page = pytest.mark.parametrize("name", PAGES)
 def test_every_quote_is_on_its_page_and_of_a_table(name):
     known = papers()
     for quoted in PAGES[name]["quotes"]:
-        assert {number.quote.table for number in quoted.numbers()} <= set(
-            known[quoted.paper].published_tables
-        )
+        for number in quoted.numbers():
+            paper, _, table = number.quote.table.rpartition("/")
+            assert table in known[paper or quoted.paper].published_tables
+
+
+def test_the_readme_states_the_numbers_of_the_claims():
+    claims = {claim.id: claim for claim in claims_of(papers()["frontier"])}
+    for name in PAGES["../README"]["claims"]:
+        quoted = QUOTED.of_claim(README, name)
+        assert [number.text for number in quoted.numbers()] == [
+            number.said for number in claims[name].stated().values()
+        ]
+
+
+def test_every_number_of_the_main_results_is_that_of_a_claim_or_a_table():
+    text = README.read_text(encoding="utf-8")
+    start, end = text.index("## Main results"), text.index("## Your own data")
+    spans = [place.span() for quoted in PAGES["../README"]["quotes"] for place in quoted.places]
+    left = [
+        found[0]
+        for found in QUOTED.NUMBER.finditer(text, start, end)
+        if not any(first <= found.start() < last for first, last in spans)
+    ]
+    assert left == ["3"]  # Theorem 3 of Kalantari et al.
 
 
 @pytest.fixture

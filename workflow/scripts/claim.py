@@ -3,17 +3,21 @@
 from pathlib import Path
 
 import pandas as pd
-from _job import load, start
+from _job import start
 
 from reproduction.ledger import claims
+from reproduction.ledger.result_tables import result_tables
 from reproduction.planning.paper import papers
 from reproduction.results.files import write_texts
 
 start(snakemake.log[0], snakemake.config)
-paper = papers(outside=snakemake.config["papers"])[snakemake.params.paper]
-schemas = {name: load(table.schema_name) for name, table in paper.tables.items() if not table.population}
-tables = claims.ResultTables(Path(snakemake.params.tables) / paper.key, schemas)
-(claim,) = (claim for claim in claims.claims_of(paper) if claim.id == snakemake.wildcards.claim)
+found = papers(outside=snakemake.config["papers"])
+tables = result_tables(Path(snakemake.params.tables), snakemake.params.paper, found)
+(claim,) = (
+    claim
+    for claim in claims.claims_of(found[snakemake.params.paper])
+    if claim.id == snakemake.wildcards.claim
+)
 (entry,) = claims.ledger_texts(claims.ledger([(claim, tables)])).to_dict("records")
 rows = [(name, text) for name, text in entry.items() if name != "id"]
 write_texts(pd.DataFrame(rows, columns=["claim", claim.id]), snakemake.output[0])

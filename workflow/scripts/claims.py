@@ -2,19 +2,20 @@
 
 from pathlib import Path
 
-from _job import load, start
+from _job import start
 
 from ldpfrontier.atomic import write_text
 from reproduction.ledger import claims
+from reproduction.ledger.result_tables import result_tables
 from reproduction.planning.paper import papers
 from reproduction.results.certificates import VERIFIED, count_certificates
 from reproduction.results.files import made_by, markdown, read_table, write_table, write_texts
 
 start(snakemake.log[0], snakemake.config)
 entries, errata = [], []
-for paper in papers(outside=snakemake.config["papers"]).values():
-    schemas = {name: load(table.schema_name) for name, table in paper.tables.items() if not table.population}
-    tables = claims.ResultTables(Path(snakemake.params.tables) / paper.key, schemas)
+found = papers(outside=snakemake.config["papers"])
+for key, paper in found.items():
+    tables = result_tables(Path(snakemake.params.tables), key, found)
     entries += [(claim, tables) for claim in claims.claims_of(paper)]
     errata += claims.errata_of(paper)
 table, metadata = claims.ledger(entries), made_by(snakemake.params.code)

@@ -14,6 +14,7 @@ from typing import Any
 
 import pandas as pd
 
+from papers.frontier.attack_tables import ATTACK, ATTACKED
 from papers.lopuhaa2024.catalogue import (
     ANY_INPUTS,
     EVERYWHERE,
@@ -31,6 +32,9 @@ _PLACE = {"size": "str", "instance": "str", "beta": "float64", "order": "float64
 
 #: What one level may pass another by, nats: the worst level over F is the result of a search.
 _LEVEL = PRIVACY_TOLERANCE
+
+#: By how much the odds must change by more than the level to count, nats: more than optima exceed it by.
+_BEYOND = 1e-6
 
 #: What NMI may lose with a larger level given U: rounding.
 _NMI = 1e-12
@@ -247,3 +251,28 @@ def promises_kept(promises: pd.DataFrame) -> pd.DataFrame:
     found = pd.concat(parts, ignore_index=True)
     both = select(found, promise="insiders").set_index(key)["nmi"].rename("both")
     return PROMISES_KEPT.conform(found.assign(kept=found["nmi"] / found.join(both, on=key)["both"]))
+
+
+def attacked(attack: pd.DataFrame) -> pd.DataFrame:
+    """Say what the reports of each mechanism together do to the belief of every attacker.
+
+    Parameters
+    ----------
+    attack : DataFrame
+        As `attack_tables.ATTACK`.
+
+    Returns
+    -------
+    DataFrame
+        As `attack_tables.ATTACKED`.
+    """
+    change = attack["change"].abs()
+    rows = attack.assign(
+        change=change,
+        beyond=attack["probability"].where(change > attack["epsilon"] + _BEYOND, 0.0),
+        least=attack["after"],
+        most=attack["after"],
+    )
+    key = [name for name in ATTACK.columns if name in ATTACKED.columns and name != "change"]
+    taken = {"least": "min", "most": "max", "change": "max", "beyond": "sum"}
+    return ATTACKED.conform(rows.groupby(key, as_index=False).agg(taken))

@@ -1,4 +1,4 @@
-"""The check of the claims about the project's own results."""
+"""The checks of the claims about the project's own results."""
 
 from __future__ import annotations
 
@@ -28,3 +28,21 @@ def rows_keep_a_limit(tables: Tables, claim: Claim) -> Finding:
     words = f"{' and '.join(claim.arguments['measured'])}: {computed}, in {len(rows)} rows of {found} tables."
     kept = bool(((measured >= least) & (measured <= most)).all())
     return finding(words, kept, f"The limit is {limit}.", computed=computed, n=len(rows))
+
+
+def numbers_agree(tables: Tables, claim: Claim) -> Finding:
+    """Decide by the numbers of the statement: each must agree with the number of its table."""
+    found, wrong = [], []
+    for number in claim.stated().values():
+        table = require_rows(tables[number.table], claim.where)
+        try:
+            words = f"{number.number(table):.5g} for {number.said}"
+            agrees = number.agrees(table)
+        except ValueError as missing:
+            raise NotCheckable(str(missing)) from None
+        found.append(words)
+        if not agrees:
+            wrong.append(words)
+    computed = ", ".join(words.partition(" ")[0] for words in found)
+    otherwise = f"The tables have {', '.join(wrong)}."
+    return finding(f"{'; '.join(found)}.", not wrong, otherwise, computed=computed, n=len(found))

@@ -8,6 +8,8 @@ from typing import Any
 from papers.frontier.pairs import atlas_pairs
 from papers.lopuhaa2024.catalogue import DESIGNS, MECHANISMS
 from papers.lopuhaa2024.contradictions import pair_contradictions, unknown_mechanisms
+from papers.lopuhaa2024.pairs import DATA
+from reproduction.data.catalogue import attributes
 
 
 def contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
@@ -28,9 +30,24 @@ def contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
     for name in own["atlas"]["cells"]:
         if name not in MECHANISMS:
             yield f"frontier.atlas.cells has {name!r}; allowed is one of {', '.join(MECHANISMS)}."
+    yield from _attack(configuration)
     seen: dict[str, tuple[str, str, str]] = {}
     for i, pair in enumerate(atlas_pairs(configuration)):
         yield from pair_contradictions(f"frontier.atlas.pairs[{i}]", pair, seen, configuration)
+
+
+def _attack(configuration: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with the attributes of which the attackers know something."""
+    study = configuration["frontier"]["attack"]
+    pair, proxy = study["pair"], study["proxy"]
+    wrong = list(pair_contradictions("frontier.attack.pair", pair, {}, configuration))
+    yield from wrong
+    if not wrong:
+        others = [
+            name for name in attributes(pair.get("data", DATA), configuration) if name not in pair.values()
+        ]
+        if proxy not in others:
+            yield f'frontier.attack.proxy is "{proxy}"; allowed is one of {", ".join(others)}.'
 
 
 def _calibrated(key: str, names: Sequence[str]) -> Iterator[str]:

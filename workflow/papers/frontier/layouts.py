@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from papers.frontier.several_tables import INSIDERS
 from papers.lopuhaa2024.catalogue import (
     CELLS,
     DRIFTS,
@@ -133,6 +134,27 @@ def disclosure(table: pd.DataFrame) -> pd.DataFrame:
     }
     texts = name_columns(table) | _mechanism_columns(table)
     texts |= {name: number_texts(table[column], ".4f") for name, column in names.items()}
+    return pd.DataFrame(texts, dtype="str")
+
+
+def attacked(table: pd.DataFrame) -> pd.DataFrame:
+    """Lay out what attackers believe: a row per mechanism and knowledge, both as the table has them.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `attack_tables.ATTACKED`.
+    """
+    labels = {**LABELS, INSIDERS: f"Optimum, {PROMISES['insiders'].label}"}
+    texts = name_columns(table) | {
+        "mechanism": table["mechanism"].map(labels),
+        "attacker knows": table["that"],
+        "chance of": table["value"],
+        "before": number_texts(table["before"], ".1%"),
+        "least after": number_texts(table["least"], ".1%"),
+        "largest after": number_texts(table["most"], ".1%"),
+        "reports beyond the level": number_texts(table["beyond"], ".1%"),
+    }
     return pd.DataFrame(texts, dtype="str")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from papers.frontier.contradictions import contradictions as contradictions
 from papers.frontier.pairs import atlas_pairs
 from papers.lopuhaa2024.pairs import (
+    DATA,
     PartsByName,
     chunks_of,
     counts_of,
@@ -18,6 +19,7 @@ from papers.lopuhaa2024.pairs import (
     whole_pairs,
 )
 from reproduction.planning.configuration import values
+from reproduction.planning.paper import Counts
 
 
 def bounds(configuration: Mapping[str, Any]) -> PartsByName:
@@ -137,6 +139,24 @@ def several_designs(configuration: Mapping[str, Any]) -> PartsByName:
         },
         chunks=len(study["epsilon"]),
     )
+
+
+def attack(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the part of the table of attackers: that of its pair of attributes."""
+    paper, study = configuration["lopuhaa2024"], configuration["frontier"]["attack"]
+    pair, proxy = study["pair"], study["proxy"]
+    return {
+        file_name(pair): {
+            **counts_of(pair),
+            "proxies": Counts(pair.get("data", DATA), pair["useful"], proxy),
+            "names": [pair["useful"], proxy],
+            "value": study["value"],
+            "epsilon": float(study["epsilon"]),
+            "beta": float(paper["beta"]),
+            "order": float(paper["order"]),
+            **solver_of(paper, study),
+        }
+    }
 
 
 def few_records(configuration: Mapping[str, Any]) -> PartsByName:

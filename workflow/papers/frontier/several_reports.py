@@ -8,7 +8,7 @@ report; promises to acquaintances and to anyone add up, the former to within the
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -37,7 +37,7 @@ from papers.frontier.several_tables import (
     SEVERAL_DESIGNS,
     SEVERAL_LEVELS,
 )
-from papers.lopuhaa2024.catalogue import PROMISES, WITH_INTERVALS, WITH_ODDS, WITH_SET
+from papers.lopuhaa2024.catalogue import PROMISES, WITH_INTERVALS, WITH_ODDS
 from papers.lopuhaa2024.solutions import odds_of, place_of, solve
 
 _log = logging.getLogger(__name__)
@@ -75,13 +75,14 @@ def levels(
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     odds, place = odds_of(counts, beta), place_of("several_levels", instance, beta, ball)
+    ratios = {"known": odds[WITH_ODDS], "intervals": odds[WITH_INTERVALS], "set": OddsRatios.over(ball)}
     rows = []
     for epsilon in epsilons:
         found = {
             solution.mechanism: solution.channel
             for solution in solve(ball, [epsilon], mechanisms, tolerance=tolerance, max_rounds=max_rounds)
             if solution.channel is not None
-        } | dict(_of_promises(ball, odds, epsilon, tolerance))
+        } | dict(optima_of_promises(ball, ratios, epsilon, tolerance))
         for mechanism, channel in found.items():
             for number in range(1, reports + 1):
                 told = levels_of_reports(
@@ -100,20 +101,33 @@ def levels(
     return SEVERAL_LEVELS.conform(pd.DataFrame(rows, columns=list(SEVERAL_LEVELS.columns)))
 
 
-def _of_promises(
-    ball: RenyiBall, odds: dict[str, OddsRatios], epsilon: float, tolerance: float
+def optima_of_promises(
+    ball: RenyiBall, odds: Mapping[str, OddsRatios], epsilon: float, tolerance: float
 ) -> Iterator[tuple[str, Channel]]:
-    """Yield the optima of promises by their names in the table, but for what is out of reach for the size."""
+    """Yield the most informative mechanisms of promises, each with its name in tables of results.
+
+    They protect from outsiders and insiders, from acquaintances, and from anyone. A mechanism that is out of
+    reach for the size of the table is left out.
+
+    Parameters
+    ----------
+    ball : RenyiBall
+    odds : mapping of str to OddsRatios
+        By the names of promises to acquaintances in `catalogue.PROMISES`, the odds ratios that they are for.
+    epsilon : float
+        Privacy level in nats.
+    tolerance : float
+        As in `optimal_mechanism`.
+    """
     over_set = robust_cone(ball, epsilon)
     both = over_set & conditional_cone(over_set.shape, epsilon)
     with suppress(Intractable):
         yield INSIDERS, optimal_mechanism(MutualInformation(ball.centre), both, tolerance=tolerance).channel
-    ratios = odds | {WITH_SET: OddsRatios.over(ball)}
-    for promise, metric in (("known", WITH_ODDS), ("intervals", WITH_INTERVALS), ("set", WITH_SET)):
+    for promise, ratios in odds.items():
         with suppress(Intractable):
             yield (
                 PROMISES[promise].name,
-                optimal_association(ratios[metric], epsilon, tolerance=tolerance).channel,
+                optimal_association(ratios, epsilon, tolerance=tolerance).channel,
             )
     yield PROMISES["anyone"].name, optimal_unconditional(ball.centre, epsilon).channel
 

@@ -29,6 +29,7 @@ from papers.lopuhaa2024.panels import (
     plot_panels,
     set_plain_ticks,
 )
+from reproduction.figure_style import EPSILON
 from reproduction.results.batches import Rows, gather
 from reproduction.results.tables import select
 
@@ -49,6 +50,9 @@ _THIN = 0.7
 
 #: Ticks of a logarithmic axis of privacy levels, nats.
 _LEVELS = (0.1, 0.2, 0.5, 1, 2, 5)
+
+#: A bound that is so many times the best mechanism found says little about it.
+_WEAK = 2.0
 
 
 def fig2(table: pd.DataFrame) -> Figure:
@@ -108,18 +112,19 @@ def information(
     """
 
     def panel(ax: Axes, rows: pd.DataFrame) -> None:
+        remarks = [absent(nmi, rows)]
         for name, curve in _curves(rows):
             look = LOOKS[name]
             epsilon, value = curve["epsilon"].to_numpy(), curve["value"].to_numpy()
             ax.plot(epsilon, value, markevery=_marker_places(name, len(curve)), **line(look))
             if name == "exact":
-                _draw_frontier(ax, curve, _bounds_of(curve, bounds))
+                remarks.append(_draw_frontier(ax, curve, _bounds_of(curve, bounds)))
             elif name in OPTIMA:
                 bound = np.minimum(curve["bound"].to_numpy(), 1.0)
                 ax.fill_between(epsilon, value, bound, color=look.colour, alpha=0.18, linewidth=0)
         _set_level_axis(ax, rows["epsilon"])
         ax.set_ylim(0.0, 1.02)
-        note(ax, absent(nmi, rows), top=True)
+        note(ax, "\n".join(filter(None, remarks)), top=True)
 
     nmi = select(table, metric="nmi", mechanism=list(mechanisms))
     rows = nmi.dropna(subset=["value"])
@@ -297,11 +302,17 @@ def _bounds_of(curve: pd.DataFrame, bounds: pd.DataFrame | None) -> pd.DataFrame
     return select(bounds, size=first["size"], instance=first["instance"]).sort_values("epsilon")
 
 
-def _draw_frontier(ax: Axes, curve: pd.DataFrame, bounds: pd.DataFrame) -> None:
+def _draw_frontier(ax: Axes, curve: pd.DataFrame, bounds: pd.DataFrame) -> str:
     """Draw what no robust mechanism passes, and the band between it and the best one found.
 
     The bounds of a curve are near each other and joined by lines, as the curves are. The others may be far
     apart: each is a step, which ends at its level.
+
+    Returns
+    -------
+    str
+        Up to which level the bound is weak, more than `_WEAK` times the best mechanism, and how weak it is;
+        empty if it is nowhere.
     """
     levels, value = curve["epsilon"].to_numpy(), curve["value"].to_numpy()
     own = np.minimum(curve["bound"].to_numpy(), 1.0)
@@ -314,6 +325,11 @@ def _draw_frontier(ax: Axes, curve: pd.DataFrame, bounds: pd.DataFrame) -> None:
         upper = np.where(grid <= end, np.minimum(upper, bound), upper)
     ax.fill_between(grid, lower, np.maximum(upper, lower), color=FRONTIER.colour, alpha=0.18, linewidth=0)
     ax.plot(grid, upper, zorder=2.2, **FRONTIER.line(linewidth=0.9))
+    weak = upper > _WEAK * lower
+    if not weak.any():
+        return ""
+    most = float((upper[weak] / lower[weak]).max())
+    return f"weak bound up to {EPSILON} = {grid[weak].max():.2g}: there up to {most:.2g} times the best found"
 
 
 def _width(curve: pd.DataFrame) -> dict[str, float]:

@@ -4,9 +4,11 @@ A claim in a ``paper.yaml`` has an ``id``, says ``where`` the paper states what 
 ``rule`` by which it is decided, in words; its ``tolerance``, and the ``origin`` of that (printed digits,
 sampling, a word of the text, accuracy). ``printed`` has the paper's numbers, if there are any. ``check``
 names the function that decides: one of the paper's ``claims.py``, or one of this module. It is given the
-``tables`` that the claim names and its ``arguments`` (limits, stated numbers), and returns a `Finding`; it
-sees neither configuration nor solver, so a verdict follows from the tables, and other tables give another
-verdict. docs/glossary.md says what each verdict means. An erratum is of a ``kind`` (`ERRATUM_KINDS`) and says
+``tables`` that the claim names (``paper/table`` of another paper) and its ``arguments`` (limits, stated
+numbers), and returns a `Finding`; it sees neither configuration nor solver, so a verdict follows from the
+tables, and other tables give another verdict. A statement may have ``{names}`` in place of its numbers;
+``numbers`` then says by name what they are, and what they are in the tables (`quotes.Stated`).
+docs/glossary.md says what each verdict means. An erratum is of a ``kind`` (`ERRATUM_KINDS`) and says
 what is ``printed``, what is ``correct``, how that is ``shown``, and which ``test`` pins it
 (``file::function``).
 """
@@ -16,16 +18,15 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import pandas as pd
 
+from reproduction.ledger.quotes import Stated, fill_names
 from reproduction.planning.entries import from_entry
 from reproduction.planning.paper import Paper, PaperError
-from reproduction.results.files import read_table
 from reproduction.results.tables import Schema, TableError
 
 Verdict = Literal["reproduced", "reproduced with another reading", "not reproduced", "not checkable"]
@@ -86,6 +87,31 @@ class Claim:
     printed: str = "-"
     figure: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    numbers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def place(self) -> str:
+        """The first of its tables as ``paper/table``."""
+        return self.tables[0] if "/" in self.tables[0] else f"{self.paper}/{self.tables[0]}"
+
+    def stated(self) -> dict[str, Stated]:
+        """Return the numbers of the statement by name.
+
+        Their table is the first one if they name none, and the condition ``rows`` in ``arguments`` is added
+        to their own.
+
+        Raises
+        ------
+        PaperError
+            If one lacks a key or has an unknown one.
+        """
+        found = {}
+        for key, entry in self.numbers.items():
+            conditions = [x for x in (self.arguments.get("rows"), entry.get("rows")) if x]
+            rows = " and ".join(f"({x})" for x in conditions)
+            given = {"table": self.tables[0], **entry, "rows": rows}
+            found[key] = from_entry(Stated, given, f"{key} of claim {self.id}", PaperError)
+        return found
 
 
 @dataclass(frozen=True)
@@ -99,43 +125,6 @@ class Erratum:
     correct: str
     shown: str
     test: str
-
-
-class ResultTables(Mapping[str, pd.DataFrame]):
-    """The result tables of one paper by name, read when asked for.
-
-    Parameters
-    ----------
-    directory : path
-        With ``<name>.parquet`` of every table.
-    schemas : mapping of str to Schema
-        Of every table that there may be.
-    """
-
-    def __init__(self, directory: Path | str, schemas: Mapping[str, Schema]) -> None:
-        self._paths = {path.stem: path for path in sorted(Path(directory).glob("*.parquet"))}
-        self._paths = {name: path for name, path in self._paths.items() if name in schemas}
-        self._schemas = schemas
-        self._read: dict[str, pd.DataFrame] = {}
-
-    def __getitem__(self, name: str) -> pd.DataFrame:
-        if name not in self._read:
-            self._read[name] = read_table(self._path(name), self._schemas[name])
-        return self._read[name]
-
-    def _path(self, name: str) -> Path:
-        if name not in self._paths:
-            raise NotCheckable(f"The table {name} is missing.")
-        return self._paths[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._paths
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._paths)
-
-    def __len__(self) -> int:
-        return len(self._paths)
 
 
 Tables = Mapping[str, pd.DataFrame]
@@ -203,14 +192,21 @@ def claims_of(paper: Paper) -> list[Claim]:
             ("table", claim.tables, paper.published_tables),
             ("figure", (claim.figure,) if claim.figure else (), paper.figures),
         ):
-            if unknown := [name for name in names if name not in known]:
+            # Those of other papers are checked where all papers are read.
+            if unknown := [name for name in names if name not in known and "/" not in name]:
                 raise PaperError(
                     f"Claim {claim.id} names the {kind} {unknown[0]}; {paper.key} has {', '.join(known)}."
                 )
         if claim.id in {other.id for other in claims}:
             raise PaperError(f"Claim {claim.id} is in {paper.key} more than once.")
         check_of(claim)
-        claims.append(claim)
+        said = {name: number.said for name, number in claim.stated().items()}
+        if unnamed := [name for name in said if f"{{{name}}}" not in claim.statement]:
+            raise PaperError(
+                f"Claim {claim.id} has the number {unnamed[0]}, which its statement does not name."
+            )
+        statement = fill_names(claim.statement, said)
+        claims.append(replace(claim, statement=statement, printed=", ".join(said.values()) or claim.printed))
     return claims
 
 
@@ -283,7 +279,7 @@ def ledger(claims: Iterable[tuple[Claim, Tables]]) -> pd.DataFrame:
             "statement": claim.statement,
             **{name: getattr(claim, name) for name in ("rule", "printed", "tolerance", "origin")},
             **vars(decide(claim, tables)),
-            "table": f"{claim.paper}/{claim.tables[0]}",
+            "table": claim.place,
             "figure": f"{claim.paper}/{claim.figure}" if claim.figure else "-",
         }
         for order, (claim, tables) in enumerate(claims, start=1)

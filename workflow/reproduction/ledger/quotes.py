@@ -7,13 +7,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
 
 from reproduction.planning.entries import from_entry
 from reproduction.planning.paper import Paper, PaperError
+
+#: How a number that is stated relates to that of the tables.
+RELATIONS = ("about", "at most")
+
+#: By how much a rounded number may differ from the number of a table, in units of its last digit: half a
+#: unit, and a little more, because the last digits of two machines differ.
+HALF = 0.55
+
+#: So many standard errors are added for a number that was drawn at random.
+_ERRORS = 3.0
 
 _TAKES = ("only", "min", "median", "mean", "max", "sum", "count")
 
@@ -80,6 +90,58 @@ class Quote:
 
 
 @dataclass(frozen=True)
+class Stated(Quote):
+    """A number that a claim states, with the number of a table that must agree with it.
+
+    Attributes
+    ----------
+    said : str
+        As it is written: ``1.92``, ``2,035`` or ``82%``.
+    relation : str
+        One of `RELATIONS`. A number that is about the one of the table is rounded from it.
+    standard_error : str
+        A column, or an expression of several, of a number that was drawn at random.
+    """
+
+    said: str = ""
+    relation: str = "about"
+    standard_error: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.relation not in RELATIONS:
+            raise ValueError(f"The relation is {self.relation!r}; allowed are {', '.join(RELATIONS)}.")
+        read_number(self.said)
+
+    def agrees(self, table: pd.DataFrame) -> bool:
+        """Tell whether the number is that of the table, or bounds it; errors as of `number`."""
+        said, unit = read_number(self.said)
+        found = self.number(table)
+        if self.relation == "at most":
+            return found <= said
+        drawn = replace(self, column=self.standard_error).number(table) if self.standard_error else 0.0
+        return abs(found - said) <= HALF * unit + _ERRORS * drawn
+
+
+def read_number(text: str) -> tuple[float, float]:
+    """Return a number as it is written, and the unit of its last digit: of ``37.1%``, 0.371 and 0.001.
+
+    Raises
+    ------
+    ValueError
+        If the text is no number.
+    """
+    digits, scale = text.replace(",", "").removesuffix("%"), 0.01 if text.endswith("%") else 1.0
+    mantissa, _, exponent = digits.partition("e")
+    return scale * float(digits), scale * 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
+
+
+def fill_names(text: str, named: Mapping[str, str]) -> str:
+    """Return a text with others in place of ``{names}``; braces around anything else are those of LaTeX."""
+    return re.sub(r"\{(\w+)\}", lambda name: named.get(name[1], name[0]), text)
+
+
+@dataclass(frozen=True)
 class Highlight:
     """What a reader should know first: what a paper says, what was found, and why it matters.
 
@@ -131,8 +193,7 @@ class Highlight:
             numbers = {key: quote.text(tables[quote.table]) for key, quote in named.items()}
         except (KeyError, ValueError):
             return None
-        # Braces around anything else are those of LaTeX.
-        return re.sub(r"\{(\w+)\}", lambda name: numbers.get(name[1], name[0]), text)
+        return fill_names(text, numbers)
 
 
 def highlights_of(paper: Paper) -> list[Highlight]:

@@ -376,6 +376,11 @@ def _wrong_neighbours(paper: Paper, papers: Mapping[str, Paper]) -> Iterator[str
         for other, _, name in (name.partition("/") for name in call.tables if "/" in name):
             if name not in papers[other].tables:
                 yield f"has {call.name}, which reads the table {name} of {other}, which is not there."
+    for claim in (claim for claim in paper.claims if isinstance(claim, Mapping)):
+        for place in (name for name in claim.get("tables") or () if "/" in name):
+            other, _, name = place.partition("/")
+            if other not in papers or name not in papers[other].published_tables:
+                yield f"has the claim {claim.get('id')} about the table {place}, which is not there."
 
 
 def _contradictions(call: Call, paper: Paper) -> Iterator[str]:

@@ -30,6 +30,22 @@ def test_a_bound_at_one_level_holds_at_all_lower_ones():
     assert (y[x > levels[1]] > bound).all()
 
 
+def test_a_weak_bound_is_said_to_be_weak():
+    row = {"size": "2 x 2", "instance": "a, c", "beta": 0.05, "order": 2.0, "metric": "nmi", "note": ""}
+    row |= {"mechanism": "exact", "status": "bounded", "value": 0.1, "bound": 0.15}
+    best = pd.DataFrame([{**row, "epsilon": epsilon} for epsilon in (0.5, 1.0, 2.0)])
+    bounds = best[:0]
+    assert not [text for text in remarks(best, bounds) if text]
+    (found,) = remarks(best.assign(bound=[0.4, 0.4, 0.15]), bounds)
+    assert found.endswith("= 1: there up to 4 times the best found")
+    # A bound at one level holds at all lower ones.
+    assert not any(remarks(best.assign(bound=[0.4, 0.4, 0.15]), best[2:].assign(bound=0.16)))
+
+
+def remarks(table: pd.DataFrame, bounds: pd.DataFrame) -> list[str]:
+    return [text.get_text() for text in figures.optimum(table, bounds).axes[0].texts]
+
+
 def test_a_colour_means_one_mechanism_or_one_promise():
     promises = {name: promise.colour for name, promise in PROMISES.items()}
     assert promises.pop("outsiders") == LOOKS["exact"].colour

@@ -92,6 +92,14 @@ def test_wrong_designs_of_least_errors_are_named(designs, sentence):
             {"pairs": [{"sensitive": "sex", "useful": "race", "calibrated": {"mechanisms": ["olh"]}}]},
             'lopuhaa2024.pairs[0].calibrated.mechanisms[0] is "olh"; allowed is one of nr,',
         ),
+        (
+            {"attack": {**DEFAULT["frontier"]["attack"], "proxy": "income"}},
+            'frontier.attack.proxy is "income"; allowed is one of workclass, education,',
+        ),
+        (
+            {"attack": {**DEFAULT["frontier"]["attack"], "pair": {"sensitive": "age", "useful": "sex"}}},
+            'frontier.attack.pair.sensitive is "age"; allowed is one of workclass,',
+        ),
         ({"drift": {**DEFAULT["frontier"]["drift"], "mechanisms": ["olh"]}}, "frontier.drift.mechanisms[0]"),
     ],
 )

@@ -1,6 +1,7 @@
 """The claims ledger: findings, entries, tables, verdicts; and that every paper's entries are sound."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -19,10 +20,9 @@ from reproduction.ledger.claims import (
     Erratum,
     Finding,
     NotCheckable,
-    ResultTables,
 )
+from reproduction.ledger.result_tables import ResultTables
 from reproduction.planning.paper import PaperError, papers
-from reproduction.results.files import write_table
 from reproduction.results.tables import CHECKS, RESULTS, Check, Result, TableError
 
 ROOT = Path(__file__).parents[4]
@@ -195,25 +195,33 @@ def test_an_erratum_is_of_a_known_kind(toy):
         claims.errata_of(changed(toy, errata=[{**toy.errata[0], "kind": "bad"}]))
 
 
-# Tables ---------------------------------------------------------------------------------------------------
+# Numbers --------------------------------------------------------------------------------------------------
 
 
-def test_tables_are_read_by_name_and_checked(tmp_path):
-    write_table(checks({}), tmp_path / "checks.parquet", {}, CHECKS)
-    write_table(checks({}), tmp_path / "stray.parquet", {}, CHECKS)
-    (tmp_path / "broken.parquet").write_bytes(b"PAR1")
-    tables = ResultTables(tmp_path, {"checks": CHECKS, "broken": RESULTS, "late": RESULTS})
-    assert list(tables) == ["broken", "checks"]
-    assert len(tables) == 2
-    assert "checks" in tables
-    assert "late" not in tables
-    assert tables["checks"] is tables["checks"]
-    assert tables["checks"]["holds"].tolist() == [True]
-    with pytest.raises(TableError, match="not a complete Parquet file"):
-        tables["broken"]
-    for name in ("late", "stray"):
-        with pytest.raises(NotCheckable, match=rf"The table {name} is missing\."):
-            tables[name]
+def stating(toy, statement, **number):
+    entry = {**toy.claims[1], "statement": statement, "numbers": {"rate": {"column": "value", **number}}}
+    (claim,) = claims.claims_of(changed(toy, claims=[entry]))
+    return claim
+
+
+def test_a_statement_has_its_numbers(toy):
+    claim = stating(toy, "$e^{2}$ and {rate} of it", said="80%", rows="epsilon == 1")
+    assert claim.statement == "$e^{2}$ and 80% of it"
+    assert claim.printed == "80%"
+    number = replace(claim, arguments={"rows": "value < 2"}).stated()["rate"]
+    assert (number.table, number.rows) == ("rates", "(value < 2) and (epsilon == 1)")
+
+
+def test_a_number_that_is_not_in_the_statement_or_unsound_is_refused(toy):
+    with pytest.raises(PaperError, match="has the number rate, which its statement does not name"):
+        stating(toy, "of it", said="80%")
+    with pytest.raises(PaperError, match="rate of claim T-2 has the unknown key 'says'"):
+        stating(toy, "{rate}", says="80%")
+
+
+def test_a_claim_may_be_about_the_table_of_another_paper(toy):
+    (claim,) = claims.claims_of(changed(toy, claims=[{**toy.claims[1], "tables": ["other/rates"]}]))
+    assert claims.ledger([(claim, {"other/rates": rates(0.8)})])["table"].tolist() == ["other/rates"]
 
 
 # The ledger -----------------------------------------------------------------------------------------------
@@ -367,7 +375,7 @@ def test_without_tables_nothing_is_checkable(paper, tmp_path):
     entries = claims.claims_of(paper)
     found = claims.ledger((claim, tables) for claim in entries)
     assert set(found["verdict"]) == {NOT_CHECKABLE}
-    assert found["explanation"].str.fullmatch(r"The table \w+ is missing\.").all()
+    assert found["explanation"].str.fullmatch(r"The table [\w/]+ is missing\.").all()
     assert found["id"].tolist() == [claim.id for claim in entries]
     assert claims.count_verdicts(found).set_index("paper").loc["all", NOT_CHECKABLE] == len(entries)
 

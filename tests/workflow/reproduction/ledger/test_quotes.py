@@ -5,7 +5,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from reproduction.ledger.quotes import Highlight, Quote, highlights_of
+from reproduction.ledger.quotes import Highlight, Quote, Stated, highlights_of, read_number
 from reproduction.planning.paper import PaperError, papers
 
 TABLE = pd.DataFrame(
@@ -28,6 +28,45 @@ TABLE = pd.DataFrame(
 )
 def test_numbers_are_looked_up(entry, expected):
     assert Quote(**{"table": "t", "column": "value"} | entry).text(TABLE) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "unit"),
+    [("1.92", 1.92, 0.01), ("2,035", 2035.0, 1.0), ("37.1%", 0.371, 0.001), ("5.5e-7", 5.5e-7, 1e-8)],
+)
+def test_numbers_are_read_with_their_last_digit(text, number, unit):
+    assert read_number(text) == pytest.approx((number, unit), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("said", "value", "more", "agrees"),
+    [
+        ("82%", 0.8245, {}, True),
+        ("82%", 0.8265, {}, False),
+        ("82%", 0.8135, {}, False),
+        # Three standard errors, of 0.002, are added.
+        ("82%", 0.8305, {"standard_error": "error"}, True),
+        ("82%", 0.8325, {"standard_error": "error"}, False),
+        ("1%", 0.0099, {"relation": "at most"}, True),
+        ("1%", 0.0101, {"relation": "at most"}, False),
+    ],
+)
+def test_a_number_that_is_stated_agrees_with_its_table_or_not(said, value, more, agrees):
+    table = pd.DataFrame({"value": [value], "error": [0.002]})
+    assert Stated("t", "value", said=said, **more).agrees(table) == agrees
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"said": "1", "relation": "near"}, "The relation is 'near'; allowed are about, at most"),
+        ({"said": "some"}, "could not convert string to float: 'some'"),
+        ({}, "could not convert string to float: ''"),
+    ],
+)
+def test_what_states_no_number_is_refused(given, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        Stated("t", "value", **given)
 
 
 def test_what_cannot_be_looked_up_gets_a_sentence():

@@ -128,6 +128,15 @@ def test_a_paper_may_read_tables_of_those_that_it_builds_on(shelve, tmp_path):
         assert str(error.value).endswith(sentence)
 
 
+def test_a_claim_is_about_tables_that_are_there(shelve, tmp_path):
+    for key, claimed in (("a2001", ""), ("b2002", "claims: [{id: B-1, tables: [a2001/t, a2001/v]}]")):
+        (tmp_path / key).mkdir()
+        text = f"title: T\nyear: {key[1:]}\ntables: {{t: {{}}}}\n{claimed}\n"
+        (tmp_path / key / "paper.yaml").write_text(text)
+    with pytest.raises(PaperError, match="the claim B-1 about the table a2001/v, which is not there"):
+        shelve(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [

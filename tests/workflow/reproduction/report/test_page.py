@@ -15,8 +15,8 @@ import pytest
 
 from ldpfrontier.atomic import write_text
 from ldpfrontier.optimum import Method
-from reproduction.job import load
 from reproduction.ledger import claims
+from reproduction.ledger.result_tables import result_tables
 from reproduction.planning.paper import papers
 from reproduction.report import page as report
 from reproduction.results.certificates import PROVED, VERIFIED
@@ -70,10 +70,8 @@ def row(mechanism, value, **more):
 
 
 def decided(tables):
-    schemas = {
-        paper.key: {name: load(table.schema_name) for name, table in paper.tables.items()} for paper in PAPERS
-    }
-    found = {key: claims.ResultTables(tables / key, schemas[key]) for key in schemas}
+    known = {paper.key: paper for paper in PAPERS}
+    found = {key: result_tables(tables, key, known) for key in known}
     return claims.ledger((claim, found[claim.paper]) for claim in CLAIMS)
 
 

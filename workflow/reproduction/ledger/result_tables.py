@@ -1,0 +1,73 @@
+"""The tables of a run that claims are about, read when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from reproduction.job import load
+from reproduction.ledger.claims import NotCheckable
+from reproduction.planning.paper import Paper
+from reproduction.results.files import read_table
+from reproduction.results.tables import Schema
+
+
+class ResultTables(Mapping[str, pd.DataFrame]):
+    """The result tables of one paper by name, read when asked for.
+
+    Parameters
+    ----------
+    directory : path
+        With ``<name>.parquet`` of every table.
+    schemas : mapping of str to Schema
+        Of every table that there may be; those of another paper as ``paper/table``, in the folder beside.
+    """
+
+    def __init__(self, directory: Path | str, schemas: Mapping[str, Schema]) -> None:
+        own = Path(directory)
+        paths = {x: own.parent / (x if "/" in x else f"{own.name}/{x}") for x in schemas}
+        self._paths = {x: file for x, path in paths.items() if (file := Path(f"{path}.parquet")).is_file()}
+        self._schemas = schemas
+        self._read: dict[str, pd.DataFrame] = {}
+
+    def __getitem__(self, name: str) -> pd.DataFrame:
+        if name not in self._read:
+            self._read[name] = read_table(self._path(name), self._schemas[name])
+        return self._read[name]
+
+    def _path(self, name: str) -> Path:
+        if name not in self._paths:
+            raise NotCheckable(f"The table {name} is missing.")
+        return self._paths[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._paths
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+
+def result_tables(folder: Path, key: str, papers: Mapping[str, Paper]) -> ResultTables:
+    """Return the tables that the claims of a paper may name: its own, and those of the others.
+
+    Parameters
+    ----------
+    folder : Path
+        With a folder of tables for every paper.
+    key : str
+        Of the paper.
+    papers : mapping of str to Paper
+        All papers.
+    """
+    schemas = {
+        name if other == key else f"{other}/{name}": load(table.schema_name)
+        for other, paper in papers.items()
+        for name, table in paper.tables.items()
+        if not table.population
+    }
+    return ResultTables(folder / key, schemas)
