@@ -374,7 +374,7 @@ def least_ratios(document: Document, odds: Any) -> dict[tuple[int, int], list[Nu
 
     The file has them for s < s'; those of s' and s are the same with u and w exchanged.
     """
-    a1, a2, outputs = len(document.table), len(document.table[0]), len(document.channel[0])
+    a1, a2, outputs = len(document.table), len(document.table[0]), len((document.channel or [[0]])[0])
     pairs, terms = [(i, j) for i in range(a1) for j in range(i + 1, a1)], (a1 * a2) ** 2 * outputs
     tables = [rows(table, a2) for table in items(odds, "tables of odds ratios", len(pairs))]
     if terms > MAX_TERMS or not pairs or any(len(t[0]) != a2 or max(map(max, t)) > ONE for t in tables):
@@ -433,10 +433,14 @@ def prices_bound(document: Document, claim: Any) -> str:
     weights = [w for row in table for w in row]
     prices = numbers(costs, count=len(weights))
     check_tree(weights, prices, t, items(trees, "trees", 1)[0])
-    most, least = number(bound), rest + sum(prices)
-    if least > most:
-        raise Unproved(f"only {shown(least, up=True)} is proved, which is more than {most}")
-    return f"no mechanism {words} has more than {shown(most, up=True)} nats"
+    return f"no mechanism {words} has more than {shown(bounded(bound, rest + sum(prices)), up=True)} nats"
+
+
+def bounded(bound: Any, least: Number) -> Decimal:
+    """Return the bound of a claim, after proving that it is at least what is proved."""
+    if least > (most := number(bound)):
+        raise Unproved(f"only {shown(Decimal(least), up=True)} is proved, which is more than {most}")
+    return most
 
 
 def conditional_entropy(table: list[Numbers]) -> Decimal:
@@ -481,12 +485,126 @@ def check_tree(weights: Numbers, prices: Numbers, t: Decimal, tree: Any) -> None
         raise Malformed("a tree lacks leaves")
 
 
+def boxes_bound(document: Document, claim: Any) -> str:
+    """Prove a bound by prices that sum to it, and boxes in each of which no column is worth more than they.
+
+    Of the class of mechanisms only cuts are used: inequalities a . v <= 0 that all of its columns v meet.
+    """
+    over_f = claim["kind"] == "robust bound"
+    own = ("order", "radius") if over_f else ("odds",)
+    names = ("kind", "epsilon", "t", "bound", "prices", "tree", "cuts", *own)
+    _, epsilon, ratios, bound, costs, tree, listed, *known = fields(claim, *names)
+    t, weights = checked_ratio(epsilon, ratios, at_least=True), document.weights()
+    prices, cuts = numbers(costs, count=len(weights)), items(listed, "cuts")
+    if not all(weights) or len(cuts) * len(weights) > MAX_TERMS:
+        raise Malformed("a weight is 0, so that entries of columns have no bound, or there are too many cuts")
+    rows_of = cuts_over_f if over_f else cuts_of_odds
+    check_boxes(weights, prices, rows_of(document, t, cuts, *known), items(tree, "nodes of a tree"))
+    about = f"over {ball(*known)}" if over_f else "for all who know something about U, at its odds ratios,"
+    most = shown(bounded(bound, sum(prices)), up=True)
+    return f"no mechanism with ratios at most e^{epsilon} {about} has more than {most} nats"
+
+
+def cuts_over_f(document: Document, t: Decimal, cuts: list[Any], order: Any, radius: Any) -> list[Numbers]:
+    """Return P(s') P_s . v_s - t P(s) P_s' . v_s' of members P of F, rounded down, as v >= 0."""
+    alpha, spread, found = number(order), number(radius, ZERO), list[Numbers]()
+    if (n := alpha - ONE) <= 0:
+        raise Malformed("the order is not above 1")
+    total = log(sum(document.weights(), ZERO))[0]
+    shares, most = [log(w)[1] - total for w in document.weights()], exp(n * spread)[0]
+    for k, cut in enumerate(cuts):
+        *pair, weights = fields(cut, "s", "s'", "member")
+        (s, other), member = (place(x, len(document.table)) for x in pair), rows(weights, len(document.table))
+        cells, sums = [q for row in member for q in row], [sum(row, ZERO) for row in member]
+        if s == other or len(cells) != len(shares) or not all(cells):
+            raise Malformed(f"cut {k} is of one sensitive value, or its member has a 0 or another shape")
+        # The sum of p^alpha q^(1 - alpha) is e^((alpha - 1) D).
+        sum_of_all = log(sum(sums, ZERO))[1]
+        powers = (exp(alpha * p - n * (log(q)[0] - sum_of_all)) for p, q in zip(shares, cells, strict=True))
+        if sum(above for _, above in powers) > most:
+            raise Unproved(f"the member of cut {k} is not proved to be in F")
+        factors = {s: sums[other], other: -t * sums[s]}
+        found.append([LOW.plus(factors.get(i, ZERO) * q) for i, row in enumerate(member) for q in row])
+    return found
+
+
+def cuts_of_odds(document: Document, t: Decimal, cuts: list[Any], odds: Any) -> list[Numbers]:
+    """Return cuts for people of whom, given s, a share a has u and the others w, rounded down, as v >= 0.
+
+    Given s' these are as rho a to 1 - a, by the sum of which the condition is multiplied.
+    """
+    least, found = least_ratios(document, odds), list[Numbers]()
+    a1, a2 = len(document.table), len(document.table[0])
+    for k, cut in enumerate(cuts):
+        *places, share = fields(cut, "s", "s'", "u", "w", "share")
+        s, other, u, w = (place(x, size) for x, size in zip(places, (a1, a1, a2, a2), strict=True))
+        rho, of_u = least[s, other][u][w], number(share, ZERO)
+        of_w = ONE - of_u
+        if of_w < 0 or not (both := rho * of_u + of_w):
+            raise Malformed(f"the share of cut {k} is above 1, or leaves nobody with s'")
+        row = [ZERO] * (a1 * a2)
+        row[s * a2 + u] += both * of_u
+        row[s * a2 + w] += both * of_w
+        row[other * a2 + u] -= t * rho * of_u
+        row[other * a2 + w] -= t * of_w
+        found.append([*map(LOW.plus, row)])
+    return found
+
+
+def check_boxes(weights: Numbers, prices: Numbers, cuts: list[Numbers], tree: list[Any]) -> None:
+    """Prove sum_x P_x v_x ln v_x <= prices . v for all v >= 0 with P . v = 1 that meet the cuts.
+
+    The tree is in preorder: "?7 0.5" splits a box at v_7 = 0.5, and larger values come first. A leaf
+    "m k:l ..." has a multiplier m of P . v = 1 and multipliers l >= 0 of cuts k. With them, the difference is
+    at most a sum of convex functions of one entry each, which are largest at an end of its interval.
+    """
+    total, size, work, leaf = sum(weights, ZERO), len(weights), 0, 0
+    pending = [[(ZERO, quotient(total, w)[1]) for w in weights]]
+    for token in tree:
+        first, *rest = token.split(" ") if isinstance(token, str) else [""]
+        work += size * (1 + len(rest))
+        if not pending or work > MAX_TERMS:
+            raise Malformed(f"a tree has {str(token)[:40]!a} where it cannot be, or is too large")
+        box = pending.pop()
+        if split := SPLIT.fullmatch(first):
+            x, (at,) = int(split[1]), numbers(rest, ZERO, 1)
+            if x >= size or not box[x][0] < at < box[x][1]:
+                raise Malformed(f"a tree has {token[:40]!a} where it cannot be")
+            pending += [[*box[:x], part, *box[x + 1 :]] for part in ((box[x][0], at), (at, box[x][1]))]
+            continue
+        leaf, m = leaf + 1, number(first)
+        slopes = [total * c + m * w for w, c in zip(weights, prices, strict=True)]
+        for name, _, text in (pair.partition(":") for pair in rest):
+            factor, cut = total * number(text, ZERO), cuts[place(name, len(cuts))]
+            slopes = [slope + factor * a for slope, a in zip(slopes, cut, strict=True)]
+        ends = zip(weights, slopes, box, strict=True)
+        above = (max(w * product_log(v) - slope * v for v in interval) for w, slope, interval in ends)
+        if sum(above) + total * m > 0:
+            raise Unproved(f"leaf {leaf} does not prove that its columns are worth no more than their prices")
+    if pending:
+        raise Malformed("a tree lacks leaves")
+
+
+def product_log(v: Decimal) -> Decimal:
+    """Return the upper end of v ln v, v >= 0."""
+    return v * log(v)[1] if v else ZERO
+
+
+def place(text: Any, count: int) -> int:
+    """Read the number of one of so many things, from 0: digits alone."""
+    x = number(text, ZERO)
+    if x >= count or not text.isdigit():
+        raise Malformed(f"{text[:40]} is not the number of one of {count}")
+    return int(x)
+
+
 RULES: dict[str, Callable[[Document, Any], str]] = {
     **dict.fromkeys(("local privacy", "privacy given U", "unconditional privacy", SOMETHING), privacy),
     "privacy at the table": privacy,
     "privacy over F": privacy_over_f,
     "utility": utility,
     **dict.fromkeys(("ldp bound", "nonrobust bound"), prices_bound),
+    **dict.fromkeys(("robust bound", "association bound"), boxes_bound),
 }
 
 # Files.

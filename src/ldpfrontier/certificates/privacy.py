@@ -31,6 +31,21 @@ from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 
+def check_ball(ball: RenyiBall) -> None:
+    """Refuse an F that the checker has no rules for.
+
+    Raises
+    ------
+    ValueError
+        If its order is not above 1, or its radius not finite.
+    """
+    if ball.order <= 1.0 or not math.isfinite(ball.radius):
+        raise ValueError(
+            f"F has the order {ball.order:g} and the radius {ball.radius:g}; certificates are for orders"
+            " above 1 and finite radii."
+        )
+
+
 def uncertainty_claim(ball: RenyiBall, epsilon: float, rows: Rows) -> dict[str, Any]:
     """Return the claim that a channel is private over F, with proofs for all reports, if it is.
 
@@ -48,11 +63,7 @@ def uncertainty_claim(ball: RenyiBall, epsilon: float, rows: Rows) -> dict[str, 
     ValueError
         If the order or the radius is another.
     """
-    if ball.order <= 1.0 or not math.isfinite(ball.radius):
-        raise ValueError(
-            f"F has the order {ball.order:g} and the radius {ball.radius:g}; certificates are for orders"
-            " above 1 and finite radii."
-        )
+    check_ball(ball)
     numerators = np.array([[*map(float, row)] for row in rows])
     blocks = numerators.reshape(*ball.centre.shape, -1).transpose(2, 0, 1)  # output, s, u
     return {

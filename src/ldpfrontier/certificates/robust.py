@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from copy import deepcopy
+from dataclasses import dataclass
 from decimal import Decimal, localcontext
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ldpfrontier import verify
+from ldpfrontier.certificates.boxes import boxes_claim
 from ldpfrontier.certificates.document import (
     Claim,
     Document,
@@ -22,9 +25,11 @@ from ldpfrontier.certificates.document import (
     priced_tree,
     proved,
 )
-from ldpfrontier.certificates.numbers import Rows, text_above, weight_texts
-from ldpfrontier.certificates.privacy import uncertainty_claim
+from ldpfrontier.certificates.numbers import Rows, text, text_above, weight_texts
+from ldpfrontier.certificates.privacy import check_ball, uncertainty_claim
+from ldpfrontier.certificates.settings import SETTINGS
 from ldpfrontier.numerics.arguments import as_distribution, as_instance
+from ldpfrontier.optimal.exact.separation import Oracle
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.types import FloatArray
@@ -62,11 +67,13 @@ def nonrobust_certificate(optimum: Optimum, estimate: ArrayLike, epsilon: float)
     return assembled(information_under(joint), [claim], matrix, levels, _uninformative_at(joint, matrix))
 
 
-def robust_certificate(optimum: Optimum, ball: RenyiBall, epsilon: float) -> Document:
+def robust_certificate(
+    optimum: Optimum, ball: RenyiBall, epsilon: float, *, excess: float | None = None
+) -> Document:
     """Return a document that proves the level and the utility of an optimum of `optimal_robust`, and a bound.
 
-    The bound is that of NR, on all mechanisms that are private over F, which is above the one that was
-    computed.
+    The bound is on all mechanisms that are private over F: that of NR, which is above the one that was
+    computed, or if an excess is given one that is proved by a tree of boxes (`boxes`).
 
     Parameters
     ----------
@@ -76,21 +83,85 @@ def robust_certificate(optimum: Optimum, ball: RenyiBall, epsilon: float) -> Doc
         F, of an order above 1 and a finite radius.
     epsilon : float
         In nats, as given to `optimal_robust`.
+    excess : float, optional
+        By how much that bound is above the value of the optimum, relative: more than the gap of the optimum,
+        which must be that over F itself (``envelope="exact"``). On tables of 2 x 5 and 2 x 6 values 0.005
+        takes some seconds.
 
     Raises
     ------
     Intractable, ValueError
-        As `ldp_certificate`.
+        As `ldp_certificate`. With an excess, ValueError also if the optimum is not over F itself or has no
+        prices, and Intractable if its gap is not below the excess, or the tree is too large.
     """
     as_instance(ball, RenyiBall, "The ball")
+    check_ball(ball)
     joint = ball.centre
     epsilon = checked_optimum(optimum, joint.size, epsilon)
 
     def levels(rows: Rows) -> list[Claim]:
         return [uncertainty_claim(ball, epsilon, rows)]
 
-    bounds = [nonrobust_claim(joint, epsilon)]
-    return assembled(information_under(joint), bounds, optimum.channel.matrix, levels) | {"note": ASSUMED}
+    about, bounds = information_under(joint), list[Claim]()
+    if excess is None:
+        bounds.append(nonrobust_claim(joint, epsilon))
+    else:
+        cuts = MemberCuts(ball, epsilon)
+        bounds.append(boxes_claim(about, joint.ravel(), optimum, epsilon, cuts, excess))
+    return assembled(about, bounds, optimum.channel.matrix, levels) | {"note": ASSUMED}
+
+
+@dataclass(frozen=True, eq=False)
+class MemberCuts:
+    """The cuts of the cone of F, as documents have them (`boxes.Cuts`): each is that of a member of F.
+
+    Attributes
+    ----------
+    ball : RenyiBall
+        F, of an order above 1 and a finite radius.
+    epsilon : float
+        In nats, above 0.
+    """
+
+    ball: RenyiBall
+    epsilon: float
+
+    @cached_property
+    def _cone(self) -> Oracle:
+        return Oracle(self.ball, self.epsilon)
+
+    @property
+    def claim(self) -> Claim:
+        """The kind of the claim, and F."""
+        order, radius = text(self.ball.order, 40), text(self.ball.radius, 40)
+        return {"kind": "robust bound", "order": order, "radius": radius}
+
+    def worst(self, column: FloatArray) -> list[tuple[Claim, FloatArray]]:
+        """Return the cuts that are least true of a column, as `boxes.Cuts`."""
+        return [self._written(row) for row in self._cone.separate(column[None])[0]]
+
+    def _written(self, row: FloatArray) -> tuple[Claim, FloatArray]:
+        """Return the cut of the member of F that a cut is about, and its coefficients.
+
+        Its two sensitive values have the conditionals of the cut, all others those of the centre. Of the
+        distributions with these conditionals the one that is nearest to the centre has the marginal
+        p_s e^(g D_s), up to a factor (docs/beyond.md, statement 3).
+        """
+        ball, blocks = self.ball, row.reshape(self.ball.centre.shape)
+        s, other = int(blocks.sum(axis=1).argmax()), int(blocks.sum(axis=1).argmin())
+        r, alpha = ball.conditionals, ball.order
+        R = r.copy()
+        for i in (s, other):
+            R[i] = blocks[i] / blocks[i].sum()
+        R += SETTINGS.member_mix * (r - R)
+        # e^(g D) of the conditionals.
+        distance = (r**alpha * R ** (1.0 - alpha)).sum(axis=1) ** (1.0 / alpha)
+        member = (ball.sensitive * distance)[:, None] * R
+        texts = [[text(q, SETTINGS.cut_digits) for q in own] for own in (member / member.sum()).tolist()]
+        weights, cut = np.array([[*map(float, own)] for own in texts]), np.zeros(blocks.shape)
+        cut[s] = weights[s] * weights[other].sum()
+        cut[other] = -math.exp(self.epsilon) * weights[other] * weights[s].sum()
+        return {"s": str(s), "s'": str(other), "member": texts}, cut.ravel()
 
 
 def nonrobust_claim(joint: FloatArray, epsilon: float) -> Claim:

@@ -14,6 +14,10 @@ class CertificateSettings:
     max_leaves: int = 20_000
     #: Inputs times leaves of a tree: some seconds of checking.
     max_work: int = 4_000_000
+    #: Leaves of a tree of boxes: 10 s of checking.
+    max_boxes: int = 40_000
+    #: Cuts that the search of such a tree may meet, of which a part is in the document.
+    max_box_cuts: int = 200_000
     #: Inputs up to which prices are found by linear programs.
     max_program_inputs: int = 256
 
@@ -34,6 +38,20 @@ class CertificateSettings:
     slacks: tuple[float, ...] = (5e-10, 1e-8, 1e-6, 1e-4, 1e-2)
     #: Share of the raise which rounding in the search of a tree may take.
     rounding_share: float = 0.1
+    #: Share of what a bound by boxes has to spare that rounding in their search may take.
+    box_margin: float = 0.02
+    #: Multiplier of a cut in a box, in nats, below which it is 0.
+    least_multiplier: float = 1e-12
+    #: Largest multiplier of a cut in a box, in nats.
+    largest_multiplier: float = 1e3
+    #: Share by which a member of F that a cut has is mixed with the centre, so that rounding leaves it in F.
+    member_mix: float = 1e-6
+    #: Violation of a cut, in units of its largest coefficient and the mean of a column, that is rounding.
+    least_violation: float = 1e-9
+    #: Share of w in a cut of odds ratios, at least: at an odds ratio of 0 it cannot be 0.
+    least_share: float = 1e-9
+    #: Digits of the weights of a member of F, and of the share of a cut of odds ratios.
+    cut_digits: int = 10
     #: Margin of a proof of a level over F in floating point, in units of the largest entry of a report.
     level_margin: float = 1e-14
     #: Steps of Newton's method, or halvings, for the logarithm of a scalar.

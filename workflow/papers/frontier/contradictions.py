@@ -21,6 +21,9 @@ def contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
     for name in designs:
         if name not in DESIGNS:
             yield f"frontier.estimation.designs has {name!r}; allowed is one of {', '.join(DESIGNS)}."
+    proofs = own["proofs"]
+    if float(proofs["solver"].get("tolerance", 0.0)) >= proofs["excess"]:
+        yield "frontier.proofs.solver.tolerance is at least frontier.proofs.excess; it must be below that."
     for study in ("drift", "few_records", "several_levels", "atlas", "estimation"):
         yield from unknown_mechanisms(f"frontier.{study}.mechanisms", own[study]["mechanisms"])
     yield from _calibrated("frontier.calibrated.mechanisms", own["calibrated"]["mechanisms"])

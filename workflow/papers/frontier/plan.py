@@ -73,6 +73,21 @@ def promises(configuration: Mapping[str, Any]) -> PartsByName:
     )
 
 
+def proofs(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the table of optima whose bounds are proved: one per pair and level."""
+    study = configuration["frontier"]["proofs"]
+    return _study_of_pairs(
+        configuration,
+        "proofs",
+        lambda paper, study, pair: {
+            "excess": float(study["excess"]),
+            "max_nodes": study["max_nodes"],
+            **solver_of(paper, study),
+        },
+        chunks=len(study["epsilon"]),
+    )
+
+
 def estimation(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of the table of least errors: as many per pair as the study says."""
     paper, study = configuration["lopuhaa2024"], configuration["frontier"]["estimation"]

@@ -18,7 +18,7 @@ import numpy as np
 
 from ldpfrontier.numerics.dual_simplex import Pool, maximize
 from ldpfrontier.optimal.exact.settings import SETTINGS
-from ldpfrontier.types import FloatArray
+from ldpfrontier.types import FloatArray, IntArray
 
 
 @dataclass(eq=False)
@@ -66,6 +66,11 @@ class CutPool:
     def cuts(self) -> FloatArray:
         """All cuts, the largest coefficient of each 1, shape (cuts, n)."""
         return self._pool.rows[:, : self._pool.counts[0]].T
+
+    @property
+    def used(self) -> IntArray:
+        """The numbers of the cuts that the last program used, and of some that it looked at."""
+        return np.flatnonzero(self._pool.needed[: self._pool.counts[0]] == self.solved)
 
     def add(self, cuts: FloatArray) -> None:
         """Add cuts a . v <= 0, shape (cuts, n), and forget those not needed for long if there are many."""

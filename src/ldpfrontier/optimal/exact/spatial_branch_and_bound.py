@@ -22,7 +22,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -315,7 +315,8 @@ def joint_optimum(
     family = JointColumns(Oracle(ball, epsilon, envelope, pairs), MutualInformation(ball.centre), max_nodes)
     found = solve_jointly(family, tolerance, max_rounds, start)
     bound = min(found.upper_bound, nonrobust_bound(ball.centre, epsilon))
-    return certified(found.channel, found.value, bound, tolerance, found.iterations, error=0.0)
+    optimum = certified(found.channel, found.value, bound, tolerance, found.iterations, error=0.0)
+    return optimum if bound < found.upper_bound else replace(optimum, prices=found.prices)
 
 
 def solve_jointly(

@@ -1,0 +1,41 @@
+"""Bounds of optima that are proved: documents near what was computed, or a note why there is none."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from ldpfrontier import verify
+from papers.frontier.proofs import proofs
+from reproduction.results.certificates import FAILED, PROVED, verified
+from reproduction.results.tables import SKIPPED, select
+
+COUNTS = np.array([[70, 100], [260, 570]])
+
+
+def test_every_optimum_has_a_document_that_is_proved(tmp_path):
+    results, documents = proofs(COUNTS, [0.5], instance="a, b", excess=0.01)
+    assert set(documents["mechanism"]) == {"exact", "association_set"}
+    found = verified(documents, tmp_path)
+    assert (found["outcome"] == PROVED).all()
+    for row in found.to_dict("records"):
+        computed = select(results, mechanism=row["mechanism"], metric="mutual_information").iloc[0]
+        assert row["proved_value"] == pytest.approx(computed["value"], rel=1e-6)
+        assert computed["bound"] <= row["proved_bound"] <= 1.0101 * computed["value"]
+    # A lower bound is refused.
+    claims = json.loads(documents["document"].iloc[0])
+    claims["claims"][0]["bound"] = (
+        f"{verify.Decimal(claims['claims'][0]['bound']) * verify.Decimal('0.98'):f}"
+    )
+    lower = verified(documents.iloc[:1].assign(document=json.dumps(claims)), tmp_path)
+    assert lower["outcome"].tolist() == [FAILED]
+
+
+@pytest.mark.parametrize(("counts", "order"), [(COUNTS, 1.0), (np.ones((3, 6), dtype=int), 2.0)])
+def test_what_has_no_proof_is_skipped(counts, order):
+    results, documents = proofs(counts, [0.5], instance="a, b", order=order)
+    assert documents.empty
+    assert (results["status"] == SKIPPED).all()
+    assert results["note"].str.startswith("no proof: ").all()

@@ -1,0 +1,119 @@
+"""Bounds near the optima over F and for acquaintances, as certificates that a program of its own checks.
+
+The bound is on all mechanisms with the promise, and proved in exact arithmetic (docs/certificates.md). The
+promise to acquaintances is that for all odds ratios that occur in F.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from ldpfrontier.certificates.association import association_certificate
+from ldpfrontier.certificates.document import Document
+from ldpfrontier.certificates.robust import robust_certificate
+from ldpfrontier.information import entropy
+from ldpfrontier.optimal.association import optimal_association
+from ldpfrontier.optimal.registry import LIMITS
+from ldpfrontier.optimal.robust import optimal_robust
+from ldpfrontier.optimum import Optimum
+from ldpfrontier.types import Intractable
+from ldpfrontier.uncertainty.odds_ratios import OddsRatios
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from papers.lopuhaa2024.solutions import Solution, place_of
+from reproduction.results.certificates import DOCUMENTS, document_row
+from reproduction.results.tables import RESULTS, SKIPPED, Result, Row
+
+
+def proofs(
+    counts: ArrayLike | pd.DataFrame,
+    epsilons: Sequence[float],
+    *,
+    instance: str,
+    beta: float = 0.05,
+    order: float = 2.0,
+    excess: float = 0.005,
+    tolerance: float = 2e-3,
+    max_rounds: int = 300,
+    max_nodes: int | None = None,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Compute the optima "exact" and "association_set" of one table of counts, with certificates.
+
+    Parameters
+    ----------
+    counts, epsilons, instance, beta, order, tolerance, max_rounds
+        As in `lopuhaa2024.experiments.fig2`; the tolerance is below the excess.
+    excess : float
+        By how much a proved bound is above the utility of the mechanism, relative.
+    max_nodes : int, optional
+        Most nodes of branch and bound per pricing of an optimum; the default is that of the library.
+
+    Returns
+    -------
+    results : DataFrame
+        As `tables.RESULTS`, with bounds as computed: the mutual information and the NMI. Optima without a
+        proof are skipped, and a note says why there is none.
+    documents : DataFrame
+        As `reproduction.results.certificates.DOCUMENTS`.
+
+    Raises
+    ------
+    TableError, ValueError
+        As `lopuhaa2024.experiments.fig2`.
+    """
+    ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
+    place, h = place_of("proofs", instance, beta, ball), entropy(ball.centre)
+    results, documents = list[Result](), list[Row]()
+    limits: dict[str, Any] = {"tolerance": tolerance, "max_rounds": max_rounds, "max_nodes": max_nodes}
+    for epsilon in epsilons:
+        for mechanism, proof in (("exact", _over_f), ("association_set", _for_acquaintances)):
+            try:
+                if ball.centre.size > LIMITS.max_joint_cells or order <= 1.0:
+                    raise Intractable(
+                        f"there are some for orders above 1 and {LIMITS.max_joint_cells} cells at most"
+                    )
+                found, document = proof(ball, epsilon, excess, limits)
+            except Intractable as reason:
+                note = f"no proof: {reason}"
+                results += Solution(mechanism, epsilon, None, SKIPPED, note=note).certified(place, h)
+                continue
+            solution = Solution(
+                mechanism, epsilon, found.channel, found.status, found.value, found.bound, epsilon,
+                found.iterations, optimum=found,
+            )  # fmt: skip
+            results += solution.certified(place, h)
+            documents.append(
+                document_row(
+                    paper="frontier",
+                    experiment=place["experiment"],
+                    size=place["size"],
+                    instance=place["instance"],
+                    mechanism=mechanism,
+                    epsilon=epsilon,
+                    value=found.value,
+                    bound=found.bound,
+                    document=document,
+                )
+            )
+    return RESULTS.table(results), DOCUMENTS.table(documents)
+
+
+def _over_f(
+    ball: RenyiBall, epsilon: float, excess: float, limits: dict[str, Any]
+) -> tuple[Optimum, Document]:
+    """Return the optimum over F, and its certificate."""
+    found = optimal_robust(ball, epsilon, envelope="exact", **limits)
+    return found, robust_certificate(found, ball, epsilon, excess=excess)
+
+
+def _for_acquaintances(
+    ball: RenyiBall, epsilon: float, excess: float, limits: dict[str, Any]
+) -> tuple[Optimum, Document]:
+    """Return the optimum for acquaintances, and its certificate."""
+    odds = OddsRatios.over(ball)
+    found = optimal_association(odds, epsilon, **limits)
+    return found, association_certificate(found, odds, epsilon, excess=excess)
