@@ -69,14 +69,16 @@ def estimate_sample(options: argparse.Namespace, private: PrivateChannel) -> int
             "--simultaneous and --despite-misfit do not go with --weight, --strata and --by: intervals are"
             " for each number, and the fit is not checked."
         )
+    together = [options.replicates, options.replicate_method, options.weight]
+    if any(together[:2]) and (not all(together) or options.strata is not None):
+        raise ValueError(
+            "--replicates, --replicate-method and --weight must be given together, and without --strata:"
+            " replicates have the strata in them."
+        )
     sample = read_sample(
-        private,
-        options.data,
-        column=options.column,
-        weight=options.weight,
-        strata=options.strata,
-        by=options.by,
-    )
+        private, options.data, column=options.column, weight=options.weight, strata=options.strata,
+        by=options.by, replicates=options.replicates or (), method=options.replicate_method or "",
+    )  # fmt: skip
     groups = [("", None), *(sample.by_group() if options.by is not None else ())]
     found = [(name, weighted_estimates(private, sample, options.confidence, who)) for name, who in groups]
     if options.out is not None:

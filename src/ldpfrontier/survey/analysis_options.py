@@ -176,6 +176,10 @@ def weight_problem(options: argparse.Namespace) -> str:
     return ""
 
 
+#: Options of `estimate` that are about samples of people.
+OF_SAMPLES = ("weight", "strata", "by", "replicates", "replicate_method")
+
+
 def sample_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `estimate` about means, cumulative shares, and weighted and stratified samples."""
     parser.add_argument(
@@ -194,6 +198,15 @@ def sample_options(parser: argparse.ArgumentParser) -> None:
         ("--by", "estimate each group of people with the same value of this column"),
     ):
         parser.add_argument(option, metavar="COLUMN", help=what)
+    parser.add_argument(
+        "--replicates", nargs="+", metavar="COLUMN",
+        help="replicate weights, columns like that; in quotation marks, 'repw*' is all columns so named",
+    )  # fmt: skip
+    parser.add_argument(
+        "--replicate-method", metavar="METHOD",
+        help="how they were made: brr, fay:RHO, jackknife (without strata), bootstrap, or the factor that"
+        " makes sums of squares over the replicates a variance, such as 0.05",
+    )  # fmt: skip
     parser.add_argument(
         "--rates", nargs=2, metavar=("A", "B"),
         help="of a questionnaire, also estimate the rates of the answers to question A given those to B",

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldpfrontier.extras import MissingExtra
+from ldpfrontier.survey.analysis_options import OF_SAMPLES
 from ldpfrontier.survey.layout import wrapped
 from ldpfrontier.survey.options import PROGRAM, read_options
 from ldpfrontier.survey.questionnaire.routing import is_questionnaire, is_questionnaire_asked
@@ -370,7 +371,7 @@ def estimate(options: argparse.Namespace) -> int:
     private = read_channel(options.channel).verified()
     if options.rates is not None:
         raise ValueError("--rates is for questionnaires; other rates are estimated anyway.")
-    if not options.weight is options.strata is options.by is None:
+    if not all(getattr(options, name) is None for name in OF_SAMPLES):
         from ldpfrontier.survey.analysis_commands import estimate_sample
 
         return estimate_sample(options, private)

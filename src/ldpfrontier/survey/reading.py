@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,7 @@ def read_chunks(
     columns: Sequence[str],
     *,
     optional: Sequence[str] = (),
+    patterns: Sequence[str] = (),
     progress: Callable[[int], None] | None = None,
     on_counts: Callable[[str], None] | None = None,
 ) -> Iterator[pd.DataFrame]:
@@ -141,6 +143,8 @@ def read_chunks(
         At least one.
     optional : sequence of str
         Further columns, whose values are empty if the file does not have them.
+    patterns : sequence of str
+        Such as ``w*``: further columns, after those, are all whose names match, at least one each.
     progress : callable, optional
         Called with the number of records yielded so far, when the next are asked for.
     on_counts : callable, optional
@@ -153,10 +157,14 @@ def read_chunks(
         of fields than there are columns.
     """
     done = 0
-    for frame in _frames(path, columns, optional):
+    for frame in _frames(path, columns, optional, patterns):
         if on_counts and not done and (name := _column_of_counts(frame, columns)) is not None:
             on_counts(name)
-        asked = frame.reindex(columns=list(dict.fromkeys([*columns, *optional])), fill_value="")
+        header = list(map(str, frame))
+        if none := [pattern for pattern in patterns if not _matching(header, [pattern])]:
+            raise ValueError(f"No column of {shown(path)} is called {none[0]!r}.")
+        names = dict.fromkeys([*columns, *optional, *_matching(header, patterns)])
+        asked = frame.reindex(columns=list(names), fill_value="")
         asked.index = pd.RangeIndex(done + 1, done + 1 + len(asked))
         done += len(asked)
         yield asked
@@ -187,7 +195,13 @@ def labels_of(chunk: pd.DataFrame, columns: Sequence[str], memories: Mapping[str
     return list(zip(*values, strict=True))
 
 
-def _frames(path: Path | str, columns: Sequence[str], optional: Sequence[str]) -> Iterator[pd.DataFrame]:
+def _matching(header: Iterable[str], patterns: Sequence[str]) -> list[str]:
+    return [name for name in header if any(fnmatchcase(name, pattern) for pattern in patterns)]
+
+
+def _frames(
+    path: Path | str, columns: Sequence[str], optional: Sequence[str], patterns: Sequence[str]
+) -> Iterator[pd.DataFrame]:
     """Yield the records of a file as texts, with at least the columns that are asked for."""
     with ExitStack() as stack:
         if is_standard_input(path):
@@ -199,9 +213,9 @@ def _frames(path: Path | str, columns: Sequence[str], optional: Sequence[str]) -
         stream = io.BufferedReader(raw, START)
         start = stream.peek(START)[:START]
         if start.startswith(b"PAR1"):
-            yield from _parquet_frames(path, columns, optional)
+            yield from _parquet_frames(path, columns, optional, patterns)
         elif reader := reader_of(start):
-            yield from _statistics_frames(path, reader, columns, optional)
+            yield from _statistics_frames(path, reader, columns, optional, patterns)
         elif b"\0" in start or start.startswith(_ARCHIVES):
             raise ValueError(
                 f"{shown(path)} is no text in UTF-8, and no Parquet file; save it as CSV in UTF-8 (or unpack"
@@ -307,7 +321,7 @@ def _meant(name: str, header: Sequence[str]) -> str:
 
 
 def _parquet_frames(
-    path: Path | str, columns: Sequence[str], optional: Sequence[str]
+    path: Path | str, columns: Sequence[str], optional: Sequence[str], patterns: Sequence[str]
 ) -> Iterator[pd.DataFrame]:
     """Yield columns of a Parquet file, as the texts that Python has for them; a missing value is empty."""
     _check_named(path, "a Parquet file")
@@ -318,8 +332,8 @@ def _parquet_frames(
         with open(path, "rb") as stream, pyarrow.parquet.ParquetFile(stream) as table:
             header = table.schema_arrow.names
             check_header(path, header, columns, optional)
-            some = _read_columns(header, columns, optional)
-            for name in set(some).intersection((*columns, *optional)):
+            some = _read_columns(header, columns, optional, patterns)
+            for name in set(some).intersection((*columns, *optional, *_matching(header, patterns))):
                 kind = table.schema_arrow.field(name).type
                 if pyarrow.types.is_nested(kind) or pyarrow.types.is_binary(kind):
                     raise ValueError(
@@ -333,13 +347,13 @@ def _parquet_frames(
 
 
 def _statistics_frames(
-    path: Path | str, reader: str, columns: Sequence[str], optional: Sequence[str]
+    path: Path | str, reader: str, columns: Sequence[str], optional: Sequence[str], patterns: Sequence[str]
 ) -> Iterator[pd.DataFrame]:
     """Yield columns of a file of a statistics program; those that are asked for are read at once."""
     _check_named(path, "a file of a statistics program")
     header = column_names(path, reader)
     check_header(path, header, columns, optional)
-    frame = read_answers(path, reader, _read_columns(header, columns, optional))
+    frame = read_answers(path, reader, _read_columns(header, columns, optional, patterns))
     for first in range(0, len(frame), CHUNK):
         yield frame.iloc[first : first + CHUNK]
 
@@ -350,10 +364,13 @@ def _check_named(path: Path | str, what: str) -> None:
         raise ValueError(f"The standard input is {what}, which cannot be read from a pipe; name it.")
 
 
-def _read_columns(header: Sequence[str], columns: Sequence[str], optional: Sequence[str]) -> list[str]:
+def _read_columns(
+    header: Sequence[str], columns: Sequence[str], optional: Sequence[str], patterns: Sequence[str]
+) -> list[str]:
     """Return the columns that are read: those that are asked for, and all if one may have counts."""
     has_counts = any(name.strip().casefold() in _COUNTS for name in header)
-    return [name for name in header if has_counts or name in columns or name in optional]
+    asked = {*columns, *optional, *_matching(header, patterns)}
+    return [name for name in header if has_counts or name in asked]
 
 
 def _texts(column: Any) -> pd.Series[Any]:

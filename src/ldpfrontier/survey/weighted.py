@@ -4,8 +4,9 @@ Weights, strata and groups are public: columns that `apply --keep` copies. With 
 from one report, the share is the ratio of the sums of w F(y) and of w (Hajek), and a rate that of two of
 these. The variance is that of a stratified sample of people, by linearisation (Wolter 2007, *Introduction to
 variance estimation*): with e = w (F(y) - share) / sum(w), the sum over strata of n_h / (n_h - 1) times the
-sum of squares of e around its mean, which has what the draw of the reports adds. Intervals are Student's, for
-many reports.
+sum of squares of e around its mean, which has what the draw of the reports adds. With replicate weights it is
+a factor times the sum of squares of the differences of their estimates from the one by the weights. Intervals
+are Student's, for many reports.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from scipy.special import stdtrit
 
 from ldpfrontier.survey.channel_file import PrivateChannel
@@ -63,12 +65,18 @@ class Sample:
     strata : ndarray of int, shape (n,)
     groups : list of str
         Of each person; empty texts without groups.
+    replicates : ndarray, shape (replicates, n), optional
+        Replicate weights, of any sign.
+    factor : float
+        By which sums of squares over the replicates are multiplied (`replicate_factor`).
     """
 
     outputs: IntArray
     weights: FloatArray
     strata: IntArray
     groups: list[str]
+    replicates: FloatArray | None = None
+    factor: float = 1.0
 
     def by_group(self) -> Iterator[tuple[str, np.ndarray]]:
         """Yield the groups in their order, and who is in them."""
@@ -82,6 +90,35 @@ class Sample:
         return float(self.weights.sum() ** 2 / (self.weights**2).sum())
 
 
+def replicate_factor(method: str, number: int) -> float:
+    """Return the factor of the sum of squares over replicates that is a variance.
+
+    Parameters
+    ----------
+    method : str
+        ``brr`` and ``bootstrap`` (1 / R), ``fay:RHO`` (1 / (R (1 - rho)^2)), ``jackknife`` without strata
+        ((R - 1) / R), or the factor itself, such as 0.05.
+    number : int
+        R, of the replicates.
+
+    Raises
+    ------
+    ValueError
+        If it is none of these.
+    """
+    name, _, rho = method.partition(":")
+    if name == "fay" and (share := as_number(rho)) is not None and 0.0 <= share < 1.0:
+        return 1.0 / (number * (1.0 - share) ** 2)
+    known = {"brr": 1.0 / number, "bootstrap": 1.0 / number, "jackknife": (number - 1.0) / number}
+    factor = known.get(method, as_number(method))
+    if factor is None or not factor > 0.0:
+        raise ValueError(
+            f"The method of the replicates is {method!r}; it must be brr, fay:RHO with RHO from 0 to 1,"
+            " jackknife, bootstrap, or a factor above 0, such as 0.05."
+        )
+    return factor
+
+
 def read_sample(
     private: PrivateChannel,
     path: Path | str,
@@ -90,22 +127,39 @@ def read_sample(
     weight: str | None = None,
     strata: str | None = None,
     by: str | None = None,
+    replicates: Sequence[str] = (),
+    method: str = "",
 ) -> Sample:
     """Read reports with the columns of their weights, strata and groups.
+
+    Parameters
+    ----------
+    private : PrivateChannel
+    path : path
+    column : str
+        The reports.
+    weight, strata, by : str, optional
+        Columns of weights, strata and groups.
+    replicates : sequence of str
+        Names of columns of replicate weights, or patterns such as ``repw*``; columns above are none of them.
+    method : str
+        Of the replicates, as of `replicate_factor`.
 
     Raises
     ------
     ValueError
-        If a column is missing, a report is none of the channel, or a weight is no number above 0.
+        If a column is missing, a report is none of the channel, a weight is no number above 0, a replicate
+        weight none, or there are fewer than two replicates.
     """
     codes = Codes(path, (column,), [(report,) for report in private.outputs])
     asked = list(dict.fromkeys([column, *(name for name in (weight, strata, by) if name is not None)]))
-    outputs, weights = list[IntArray](), list[float]()
+    outputs, weights, others = list[IntArray](), list[float](), list[FloatArray]()
     kept: tuple[list[str], list[str]] = ([], [])
     done = 0
-    for chunk in read_chunks(path, asked, optional=[channel_column(column)]):
+    marks = channel_column(column)
+    for chunk in read_chunks(path, asked, optional=[marks], patterns=replicates):
         outputs.append(codes([(report,) for report in chunk[column]], done))
-        check_channel(private, path, chunk[channel_column(column)].tolist(), done)
+        check_channel(private, path, chunk[marks].tolist(), done)
         for place, text in enumerate(chunk[weight] if weight is not None else [], start=done + 1):
             number = as_number(text)
             if number is None or not number > 0:
@@ -113,11 +167,33 @@ def read_sample(
                     f"Record {place} of {shown(path)} has the weight {text!r}; weights are numbers above 0."
                 )
             weights.append(number)
+        others.append(_numbers(path, chunk.drop(columns=[*asked, marks]), done))
         for name, texts in zip((strata, by), kept, strict=True):
             texts += [""] * len(chunk) if name is None else chunk[name].tolist()
         done += len(chunk)
     found = np.array(weights) if weight is not None else np.ones(done)
-    return Sample(np.concatenate(outputs), found, np.unique(kept[0], return_inverse=True)[1], kept[1])
+    people = np.unique(kept[0], return_inverse=True)[1], kept[1]
+    if not replicates:
+        return Sample(np.concatenate(outputs), found, *people)
+    several = np.concatenate(others).T
+    if len(several) < 2:
+        raise ValueError(
+            f"{len(several)} columns of {shown(path)} are replicate weights ({' '.join(replicates)}); two or"
+            " more are needed."
+        )
+    return Sample(np.concatenate(outputs), found, *people, several, replicate_factor(method, len(several)))
+
+
+def _numbers(path: Path | str, chunk: pd.DataFrame, done: int) -> FloatArray:
+    """Return columns of numbers, shape (records, columns)."""
+    found: FloatArray = chunk.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=np.float64)
+    if not np.isfinite(found).all():
+        place, name = np.argwhere(~np.isfinite(found))[0]
+        raise ValueError(
+            f"Record {done + place + 1} of {shown(path)} has {chunk.iloc[place, name]!r} in the column"
+            f" {chunk.columns[name]!r}; replicate weights are numbers."
+        )
+    return found
 
 
 def weighted_estimates(
@@ -141,22 +217,34 @@ def weighted_estimates(
     """
     tail = 0.5 * (1.0 - check_confidence(confidence))
     sizes = np.bincount(sample.strata)
-    if sizes.min() < 2:
+    if sizes.min() < 2 and sample.replicates is None:
         raise ValueError("A stratum has one person; each needs at least two, so join it with another one.")
     inside = np.ones(len(sample.weights)) if among is None else among.astype(np.float64)
     w = sample.weights * inside
     linear, asked = inversion(private.channel.matrix, private.table), quantities(private.table)[0]
     F = linear.weights[:, sample.outputs]
-    quantile = float(stdtrit(max(len(w) - len(sizes), 1), 1.0 - tail))
+    freedom = len(w) - len(sizes) if sample.replicates is None else len(sample.replicates) - 1
+    quantile = float(stdtrit(max(freedom, 1), 1.0 - tail))
+    each = None if sample.replicates is None else sample.replicates * inside
+
+    def deviation(ratio: float, total: float, top: FloatArray, below: FloatArray) -> float:
+        """Return the standard error of a ratio."""
+        if each is not None:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                squares = ((each @ top) / (each @ below) - ratio) ** 2
+            return float(np.sqrt(sample.factor * np.where(np.isfinite(squares), squares, np.inf).sum()))
+        e = w * (top - ratio * below) / total
+        means = np.bincount(sample.strata, weights=e) / sizes
+        within = np.bincount(sample.strata, weights=(e - means[sample.strata]) ** 2)
+        return float(np.sqrt((sizes / (sizes - 1) * within).sum()))
 
     def made(quantity: Quantity, given: Label | None, top: FloatArray, below: FloatArray) -> WeightedEstimate:
         """Return the ratio of two weighted sums."""
         total = float((w * below).sum())
-        ratio = float((w * top).sum()) / total if total else np.nan
-        e = w * (top - ratio * below) / total if total else np.full(len(w), np.nan)
-        means = np.bincount(sample.strata, weights=e) / sizes
-        squares = np.bincount(sample.strata, weights=(e - means[sample.strata]) ** 2)
-        error = float(np.sqrt((sizes / (sizes - 1) * squares).sum()))
+        if not total:
+            return WeightedEstimate(quantity, given, *[np.nan] * 4)
+        ratio = float((w * top).sum()) / total
+        error = deviation(ratio, total, top, below)
         low, high = (float(np.clip(ratio + sign * quantile * error, 0.0, 1.0)) for sign in (-1.0, 1.0))
         return WeightedEstimate(quantity, given, ratio, error, low, high)
 

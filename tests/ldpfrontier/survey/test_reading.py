@@ -77,6 +77,11 @@ def test_parquet_files_are_read_as_csv_files_are(tmp_path):
     found = count_records(path, ["s"], ["u", "x"], missing="unknown")
     assert found.rows == (("a",), ("b",), ("unknown",))
     assert found.columns == tuple((u, x) for u in "12" for x in ("0.5", "1.0", "unknown"))
+    for file in (path, written(tmp_path / "in.csv")):
+        (chunk,) = read_chunks(file, ["u"], patterns=["[st]*", "u"])
+        assert (list(chunk), len(chunk)) == (["u", "s"], 4)
+        with pytest.raises(ValueError, match=r"No column of .* is called 'A\*'"):
+            next(read_chunks(file, ["u"], patterns=["A*"]))
     with pytest.raises(ValueError, match=r"'S' is not in .*in\.parquet; .*Did you mean 's'\?"):
         count_records(path, ["S"])
     parquet.write_table(pyarrow.table({"s": [["a"], ["b"]]}), path)

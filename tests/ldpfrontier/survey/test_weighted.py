@@ -6,12 +6,13 @@ import math
 
 import numpy as np
 import pytest
+from scipy.linalg import hadamard
 
 from ldpfrontier.survey.cli import main
 from ldpfrontier.survey.estimation import inversion
 from ldpfrontier.survey.known_channels import classical_matrix, known_channel
 from ldpfrontier.survey.tables import table_of_values
-from ldpfrontier.survey.weighted import Sample, weighted_estimates
+from ldpfrontier.survey.weighted import Sample, replicate_factor, weighted_estimates
 
 FORCED = known_channel(
     table_of_values({"ill": ["no", "yes"]}, ["ill"]),
@@ -19,13 +20,15 @@ FORCED = known_channel(
 )
 
 
-def sample_of(outputs, weights=None, strata=None, groups=None):
+def sample_of(outputs, weights=None, strata=None, groups=None, replicates=None, factor=1.0):
     n = len(outputs)
     return Sample(
         np.asarray(outputs),
         np.ones(n) if weights is None else np.asarray(weights, dtype=float),
         np.zeros(n, dtype=int) if strata is None else np.asarray(strata),
         [""] * n if groups is None else list(groups),
+        replicates,
+        factor,
     )
 
 
@@ -98,23 +101,70 @@ def test_groups_are_estimated_from_their_people():
         assert row.error == pytest.approx(own.error, rel=0.02)
 
 
+def test_a_jackknife_is_that_of_estimates_without_each_person():
+    rng = np.random.default_rng(0)
+    outputs, weights, groups = rng.integers(0, 2, 60), rng.uniform(1, 5, 60), np.arange(60) % 3 == 0
+    without = np.where(np.eye(60, dtype=bool), 0.0, weights)
+    sample = sample_of(outputs, weights, replicates=without, factor=replicate_factor("jackknife", 60))
+    for who in (None, groups):
+        row = yes(weighted_estimates(FORCED, sample, among=who))
+        kept = np.full(60, True) if who is None else who
+        each = [
+            yes(weighted_estimates(FORCED, sample_of(outputs[left], weights[left]))).estimate
+            for left in (kept & (np.arange(60) != person) for person in range(60))
+        ]
+        squares = sum((one - row.estimate) ** 2 for one in each)
+        assert row.error == pytest.approx(math.sqrt(59 / 60 * squares))
+        # And nearly the error by linearisation.
+        alone = yes(weighted_estimates(FORCED, sample_of(outputs, weights), among=who))
+        assert row.estimate == alone.estimate
+        assert row.error == pytest.approx(alone.error, rel=0.1)
+
+
+@pytest.mark.parametrize("method", ["brr", "fay:0.5", "bootstrap"])
+def test_replicates_have_the_error_by_linearisation(method):
+    """Of two people from each of 127 strata, whose half samples a Hadamard matrix balances."""
+    rng, strata = np.random.default_rng(1), np.repeat(np.arange(127), 2)
+    weights = rng.uniform(1.0, 3.0, 127)[strata]
+    outputs = (rng.random(254) < np.linspace(0.1, 0.9, 127)[strata]).astype(int)
+    sign = hadamard(128)[:, 1:]
+    if method == "bootstrap":  # one person of each stratum, twice: as of Rao and Wu (1988)
+        sign = rng.choice([-1, 1], (400, 127))
+    share = 0.5 if method == "fay:0.5" else 1.0
+    replicates = weights * (1.0 + share * np.stack([sign, -sign], axis=2).reshape(len(sign), 254))
+    factor = replicate_factor(method, len(sign))
+    row = yes(weighted_estimates(FORCED, sample_of(outputs, weights, replicates=replicates, factor=factor)))
+    linear = yes(weighted_estimates(FORCED, sample_of(outputs, weights, strata)))
+    assert row.estimate == linear.estimate
+    assert row.error == pytest.approx(linear.error, rel=0.1 if method == "bootstrap" else 1e-9)
+
+
+def test_factors_of_replicates():
+    assert replicate_factor("fay:0.5", 80) == pytest.approx(4 / 80)  # the American Community Survey
+    assert replicate_factor("0.05", 80) == 0.05
+    for wrong in ("fay", "fay:1", "fay:-0.1", "jacknife", "0", "-1", "", "brr:0.5"):
+        with pytest.raises(ValueError, match="it must be brr, fay:RHO"):
+            replicate_factor(wrong, 80)
+
+
 @pytest.fixture
 def reports(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(1)
-    rows = [["ill", "sex", "region", "w", "stratum", "alone"]]
+    rows = [["ill", "sex", "region", "w", "stratum", "alone", "r1", "r2", "r3"]]
     for person in range(2_000):
         sex = rng.choice(["f", "m"])
         ill = "yes" if rng.random() < (0.2 if sex == "f" else 0.4) else "no"
+        w, thirds = round(rng.uniform(1, 3), 2), [0.0 if person % 3 == place else 1.5 for place in range(3)]
         rows.append(
-            [ill, sex, rng.choice(["n", "s"]), round(rng.uniform(1, 3), 2), rng.integers(0, 4), person == 0]
+            [ill, sex, rng.choice(["n", "s"]), w, rng.integers(0, 4), person == 0, *(w * r for r in thirds)]
         )
     with open("people.csv", "w", encoding="utf-8", newline="") as stream:
         csv.writer(stream).writerows(rows)
     design = ["design", "--data", "people.csv", "--sensitive", "ill", "--useful", "sex", "--epsilon", "2"]
     assert main([*design, "--against", "anyone", "--mechanism", "srr", "--quiet"]) == 0
     apply = ["apply", "--channel", "channel.json", "--data", "people.csv", "--out", "r.csv", "--quiet"]
-    assert main([*apply, "--keep", "region", "w", "stratum", "alone"]) == 0
+    assert main([*apply, "--keep", *rows[0][2:]]) == 0
     return ["estimate", "--channel", "channel.json", "--data", "r.csv"]
 
 
@@ -136,6 +186,35 @@ def test_the_command_estimates_weights_strata_and_groups(reports, capsys):
     assert {row["group"] for row in rows} == {"", "n", "s"}
 
 
+def test_the_command_takes_replicate_weights(reports, capsys):
+    """Of three, which leave a third of the people out each."""
+    assert main([*reports, "--weight", "w", "--json"]) == 0
+    (linear,) = json.loads(capsys.readouterr().out)["groups"]
+    more = ["--replicates", "r?", "r1", "--replicate-method", "jackknife", "--json"]
+    assert main([*reports, "--weight", "w", *more]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["groups"]
+    with open("r.csv", encoding="utf-8", newline="") as stream:
+        records = list(csv.DictReader(stream))
+    squares = np.zeros(len(found["estimates"]))
+    for place in range(3):
+        with open("third.csv", "w", encoding="utf-8", newline="") as stream:
+            left = csv.DictWriter(stream, records[0])
+            left.writeheader()
+            left.writerows(row for row in records if float(row[f"r{place + 1}"]) > 0)
+        assert main([*reports[:-1], "third.csv", "--weight", "w", "--json"]) == 0
+        (third,) = json.loads(capsys.readouterr().out)["groups"]
+        squares += [
+            (one["estimate"] - row["estimate"]) ** 2
+            for one, row in zip(third["estimates"], found["estimates"], strict=True)
+        ]
+    for row, other, square in zip(found["estimates"], linear["estimates"], squares, strict=True):
+        assert row["estimate"] == pytest.approx(other["estimate"])
+        assert row["error"] == pytest.approx(math.sqrt(2 / 3 * square))
+
+
+REPLICATES = ["--weight", "w", "--replicate-method", "brr", "--replicates"]
+
+
 @pytest.mark.parametrize(
     ("more", "words"),
     [
@@ -144,6 +223,12 @@ def test_the_command_estimates_weights_strata_and_groups(reports, capsys):
         (["--strata", "alone"], "each needs at least two"),
         (["--weight", "w", "--plot", "p.png"], "--plot does not go with --weight"),
         (["--by", "region", "--simultaneous"], "do not go with --weight"),
+        (["--weight", "w", "--replicates", "r?"], "must be given together"),
+        (["--replicates", "r?", "--replicate-method", "brr"], "must be given together"),
+        ([*REPLICATES, "r?", "--strata", "stratum"], "without --strata"),
+        ([*REPLICATES, "r1", "r9"], "No column of r.csv is called 'r9'"),
+        ([*REPLICATES, "r1", "w"], "1 columns of r.csv are replicate weights"),
+        ([*REPLICATES, "r?", "al*"], "has 'True' in the column 'alone'"),
     ],
 )
 def test_what_does_not_fit_is_refused(reports, capsys, more, words):

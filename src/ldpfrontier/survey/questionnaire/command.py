@@ -13,6 +13,7 @@ import numpy as np
 
 from ldpfrontier import QuestionnaireOptimum, optimal_questionnaire
 from ldpfrontier.atomic import replacing
+from ldpfrontier.survey.analysis_options import OF_SAMPLES
 from ldpfrontier.survey.channel_file import written_files
 from ldpfrontier.survey.groups import parsed_bins, translations_for
 from ldpfrontier.survey.layout import wrapped
@@ -191,7 +192,7 @@ def audit(options: argparse.Namespace) -> int:
 def estimate(options: argparse.Namespace, warn: Callable[[str], None], reading: Progress) -> int:
     """Estimate the tables of a questionnaire."""
     channel = read_questionnaire(options.channel)
-    for name in ("compare_with", "weight", "strata", "by", "mean", "cumulative"):
+    for name in ("compare_with", *OF_SAMPLES, "mean", "cumulative"):
         if getattr(options, name) is not None:
             option = name.replace("_", "-")
             raise ValueError(f"--{option} is for channels of one table, and not for questionnaires.")

@@ -144,6 +144,7 @@ def test_what_does_not_fit_is_refused(people, capsys, more, words):
         (["estimate", "--data", "r.csv", "--rates", "smokes", "nothing"], "no question 'nothing'"),
         (["estimate", "--data", "r.csv", "--rates", "smokes", "smokes"], "two different questions"),
         (["estimate", "--data", "r.csv", "--compare-with", "left"], "for channels of one table"),
+        (["estimate", "--data", "r.csv", "--replicates", "w*"], "for channels of one table"),
     ],
 )
 def test_what_a_questionnaire_has_not_is_refused_in_a_sentence(people, capsys, command, words):
