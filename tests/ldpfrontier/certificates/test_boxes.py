@@ -218,6 +218,9 @@ def test_optima_that_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
         robust_certificate(replace(optimum, prices=np.empty(0)), ball, 0.7, excess=0.1)
     with pytest.raises(ValueError, match="excess"):
         association_certificate(optimum, odds, 0.7, excess=0.0)
+    # The bound of NR is taken where it is near enough.
+    near = robust_certificate(replace(optimum, prices=np.empty(0)), ball, 0.7, excess=10.0)
+    assert near["claims"][0]["kind"] == "nonrobust bound"
     polyopt = optimal_robust(ball, 0.7)
     with pytest.raises(ValueError, match="none of all mechanisms with this promise"):
         robust_certificate(polyopt, ball, 0.7, excess=0.01)
