@@ -258,7 +258,7 @@ def test_commands_print_json(folder, tmp_path, monkeypatch, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["table"] == {
         "source": "people.csv", "sensitive": ["illness"], "useful": ["region", "age"], "records": 1340,
-        "values": [2, 4],
+        "values": [2, 4], "effective": None,
     }  # fmt: skip
     assert found["chosen"] == "srr"
     assert {candidate["name"] for candidate in found["candidates"]} == {"srr"}
