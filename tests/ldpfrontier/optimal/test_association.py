@@ -357,3 +357,19 @@ def test_randomized_response_attains_what_y_may_tell_of_s_given_u(level: float) 
         assert bound >= told
         if groups == 2:
             assert bound == pytest.approx(told, rel=1e-6)
+
+
+@pytest.mark.parametrize("joint", [[[0.3, 0.2], [0.1, 0.4]], [[0.05, 0.45], [0.3, 0.2]]])
+def test_the_law_of_small_levels(joint: list[list[float]]) -> None:
+    """It is eps^2 / 2 times the variance of 1[S = t] + 2 coth(|log rho| / 4) 1[U = u], to first order."""
+    prior = np.array(joint)
+    odds = OddsRatios.known(prior)
+    # Where t and u occur together more rarely than if they were independent.
+    t = int(prior[1, 0] < prior[1].sum() * prior[:, 0].sum())
+    steep = 2.0 / math.tanh(abs(math.log(odds.low[0, 1, 0, 1])) / 4.0)
+    delta = (np.arange(2)[:, None] == t) + steep * np.array([1.0, 0.0])
+    law = 0.5 * float((prior * (delta - (prior * delta).sum()) ** 2).sum())
+    small, twice = (optimal_association(odds, e, tolerance=1e-4).value / e**2 for e in (0.01, 0.02))
+    # Half of the deviation at twice the level is gone.
+    assert small == pytest.approx(law, rel=0.03)
+    assert 2.0 * small - twice == pytest.approx(law, rel=2e-3)
