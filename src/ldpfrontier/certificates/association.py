@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ldpfrontier.certificates.boxes import boxes_claim
+from ldpfrontier.certificates.boxes import boxes_claim, checked_excess
 from ldpfrontier.certificates.document import Claim, Document, assembled, checked_optimum
 from ldpfrontier.certificates.numbers import level_text, ratio_texts, text, text_above, text_below
 from ldpfrontier.certificates.robust import information_under, nonrobust_claim
@@ -151,7 +151,9 @@ def association_certificate(
     claim, prior = association_claim(odds, epsilon), odds.prior.ravel()
     estimated = odds.contains(OddsRatios.known(odds.prior, odds.impossible))
     if excess is not None:
-        bounds = [boxes_claim(about, prior, optimum, epsilon, OddsCuts(odds, epsilon), excess)]
+        bounds = [
+            boxes_claim(about, prior, optimum, epsilon, OddsCuts(odds, epsilon), checked_excess(excess))
+        ]
     else:
         bounds = [nonrobust_claim(odds.prior, epsilon)] if estimated else []
     return assembled(about, bounds, matrix, lambda _: [claim]) | {"note": ASSUMED_ODDS}

@@ -51,6 +51,11 @@ class Cuts(Protocol):
         """Return the cuts a . v <= 0 that are least true of a column: as a document has them, and a, (n,)."""
 
 
+def checked_excess(excess: float) -> float:
+    """Return the excess of a bound, 1e-4 to 1000; ValueError if it is something else."""
+    return as_number(excess, "excess", "a relative gap, 1e-4 to 1000", least=1e-4, most=1000.0)
+
+
 def boxes_claim(
     about: Document, prior: FloatArray, optimum: Optimum, epsilon: float, cuts: Cuts, excess: float
 ) -> Claim:
@@ -77,7 +82,6 @@ def boxes_claim(
     ValueError
         If the optimum has no prices, or is that of a smaller class.
     """
-    excess = as_number(excess, "excess", "a relative gap, 1e-4 to 1000", least=1e-4, most=1000.0)
     if optimum.prices.size != prior.size:
         raise ValueError("The optimum has no prices of its inputs, from which a bound by boxes begins.")
     spare = optimum.value * (1.0 + excess) - float(optimum.prices.sum())

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ldpfrontier import verify
-from ldpfrontier.certificates.boxes import boxes_claim
+from ldpfrontier.certificates.boxes import boxes_claim, checked_excess
 from ldpfrontier.certificates.document import (
     Claim,
     Document,
@@ -103,7 +103,7 @@ def robust_certificate(
         return [uncertainty_claim(ball, epsilon, rows)]
 
     about, bound = information_under(joint), nonrobust_claim(joint, epsilon)
-    if excess is not None and float(bound["bound"]) > optimum.value * (1.0 + excess):
+    if excess is not None and float(bound["bound"]) > optimum.value * (1.0 + checked_excess(excess)):
         bound = boxes_claim(about, joint.ravel(), optimum, epsilon, MemberCuts(ball, epsilon), excess)
     return assembled(about, [bound], optimum.channel.matrix, levels) | {"note": ASSUMED}
 
