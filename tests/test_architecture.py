@@ -205,6 +205,7 @@ TESTED_THROUGH = {
     "questionnaires.mechanism": "questionnaires/test_solve.py",
     "survey.analysis_commands": "survey/test_known_channels.py",
     "survey.analysis_options": "survey/test_known_channels.py",
+    "survey.option_parts": "survey/test_arguments.py",
     "survey.answer": "survey/test_cli.py",
     "survey.candidates": "survey/test_design.py",
     "survey.options": "survey/test_cli.py",

@@ -158,10 +158,10 @@ def _of_attackers() -> dict[str, Case]:
     attackers = pd.concat(
         [table(mechanism="polyopt", given_useful=math.inf), table(mechanism="srr", given_useful=0.1)]
     )
-    people = pd.DataFrame({"instance": "a", "that": ["sex is Female", "nothing"], "epsilon": 1.0})
+    people = pd.DataFrame({"instance": "a", "knowledge": ["sex is Female", "nothing"], "epsilon": 1.0})
     shares = {"polyopt": 0.85, "exact": 0.97, "exact_and_insiders": 0.49, "association_set": 0.0}
     attacked = by_mechanism(people, "beyond", shares)
-    woman = {"that": "sex is Female"}
+    woman = {"knowledge": "sex is Female"}
     return {
         "F-8": one("attacked", attacked, "beyond", fewer=(0.84, woman | {"mechanism": "polyopt"})),
         "F-15": one(
@@ -178,7 +178,10 @@ def _of_attackers() -> dict[str, Case]:
             more_with_both_levels=(0.5, woman | {"mechanism": "exact_and_insiders"}),
         ),
         "F-17": one(
-            "attacked", attacked, "beyond", one=(0.001, {"mechanism": "association_set", "that": "nothing"})
+            "attacked",
+            attacked,
+            "beyond",
+            one=(0.001, {"mechanism": "association_set", "knowledge": "nothing"}),
         ),
     }
 

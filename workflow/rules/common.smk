@@ -18,7 +18,7 @@ try:
     from reproduction.data import catalogue as data
     from reproduction.planning import configuration, outside
     from reproduction.planning.imports import code_hash
-    from reproduction.planning.paper import Layout, PaperError, Table, papers
+    from reproduction.planning.paper import Layout, PaperError, Table, papers, table_place
     from reproduction.planning.plan import Plan
 except ImportError as missing:
     raise WorkflowError(

@@ -40,7 +40,7 @@ rule claim:
     input:
         # What this claim is about and no more, for a reader who wants to check it alone.
         tables=lambda wildcards: [
-            f"results/tables/{name if len(Path(name).parts) > 1 else f'{CLAIMS[wildcards.claim][0]}/{name}'}.parquet"
+            f"results/tables/{table_place(CLAIMS[wildcards.claim][0], name)}.parquet"
             for name in CLAIMS[wildcards.claim][1]["tables"]
         ],
         papers=PAPER_FILES,

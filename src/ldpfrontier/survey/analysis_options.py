@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+
+from ldpfrontier.survey.option_parts import JSON, QUIET, confidence_option, number
 
 CHANGE = """\
 Estimate how the shares of values have changed between two waves of a survey,
@@ -39,17 +40,17 @@ example:
   ldp-frontier channel --values contact=no,yes --design forced --yes 1/6 --no 1/6"""
 
 REGRESS = """\
-Fit a logistic regression in which one variable is known through its reports
-alone: the outcome, as in "illness ~ age + region", or a predictor, as in
-"votes ~ illness + age". Coefficients are log odds ratios, found by maximum
-likelihood, with standard errors from the observed information. The data have the
-reports and the other variables in a row per person (apply --keep)."""
+Fit a logistic regression in which the columns of a channel are known through
+reports alone: the outcome, as in "illness ~ age + region", predictors, as in
+"votes ~ illness + age", or both. Coefficients are log odds ratios, found by
+maximum likelihood, with standard errors from the observed information. The data
+have the reports and the other variables in a row per person (apply --keep)."""
 
 PEOPLE = """\
 Compute how many people have to report through a channel: for a standard error,
-for an interval of a width that it has at most with a probability, or for the
-power to tell a difference or a coefficient from 0 (or from --value). What is
-expected is the table of the channel, unless --expect says otherwise.
+for intervals that are at most so wide with a probability, or for the power to
+tell a difference or a coefficient from 0 (or from --value). What is expected is
+the table of the channel, unless --expect says otherwise.
 
 examples:
   ldp-frontier people --channel channel.json --precise differences --power 0.8 \\
@@ -89,7 +90,7 @@ def known_options(parser: argparse.ArgumentParser) -> None:
         "--out", default="channel.json", metavar="JSON", help="the channel file to be written"
     )
     parser.add_argument("--force", action="store_true", help="replace another channel in that file")
-    parser.add_argument("--quiet", action="store_true", help="print warnings and errors only")
+    parser.add_argument("--quiet", action="store_true", help=QUIET)
 
 
 def regress_options(parser: argparse.ArgumentParser) -> None:
@@ -98,13 +99,11 @@ def regress_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", required=True, metavar="FILE", help="a CSV file of reports and covariates")
     parser.add_argument(
         "--formula", required=True,
-        help="with the column of the channel as the outcome or a predictor; I(x**2), C(x), a:b as usual",
+        help="names all columns of the channel, as the outcome or predictors; I(x**2), C(x), a:b as usual",
     )  # fmt: skip
     parser.add_argument("--column", default="report", metavar="NAME", help="the column that has the reports")
-    parser.add_argument(
-        "--confidence", type=float, default=0.95, metavar="C", help="the confidence of each interval"
-    )
-    parser.add_argument("--json", action="store_true", help="print the results as JSON, for programs")
+    confidence_option(parser, "each interval")
+    parser.add_argument("--json", action="store_true", help=JSON)
 
 
 def people_options(parser: argparse.ArgumentParser) -> None:
@@ -117,22 +116,24 @@ def people_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     expect_option(parser)
     aim = parser.add_mutually_exclusive_group(required=True)
-    aim.add_argument("--error", type=float, metavar="E", help="a standard error")
-    aim.add_argument("--width", type=float, metavar="W", help="a width of intervals")
+    aim.add_argument("--error", type=number, metavar="E", help="a standard error")
+    aim.add_argument("--width", type=number, metavar="W", help="a width of intervals")
     aim.add_argument(
-        "--power", type=float, metavar="P", help="the probability that an interval does not contain --value"
+        "--power", type=number, metavar="P", help="the probability that an interval does not contain --value"
     )
     parser.add_argument(
-        "--probability", type=float, default=0.9, metavar="P",
-        help="with --width: of intervals that are at most so wide (default: 0.9)",
+        "--probability", type=number, default=0.9, metavar="P",
+        help="with --width: the probability that an interval is at most so wide (default: 0.9)",
     )  # fmt: skip
     parser.add_argument(
-        "--value", type=float, default=0.0, metavar="X", help="with --power: another value than 0"
+        "--value",
+        type=number,
+        default=0.0,
+        metavar="X",
+        help="with --power: the value that the interval must not contain (default: 0)",
     )
-    parser.add_argument(
-        "--confidence", type=float, default=0.95, metavar="C", help="the confidence of each interval"
-    )
-    parser.add_argument("--json", action="store_true", help="print the results as JSON, for programs")
+    confidence_option(parser, "each interval")
+    parser.add_argument("--json", action="store_true", help=JSON)
 
 
 def expect_option(parser: argparse.ArgumentParser) -> None:
@@ -148,10 +149,10 @@ def expect_option(parser: argparse.ArgumentParser) -> None:
 def level_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `level`."""
     parser.add_argument("files", nargs="+", metavar="JSON", help="a channel file, as written by design")
-    parser.add_argument("--json", action="store_true", help="print the results as JSON, for programs")
+    parser.add_argument("--json", action="store_true", help=JSON)
 
 
-def weight_options(parser: argparse.ArgumentParser, number: Callable[[str], float]) -> None:
+def weight_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `design` that are about weighted shares."""
     parser.add_argument(
         "--weight", metavar="COLUMN",

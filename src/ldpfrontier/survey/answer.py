@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ldpfrontier.survey.channel_file import PrivateChannel
     from ldpfrontier.survey.design import Design
 
-#: What `--precise` calls what follows from the table.
-ASKED = {
+#: What the names that `--precise` takes are called in sentences, but for those of columns.
+TARGETS = {
     "differences": "differences of rates",
     "shares": "shares of each column",
     "pairs": "tables of two columns",
@@ -30,7 +30,7 @@ ASKED = {
 }
 
 #: The same of a formula.
-COEFFICIENTS = "coefficients, per standard deviation of a term,"
+COEFFICIENTS = "coefficients per standard deviation of a term"
 
 #: Letters of a name in a line.
 NAME = 24
@@ -129,7 +129,7 @@ def _precision(made: Design, best: Candidate, error: float) -> str:
         text += f" Rates of {names[1]} given {names[2]} have {points(best.rates)}."
     formula = is_formula(made.precise)
     in_words = (lambda e: f"{e:.2g}") if formula else points
-    asked = COEFFICIENTS if formula else ASKED.get(made.precise, "")
+    asked = COEFFICIENTS if formula else TARGETS.get(made.precise, "")
     if math.isfinite(best.asked):
         text += f" {asked.capitalize()} have {in_words(best.asked)}."
     if math.isfinite(made.error_of(best)):
@@ -139,7 +139,7 @@ def _precision(made: Design, best: Candidate, error: float) -> str:
             "S": f" for {names[-2:][0]}",
             "U": f" for {names[-1]}",
             "rates": " for rates",
-        }.get(made.precise, f" for {asked.rstrip(',')}")
+        }.get(made.precise, f" for {asked}")
         text += " Too few: the mean share is" if few else ""
         text += f" {points(1.0 / table.counts.size)} (--details: what would help)." if few else ""
         needed = few_digits(made.reports_for(best, error))

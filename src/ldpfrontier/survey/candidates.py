@@ -89,7 +89,8 @@ def measured(name: str, method: Method, channel: Channel, problem: Problem, reco
     )
     of_asked = math.nan
     if problem.precise not in ("cells", "rates", "S", "U"):
-        of_asked = estimation_error(channel, table.expected, problem.target)
+        square = estimation_error(channel, table.expected, problem.target)
+        of_asked = _per_entry(square, len(np.asarray(problem.target)), records)
     return Candidate(
         name=name,
         title=method.title,
@@ -100,8 +101,11 @@ def measured(name: str, method: Method, channel: Channel, problem: Problem, reco
         guesses=best_guesses(channel, table.distribution) if table.useful else (),
         rank=linear.rank,
         errors=tuple(math.sqrt(square) for square in squares),
-        asked=math.sqrt(of_asked / len(np.asarray(problem.target)) / records)
-        if math.isfinite(of_asked)
-        else math.nan,
-        rates=math.sqrt(of_rates / problem.cells / records) if math.isfinite(of_rates) else math.nan,
+        asked=of_asked,
+        rates=_per_entry(of_rates, problem.cells, records),
     )
+
+
+def _per_entry(square: float, entries: int, records: int) -> float:
+    """Return the root mean square error of entries, of which the squares sum to that from one report."""
+    return math.sqrt(square / entries / records) if math.isfinite(square) else math.nan

@@ -204,6 +204,11 @@ def misfit(counts: FloatArray, fitted: FloatArray, gap: float = 0.0) -> float:
     return math.exp(free * (math.log(x / free) + 1.0) - x) if 0 < free < x else 1.0
 
 
+def is_estimable(likely: float, width: float) -> bool:
+    """Tell whether the channel shows a value from 0 to 1, with an interval that says something."""
+    return math.isfinite(likely) and width < SETTINGS.uninformative_width
+
+
 @dataclass(frozen=True)
 class Frequency:
     """An estimated frequency.
@@ -229,8 +234,7 @@ class Frequency:
     estimable: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        told = math.isfinite(self.likely) and self.high - self.low < SETTINGS.uninformative_width
-        object.__setattr__(self, "estimable", told)
+        object.__setattr__(self, "estimable", is_estimable(self.likely, self.high - self.low))
 
 
 @dataclass(frozen=True, eq=False)

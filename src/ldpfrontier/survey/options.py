@@ -26,6 +26,7 @@ from ldpfrontier.survey.analysis_options import (
     weight_options,
     weight_problem,
 )
+from ldpfrontier.survey.option_parts import JSON, QUIET, confidence_option, number, whole
 from ldpfrontier.verify import visible
 
 PROGRAM = "ldp-frontier"
@@ -89,22 +90,6 @@ class _Parser(argparse.ArgumentParser):
             if isinstance(action, argparse._SubParsersAction):
                 names += [name for one in action.choices.values() for name in one._option_string_actions]
         return names
-
-
-def number(text: str) -> float:
-    """Return a number; a refusal says how numbers are written."""
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number; write it like 1.5 or 3000") from None
-
-
-def whole(text: str) -> int:
-    """Return a whole number; a refusal says how they are written."""
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number; write it like 3000") from None
 
 
 def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -198,7 +183,7 @@ def _table_options(one: argparse.ArgumentParser) -> None:
         " --epsilon and --error)",
     )  # fmt: skip
     one.add_argument("--count", metavar="COLUMN", help="the column of counts in --table (default: count)")
-    weight_options(one, number)
+    weight_options(one)
     one.add_argument(
         "--sensitive", nargs="+", required=True, metavar="COLUMN", help="the columns to be protected"
     )
@@ -357,7 +342,7 @@ def _apply_options(two: argparse.ArgumentParser) -> None:
         action="store_true",
         help="allow --seed, for tests only; the reports then protect nobody",
     )
-    two.add_argument("--quiet", action="store_true", help=_QUIET)
+    two.add_argument("--quiet", action="store_true", help=QUIET)
 
 
 def _estimate_options(three: argparse.ArgumentParser) -> None:
@@ -372,7 +357,7 @@ def _estimate_options(three: argparse.ArgumentParser) -> None:
         "--despite-misfit", action="store_true",
         help="estimate reports that do not fit the channel, with a warning (default: they are refused)",
     )  # fmt: skip
-    _confidence_option(three, "each interval")
+    confidence_option(three, "each interval")
     three.add_argument(
         "--simultaneous", action="store_true",
         help="let --confidence apply to all frequencies together, and to all rates and comparisons together",
@@ -402,11 +387,11 @@ def _change_options(parser: argparse.ArgumentParser) -> None:
         "--id", metavar="COLUMN",
         help="a column that identifies people in both files; some may be in both (default: nobody is)",
     )  # fmt: skip
-    _confidence_option(parser, "each interval")
+    confidence_option(parser, "each interval")
     parser.add_argument(
         "--simultaneous", action="store_true", help="let --confidence apply to all changes together"
     )
-    parser.add_argument("--json", action="store_true", help=_JSON)
+    parser.add_argument("--json", action="store_true", help=JSON)
 
 
 def _picture_option(one: argparse.ArgumentParser, what: str) -> None:
@@ -427,7 +412,7 @@ def _audit_options(four: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     _column_option(four)
     _missing_option(four)
-    _confidence_option(four, "the lower bound")
+    confidence_option(four, "the lower bound")
     _printing_options(four)
 
 
@@ -472,18 +457,7 @@ def _spreadsheet_option(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-_QUIET = "print warnings and errors only"
-_JSON = "print the results as JSON, for programs"
-
-
 def _printing_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_mutually_exclusive_group()
-    group.add_argument("--json", action="store_true", help=_JSON)
-    group.add_argument("--quiet", action="store_true", help=_QUIET)
-
-
-def _confidence_option(parser: argparse.ArgumentParser, of: str) -> None:
-    parser.add_argument(
-        "--confidence", type=number, default=0.95, metavar="C",
-        help=f"the confidence of {of}, between 0 and 1 (default: 0.95)",
-    )  # fmt: skip
+    group.add_argument("--json", action="store_true", help=JSON)
+    group.add_argument("--quiet", action="store_true", help=QUIET)

@@ -24,15 +24,13 @@ from ldpfrontier.survey.estimation import (
     FittedReports,
     Frequency,
     Inversion,
-    Quantity,
     check_confidence,
-    column_quantities,
 )
 from ldpfrontier.survey.layout import columns, wrapped
 from ldpfrontier.survey.rates import Rate, rates_of
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.survey.tables import CountTable
-from ldpfrontier.survey.targets import check_precise, is_formula, likelihood_target, target_of
+from ldpfrontier.survey.targets import check_precise, frequencies, is_formula, likelihood_target, target_of
 from ldpfrontier.types import FloatArray, IntArray
 
 
@@ -208,7 +206,7 @@ def _surveys(private: PrivateChannel, precise: str, confidence: float, n: int) -
         else:
             estimate = fit.distribution(confidence, simultaneous=False)
             asked = {row.quantity: row for row in estimate.frequencies}
-            some = [asked[quantity] for quantity in _quantities(table, precise)]
+            some = [asked[quantity] for quantity in frequencies(table, precise)[0]]
         found.append([(row.likely, row.low, row.high) for row in some])
     return np.moveaxis(np.array(found), 2, 0)
 
@@ -216,7 +214,7 @@ def _surveys(private: PrivateChannel, precise: str, confidence: float, n: int) -
 def _of_formula(
     table: CountTable, matrix: FloatArray, precise: str, confidence: float, drawn: IntArray
 ) -> FloatArray:
-    """Return what `_surveys` does, of coefficients: from their linear estimates, and variances there."""
+    """Return estimates of coefficients in surveys, to first order, and the ends of their intervals."""
     z, n = float(ndtri(0.5 + 0.5 * confidence)), int(drawn[0].sum())
     target, p = target_of(table, precise), table.expected.ravel()
     linear = Inversion(matrix, p, np.eye(p.size))
@@ -228,18 +226,6 @@ def _of_formula(
         estimate = target.values + target.rows @ (at / at.sum() - p)
         found.append(np.stack([estimate, estimate - half, estimate + half]))
     return np.moveaxis(np.array(found), 1, 0)
-
-
-def _quantities(table: CountTable, precise: str) -> list[Quantity]:
-    """Return the frequencies that are asked for, in the order of `target_of`."""
-    if precise == "shares":
-        return column_quantities(table, 1)[0]
-    names, labels = {
-        "cells": (table.attributes, table.labels),
-        "S": (table.sensitive, table.rows),
-        "U": (table.useful, table.columns),
-    }[precise]
-    return [Quantity(names, label) for label in labels]
 
 
 def _quantile(aim: Aim) -> float:
@@ -259,7 +245,7 @@ def _variances(table: CountTable, matrix: FloatArray, precise: str) -> FloatArra
 
 
 def people_text(found: list[Need], aim: Aim, precise: str) -> str:
-    """Return a table of the numbers of people, and the largest one."""
+    """Return a table of how many people each estimate needs."""
     confidence = f"{100.0 * aim.confidence:g}% interval"
     if aim.error is not None:
         goal = f"a standard error of {aim.error:g}"
@@ -267,14 +253,14 @@ def people_text(found: list[Need], aim: Aim, precise: str) -> str:
         goal = f"a {confidence} that is at most {aim.width:g} wide with probability {aim.probability:g}"
     else:
         goal = f"a {confidence} without {aim.value:g} with probability {aim.power:g}"
-    rows = [["", "expected", "error of one", "people"]]
+    rows = [["", "expected", "error from 1", "people"]]
     for one in found:
         shown = math.isfinite(one.deviation)
         people = f"{one.people:,.0f}" if math.isfinite(one.people) else "-"
         rows.append([one.name, f"{one.expected:.4g}", f"{one.deviation:.4g}" if shown else "-", people])
     words = (
         f"How many people have to report for {goal}, each of what is listed; for many reports, if what is"
-        " expected is right. The standard error is that of one report divided by the root of the number of"
+        " expected is right. The standard error is that from 1 report divided by the root of the number of"
         " reports; '-' means that no number is enough."
     )
     if is_formula(precise):

@@ -130,7 +130,7 @@ def randomized_logit(
     """
     import pandas as pd
 
-    outcome, terms = sides(formula)
+    outcome, terms = outcome_and_terms(formula)
     chances = np.asarray(matrix, dtype=np.float64)[:, np.asarray(reports)].T
     if len(chances) != len(data) or chances.shape[1] != len(labels):
         raise ValueError(
@@ -165,7 +165,7 @@ def randomized_logit(
         [data.drop(columns=predictors, errors="ignore")] * len(combinations), ignore_index=True
     )
     for place, name in enumerate(predictors):
-        stacked[name] = typed(
+        stacked[name] = numbers_or_categories(
             [label[place] for label in combinations for _ in range(len(data))], values[name]
         )
     made, names = design_matrix(terms, stacked)
@@ -179,7 +179,7 @@ def randomized_logit(
     )
 
 
-def sides(formula: str) -> tuple[str, str]:
+def outcome_and_terms(formula: str) -> tuple[str, str]:
     """Return the outcome of a formula, and its terms.
 
     Raises
@@ -228,7 +228,7 @@ def design_matrix(terms: str, data: pd.DataFrame) -> tuple[FloatArray, list[str]
         raise ValueError(f"The formula {terms!r} cannot be used: {problem}") from None
 
 
-def typed(column: Sequence[str], values: Sequence[str]) -> list[float] | pd.Categorical[Any]:
+def numbers_or_categories(column: Sequence[str], values: Sequence[str]) -> list[float] | pd.Categorical[Any]:
     """Return a column as numbers if all that it may have are numbers, else as categories in their order."""
     import pandas as pd
 

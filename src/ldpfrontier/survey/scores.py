@@ -6,16 +6,14 @@ range from 0 to 1 has the interval of a frequency.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
-from ldpfrontier.survey.estimation import FittedReports, check_confidence
+from ldpfrontier.survey.estimation import FittedReports, check_confidence, is_estimable
 from ldpfrontier.survey.reading import Label, as_number, close_name
-from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.survey.tables import CountTable
 from ldpfrontier.types import FloatArray
 
@@ -52,8 +50,7 @@ class Score:
 
     def __post_init__(self) -> None:
         width = (self.high - self.low) / (self.most - self.least)
-        told = math.isfinite(self.likely) and width < SETTINGS.uninformative_width
-        object.__setattr__(self, "estimable", told)
+        object.__setattr__(self, "estimable", is_estimable(self.likely, width))
 
 
 def estimate_scores(
@@ -88,7 +85,7 @@ def estimate_scores(
     for word in means:
         name, _, given = (word, "", "") if word in table.attributes else word.partition("=")
         values, parts = _values(table, name)
-        scores = _numbers(name, values, given.split(",") if given else values)
+        scores = _numbers_of_values(name, values, given.split(",") if given else values)
         least, most = min(scores.values()), max(scores.values())
         asked.append((name, "mean", "", least, most))
         vectors.append(np.array([(scores[part] - least) / (most - least) for part in parts]))
@@ -118,7 +115,7 @@ def _values(table: CountTable, name: str) -> tuple[Label, Label]:
     return tuple(dict.fromkeys(parts)), parts
 
 
-def _numbers(name: str, values: Label, texts: Sequence[str]) -> dict[str, float]:
+def _numbers_of_values(name: str, values: Label, texts: Sequence[str]) -> dict[str, float]:
     """Return a number for each value of a column."""
     numbers = [number for text in texts if (number := as_number(text)) is not None]
     if len(numbers) < len(texts) or len(texts) != len(values) or min(numbers) == max(numbers):

@@ -52,13 +52,13 @@ class SurveySettings:
     level_tolerance: float = 1e-9
     #: Least share of a record, as a part of the average, where another distribution is expected.
     least_expected: float = 1e-6
-    #: Numbers of people of whom surveys are drawn: the least and the most, and the factor between them.
+    #: Fewest people of a survey that is planned: with fewer, intervals say nothing.
     least_people: int = 16
-    #: The most.
+    #: Most people of a survey that is planned, more than there are.
     most_people: int = 10**12
-    #: The factor.
+    #: Factor between the numbers of people of whom surveys are drawn; margins are interpolated between them.
     people_factor: int = 4
-    #: How many surveys.
+    #: Surveys that are drawn of each number of people: 13 s of a plan for 24 cells.
     planned_surveys: int = 20
     #: Rounding of shares that must sum to 1.
     share_tolerance: float = 1e-9

@@ -5,24 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import softmax
 
 from ldpfrontier import logit_coefficients, logit_target, rate_target
-from ldpfrontier.survey.estimation import column_quantities
+from ldpfrontier.survey.estimation import Quantity, column_quantities, quantities
 from ldpfrontier.survey.questionnaire.routing import TABLES
-from ldpfrontier.survey.reading import as_number, close_name, said
-from ldpfrontier.survey.regression import design_matrix, sides, typed
+from ldpfrontier.survey.reading import Label, as_number, close_name, said
+from ldpfrontier.survey.regression import design_matrix, numbers_or_categories, outcome_and_terms
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.survey.tables import CountTable
 from ldpfrontier.types import FloatArray
 
 #: What has to be precise, by a name; else a formula of a logistic regression, or "term in formula".
-NAMED = ("cells", "S", "U", "rates", "differences", *TABLES)
+NAMES = ("cells", "S", "U", "rates", "differences", *TABLES)
 
-#: Those that are about useful values.
-GIVEN_USEFUL = ("S", "U", "rates", "differences")
+#: Those that need useful columns.
+NEED_USEFUL = ("S", "U", "rates", "differences")
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +63,9 @@ def check_precise(table: CountTable, precise: str) -> None:
     """
     if is_formula(precise):
         target_of(table, precise)
-    elif precise not in NAMED or (precise in GIVEN_USEFUL and not table.useful):
+    elif precise not in NAMES or (precise in NEED_USEFUL and not table.useful):
         raise ValueError(
-            f"precise is {precise!r}; it must be one of {', '.join(NAMED)}, and not {', '.join(GIVEN_USEFUL)}"
+            f"precise is {precise!r}; it must be one of {', '.join(NAMES)}, and not {', '.join(NEED_USEFUL)}"
             " without useful columns, or a formula such as 'illness ~ age'."
         )
 
@@ -101,19 +102,22 @@ def target_of(table: CountTable, precise: str) -> Target:
         names = [f"{said(s)}: {said(table.columns[u])} - {first}" for s in table.rows for u in others]
         values = (rates[:, others] - rates[:, base]).ravel()
         return _plain(names, values, (rows[:, others] - rows[:, base]).reshape(len(names), -1))
-    if precise in TABLES:
-        asked, vectors = column_quantities(table, TABLES.index(precise) + 1)
-        names = [f"{said(one.attributes)} = {said(one.value)}" for one in asked]
-    else:
-        side = {"cells": table.labels, "S": table.rows, "U": table.columns}[precise]
-        names = list(map(said, side))
-        made = {
-            "cells": np.eye(a1 * a2),
-            "S": np.repeat(np.eye(a1), a2, axis=1),
-            "U": np.tile(np.eye(a2), (1, a1)),
-        }
-        vectors = made[precise]
+    asked, vectors = frequencies(table, precise)
+    of_columns = precise in TABLES
+    names = [
+        f"{said(one.attributes)} = {said(one.value)}" if of_columns else said(one.value) for one in asked
+    ]
     return _plain(names, vectors @ p.ravel(), vectors)
+
+
+def frequencies(table: CountTable, precise: str) -> tuple[list[Quantity], FloatArray]:
+    """Return the frequencies that are precise, as `quantities` does: of cells, S, U, or tables of columns."""
+    if precise in TABLES:
+        return column_quantities(table, TABLES.index(precise) + 1)
+    group = {"cells": table.attributes, "S": table.sensitive, "U": table.useful}[precise]
+    asked, vectors = quantities(table)
+    places = [place for place, quantity in enumerate(asked) if quantity.attributes == group]
+    return [asked[place] for place in places], vectors[places]
 
 
 def _plain(names: Sequence[str], values: FloatArray, rows: FloatArray) -> Target:
@@ -122,7 +126,7 @@ def _plain(names: Sequence[str], values: FloatArray, rows: FloatArray) -> Target
 
 def _coefficients(table: CountTable, precise: str) -> Target:
     """Return the coefficients of a logistic regression of the sensitive column on useful ones."""
-    x, names, kept = _terms(table, precise)
+    x, names, kept = _terms(table.sensitive, table.useful, table.rows, table.columns, precise)
     p, kinds = table.expected, len(table.rows) - 1
     shares = p.sum(axis=0)
     spread = np.tile(np.sqrt(shares @ (x - shares @ x) ** 2), kinds)[kept]
@@ -154,7 +158,7 @@ def likelihood_target(table: CountTable, precise: str, matrix: FloatArray) -> tu
     ndarray, shape (inputs,)
         The distribution under the formula.
     """
-    x, _, kept = _terms(table, precise)
+    x, _, kept = _terms(table.sensitive, table.useful, table.rows, table.columns, precise)
     shares, a1 = table.expected.sum(axis=0), len(table.rows)
     logits = np.vstack([np.zeros(len(x)), logit_coefficients(table.expected, x) @ x.T])
     chances = softmax(logits, axis=0)
@@ -170,27 +174,30 @@ def likelihood_target(table: CountTable, precise: str, matrix: FloatArray) -> tu
     return np.asarray(asked @ np.linalg.pinv(slopes.T @ info @ slopes, hermitian=True) @ slopes.T @ info), p
 
 
-def _terms(table: CountTable, precise: str) -> tuple[FloatArray, list[str], list[int]]:
+@lru_cache(maxsize=8)
+def _terms(
+    sensitive: Label, useful: Label, rows: tuple[Label, ...], columns: tuple[Label, ...], precise: str
+) -> tuple[FloatArray, list[str], list[int]]:
     """Return the covariates of useful values, the names of coefficients, and the places of those asked."""
     import pandas as pd
 
     named, formula = re.fullmatch(r"(?:(.+?) in )?(.*)", precise, re.DOTALL).groups()  # type: ignore[union-attr]
-    outcome, terms = sides(formula)
-    if table.sensitive != (outcome,) or not table.useful:
+    outcome, terms = outcome_and_terms(formula)
+    if sensitive != (outcome,) or not useful:
         raise ValueError(
             f"The outcome of the formula is {outcome!r}, and the sensitive columns are"
-            f" {said(table.sensitive)}; the outcome must be the only sensitive column, with useful ones as"
+            f" {said(sensitive)}; the outcome must be the only sensitive column, with useful ones as"
             " predictors."
         )
-    values = zip(*table.columns, strict=True)
+    values = zip(*columns, strict=True)
     data = pd.DataFrame(
         {
-            name: typed(some, list(dict.fromkeys(some)))
-            for name, some in zip(table.useful, values, strict=True)
+            name: numbers_or_categories(some, list(dict.fromkeys(some)))
+            for name, some in zip(useful, values, strict=True)
         }
     )
     x, found = design_matrix(terms, data)
-    kinds = [""] if len(table.rows) == 2 else [f"{said(value)}: " for value in table.rows[1:]]
+    kinds = [""] if len(rows) == 2 else [f"{said(value)}: " for value in rows[1:]]
     varies = [
         bool(np.ptp(column) > 0 and named in (None, name)) for name, column in zip(found, x.T, strict=True)
     ]
@@ -220,8 +227,8 @@ def with_expected(table: CountTable, texts: Sequence[str]) -> CountTable:
     """
     if not texts:
         return table
-    sides_ = table.columns if table.useful else table.rows
-    named = _numbers(texts, [said(label) for label in sides_])
+    labels = table.columns if table.useful else table.rows
+    named = _expected_numbers(texts, [said(label) for label in labels])
     p = table.distribution.copy()
     if table.useful:
         if len(table.rows) != 2:
@@ -233,7 +240,7 @@ def with_expected(table: CountTable, texts: Sequence[str]) -> CountTable:
             p[:, place] = table.expected.sum(axis=0)[place] * np.array([1.0 - rate, rate])
         return replace(table, assumed=p / p.sum())
     total = sum(named.values())
-    rest = [place for place in range(len(sides_)) if place not in named]
+    rest = [place for place in range(len(labels)) if place not in named]
     left = float(p[rest].sum())
     if total > 1.0 or (not rest and abs(total - 1.0) > SETTINGS.share_tolerance) or (rest and left == 0.0):
         raise ValueError(f"The shares of --expect sum to {total:g}; all shares together must sum to 1.")
@@ -243,7 +250,7 @@ def with_expected(table: CountTable, texts: Sequence[str]) -> CountTable:
     return replace(table, assumed=p / p.sum())
 
 
-def _numbers(texts: Sequence[str], allowed: Sequence[str]) -> Mapping[int, float]:
+def _expected_numbers(texts: Sequence[str], allowed: Sequence[str]) -> Mapping[int, float]:
     """Return numbers from 0 to 1 by the place of a value."""
     found = dict[int, float]()
     for text in texts:

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from ldpfrontier.survey.answer import ASKED, COEFFICIENTS
+from ldpfrontier.survey.answer import COEFFICIENTS, TARGETS
 from ldpfrontier.survey.layout import columns, number, reports_text, wrapped
 from ldpfrontier.survey.reading import said
 from ldpfrontier.survey.settings import SETTINGS
@@ -106,8 +106,8 @@ def _usefulness(made: Design, order: list[Candidate], best: Candidate, error: fl
         "S": said(table.sensitive),
         "U": said(table.useful),
         "rates": f"rates of {said(table.sensitive)} given {said(table.useful)}",
-        **ASKED,
-    }.get(made.precise, COEFFICIENTS.rstrip(","))
+        **TARGETS,
+    }.get(made.precise, COEFFICIENTS)
     words = (
         "HOW USEFUL IT IS. The NMI is the share of the information in a record that its report carries; no"
         f" mechanism of the required level reaches more than {made.bound:.4f}. The error is the root mean"

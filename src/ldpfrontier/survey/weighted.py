@@ -167,7 +167,7 @@ def read_sample(
                     f"Record {place} of {shown(path)} has the weight {text!r}; weights are numbers above 0."
                 )
             weights.append(number)
-        others.append(_numbers(path, chunk.drop(columns=[*asked, marks]), done))
+        others.append(_replicate_weights(path, chunk.drop(columns=[*asked, marks]), done))
         for name, texts in zip((strata, by), kept, strict=True):
             texts += [""] * len(chunk) if name is None else chunk[name].tolist()
         done += len(chunk)
@@ -184,8 +184,8 @@ def read_sample(
     return Sample(np.concatenate(outputs), found, *people, several, replicate_factor(method, len(several)))
 
 
-def _numbers(path: Path | str, chunk: pd.DataFrame, done: int) -> FloatArray:
-    """Return columns of numbers, shape (records, columns)."""
+def _replicate_weights(path: Path | str, chunk: pd.DataFrame, done: int) -> FloatArray:
+    """Return columns of replicate weights as numbers, shape (records, columns)."""
     found: FloatArray = chunk.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=np.float64)
     if not np.isfinite(found).all():
         place, name = np.argwhere(~np.isfinite(found))[0]

@@ -17,7 +17,6 @@ from ldpfrontier import verify
 from ldpfrontier.certificates import boxes
 from ldpfrontier.certificates.association import association_certificate
 from ldpfrontier.certificates.robust import robust_certificate
-from ldpfrontier.optimal.association import optimal_association
 from ldpfrontier.optimal.exact.association_cone import association_cone
 from ldpfrontier.optimal.exact.separation import robust_cone
 from ldpfrontier.optimal.robust import optimal_robust
@@ -25,21 +24,12 @@ from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
+from support.boxes import boxes_of_odds, boxes_over_f
 
 Document = dict[str, Any]
 
 TABLE = np.array([[15, 5, 10], [10, 35, 25]])
 THREE = np.array([[20, 10], [15, 25], [10, 20]])
-
-
-def over_f(ball: RenyiBall, epsilon: float, excess: float) -> Document:
-    optimum = optimal_robust(ball, epsilon, envelope="exact", tolerance=excess / 4)
-    return robust_certificate(optimum, ball, epsilon, excess=excess)
-
-
-def of_odds(odds: OddsRatios, epsilon: float, excess: float) -> Document:
-    optimum = optimal_association(odds, epsilon, tolerance=excess / 4)
-    return association_certificate(optimum, odds, epsilon, excess=excess)
 
 
 def proved(document: Document) -> tuple[float, float]:
@@ -69,7 +59,7 @@ def random_columns(inputs: int) -> FloatArray:
 def test_the_optimum_over_f(counts: np.ndarray, epsilon: float, order: float) -> None:
     """Members of F are within its radius; columns that are private over F meet the cuts of all members."""
     ball = RenyiBall.confidence(counts, order=order)
-    document = over_f(ball, epsilon, 0.01)
+    document = boxes_over_f(ball, epsilon, 0.01)
     bound, value = proved(document)
     assert value < bound <= 1.0101 * value
     written = document["claims"][0]["cuts"]
@@ -90,7 +80,7 @@ def test_the_optimum_over_f(counts: np.ndarray, epsilon: float, order: float) ->
 def test_the_optimum_for_all_who_know_something_about_u(counts: np.ndarray, epsilon: float) -> None:
     """Columns of the promise meet the cuts, of people of whom some have u and some w."""
     odds = OddsRatios.confidence(counts)
-    document = of_odds(odds, epsilon, 0.01)
+    document = boxes_of_odds(odds, epsilon, 0.01)
     bound, value = proved(document)
     assert value < bound <= 1.0101 * value
     rows, (a1, a2) = list[FloatArray](), counts.shape
@@ -113,8 +103,8 @@ def test_the_optimum_for_all_who_know_something_about_u(counts: np.ndarray, epsi
 def test_where_randomized_response_is_optimal() -> None:
     """With one useful value, every promise is local privacy of S; two equally likely values tell ln 2 - h."""
     for document in (
-        over_f(RenyiBall([[0.5], [0.5]], 0.1), math.log(3.0), 1e-3),
-        of_odds(OddsRatios.known([[0.5], [0.5]]), math.log(3.0), 1e-3),
+        boxes_over_f(RenyiBall([[0.5], [0.5]], 0.1), math.log(3.0), 1e-3),
+        boxes_of_odds(OddsRatios.known([[0.5], [0.5]]), math.log(3.0), 1e-3),
     ):
         bound, _ = proved(document)
         optimum = math.log(2.0) + 0.75 * math.log(0.75) + 0.25 * math.log(0.25)
@@ -123,7 +113,7 @@ def test_where_randomized_response_is_optimal() -> None:
 
 def test_odds_ratios_that_may_be_0() -> None:
     rare = OddsRatios(TABLE / TABLE.sum(), np.where(np.eye(2)[:, :, None, None] + np.eye(3) > 0, 1.0, 0.0))
-    bound, value = proved(of_odds(rare, 1.0, 0.01))
+    bound, value = proved(boxes_of_odds(rare, 1.0, 0.01))
     assert value < bound <= 1.0101 * value
 
 
@@ -133,8 +123,8 @@ def test_odds_ratios_that_may_be_0() -> None:
 @cache
 def small() -> dict[str, Document]:
     return {
-        "F": over_f(RenyiBall.confidence(TABLE), 0.7, 0.05),
-        "odds": of_odds(OddsRatios.confidence(TABLE), 0.7, 0.05),
+        "F": boxes_over_f(RenyiBall.confidence(TABLE), 0.7, 0.05),
+        "odds": boxes_of_odds(OddsRatios.confidence(TABLE), 0.7, 0.05),
     }
 
 
@@ -206,7 +196,7 @@ def test_an_input_that_never_occurs_is_refused() -> None:
         verify.check(document)
     odds = OddsRatios.known([[0.0, 0.3, 0.2], [0.1, 0.2, 0.2]])
     with pytest.raises(Intractable, match="has the probability 0"):
-        of_odds(odds, 1.0, 0.01)
+        boxes_of_odds(odds, 1.0, 0.01)
 
 
 def test_optima_that_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:

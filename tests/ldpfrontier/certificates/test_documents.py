@@ -35,6 +35,7 @@ from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, rldp_epsilon, 
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import FDivergence, MutualInformation
+from support.boxes import boxes_of_odds, boxes_over_f
 from support.grids import few
 
 Document = dict[str, Any]
@@ -335,16 +336,6 @@ def documents() -> dict[str, Document]:
         "boxes over F": boxes_over_f(RenyiBall.confidence(WORKED), 0.7, 0.05),
         "boxes of odds ratios": boxes_of_odds(OddsRatios.confidence(WORKED), 0.7, 0.05),
     }
-
-
-def boxes_over_f(ball: RenyiBall, epsilon: float, excess: float) -> Document:
-    optimum = optimal_robust(ball, epsilon, envelope="exact", tolerance=excess / 4)
-    return robust_certificate(optimum, ball, epsilon, excess=excess)
-
-
-def boxes_of_odds(odds: OddsRatios, epsilon: float, excess: float) -> Document:
-    optimum = optimal_association(odds, epsilon, tolerance=excess / 4)
-    return association_certificate(optimum, odds, epsilon, excess=excess)
 
 
 def association(odds: OddsRatios, epsilon: float) -> Document:

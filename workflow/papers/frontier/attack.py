@@ -18,8 +18,7 @@ from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.frontier.attack_tables import ATTACK, NOTHING, ONE_OF_TWO, PROXY, USEFUL
-from papers.frontier.several_reports import optima_of_promises
-from papers.lopuhaa2024.solutions import solve
+from papers.frontier.several_reports import channels_by_mechanism
 
 _log = logging.getLogger(__name__)
 
@@ -79,22 +78,18 @@ def attack(
             f"allowed are {', '.join(counts.columns)}."
         )
     ball = RenyiBall.confidence(counts.to_numpy(), beta=beta, order=order)
-    mechanisms = {
-        solution.mechanism: solution.channel
-        for solution in solve(
-            ball, [epsilon], ["polyopt", "exact"], tolerance=tolerance, max_rounds=max_rounds
-        )
-        if solution.channel is not None
-    } | dict(optima_of_promises(ball, {"set": OddsRatios.over(ball)}, epsilon, tolerance))
+    mechanisms = channels_by_mechanism(
+        ball, epsilon, ["polyopt", "exact"], {"set": OddsRatios.over(ball)}, tolerance, max_rounds
+    )
     row = list(counts.index).index(value)
     parts = []
     for mechanism, channel in mechanisms.items():
-        for knows, that, weights in knowledge(list(counts.columns), proxies, names):
+        for knows, words, weights in knowledge(list(counts.columns), proxies, names):
             known = ball.centre * weights
             if 0.0 < known[row].sum() < known.sum():
                 part = odds_after_reports(channel, known, row)
                 parts.append(
-                    part.assign(mechanism=mechanism, knows=knows, that=that, people=float(known.sum()))
+                    part.assign(mechanism=mechanism, knows=knows, knowledge=words, people=float(known.sum()))
                 )
         _log.info("%s, epsilon %g: what reports of %s tell attackers", instance, epsilon, mechanism)
     rows = pd.concat(parts, ignore_index=True)

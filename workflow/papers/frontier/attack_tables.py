@@ -30,12 +30,12 @@ _ATTACK = {
     **_PLACE,
     "mechanism": "str",
     "knows": "str",  # what kind of knowledge the attacker has
-    "that": "str",  # what the attacker knows
+    "knowledge": "str",  # what the attacker knows
     "people": "float64",  # share of all people of whom it is true
     "value": "str",  # sensitive value of which the chance is computed
     "before": "float64",  # its chance for the attacker before any report
 }
-_KEY = (*_PLACE, "mechanism", "knows", "that")
+_KEY = (*_PLACE, "mechanism", "knows", "knowledge")
 
 #: By how much the mean of the chances after a report may miss the chance before it, by rounding.
 _ROUNDING = 1e-9

@@ -148,7 +148,7 @@ def attacked(table: pd.DataFrame) -> pd.DataFrame:
     labels = {**LABELS, INSIDERS: f"Optimum, {PROMISES['insiders'].label}"}
     texts = name_columns(table) | {
         "mechanism": table["mechanism"].map(labels),
-        "attacker knows": table["that"],
+        "attacker knows": table["knowledge"],
         "chance of": table["value"],
         "before": number_texts(table["before"], ".1%"),
         "least after": number_texts(table["least"], ".1%"),

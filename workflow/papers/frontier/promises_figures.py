@@ -109,16 +109,16 @@ def attack(table: pd.DataFrame, summary: pd.DataFrame) -> Figure:
     )
     panels = {}
     for kind in _SHOWN:
-        for that in weighed.loc[weighed["knows"] == kind, "that"].head(1):
-            title = "knows nothing" if kind == NOTHING else that
-            panels[title.replace("$", r"\$")] = select(table, knows=kind, that=that)
+        for knowledge in weighed.loc[weighed["knows"] == kind, "knowledge"].head(1):
+            title = "knows nothing" if kind == NOTHING else knowledge
+            panels[title.replace("$", r"\$")] = select(table, knows=kind, knowledge=knowledge)
 
     def panel(ax: Axes, rows: pd.DataFrame) -> None:
         before = float(rows["before"].iloc[0])
         odds = before / (1.0 - before) * np.exp([-epsilon, epsilon])
         ax.axvspan(*(odds / (1.0 + odds)), color=_ALLOWED, linewidth=0.0, zorder=0)
         ax.axvline(before, color="black", linewidth=0.9, linestyle=(0, (3, 1.5)), zorder=1)
-        beyond = select(summary, that=rows["that"].iloc[0]).set_index("mechanism")["beyond"]
+        beyond = select(summary, knowledge=rows["knowledge"].iloc[0]).set_index("mechanism")["beyond"]
         for place, (name, (_, colour)) in enumerate(_REPORTED.items()):
             reports = select(rows[rows["probability"] >= _SELDOM], mechanism=name)
             areas = np.maximum(_AREA * reports["probability"], _LEAST_AREA)

@@ -78,11 +78,7 @@ def levels(
     ratios = {"known": odds[WITH_ODDS], "intervals": odds[WITH_INTERVALS], "set": OddsRatios.over(ball)}
     rows = []
     for epsilon in epsilons:
-        found = {
-            solution.mechanism: solution.channel
-            for solution in solve(ball, [epsilon], mechanisms, tolerance=tolerance, max_rounds=max_rounds)
-            if solution.channel is not None
-        } | dict(optima_of_promises(ball, ratios, epsilon, tolerance))
+        found = channels_by_mechanism(ball, epsilon, mechanisms, ratios, tolerance, max_rounds)
         for mechanism, channel in found.items():
             for number in range(1, reports + 1):
                 told = levels_of_reports(
@@ -101,7 +97,29 @@ def levels(
     return SEVERAL_LEVELS.conform(pd.DataFrame(rows, columns=list(SEVERAL_LEVELS.columns)))
 
 
-def optima_of_promises(
+def channels_by_mechanism(
+    ball: RenyiBall,
+    epsilon: float,
+    mechanisms: Sequence[str],
+    odds: Mapping[str, OddsRatios],
+    tolerance: float,
+    max_rounds: int,
+) -> dict[str, Channel]:
+    """Return the channels of mechanisms of Figure 2, and of the optima of promises, by name.
+
+    Parameters
+    ----------
+    ball, epsilon, odds, tolerance
+        As in `_optima_of_promises`.
+    mechanisms, max_rounds
+        As in `lopuhaa2024.solutions.solve`.
+    """
+    found = solve(ball, [epsilon], mechanisms, tolerance=tolerance, max_rounds=max_rounds)
+    own = {solution.mechanism: solution.channel for solution in found if solution.channel is not None}
+    return own | dict(_optima_of_promises(ball, odds, epsilon, tolerance))
+
+
+def _optima_of_promises(
     ball: RenyiBall, odds: Mapping[str, OddsRatios], epsilon: float, tolerance: float
 ) -> Iterator[tuple[str, Channel]]:
     """Yield the most informative mechanisms of promises, each with its name in tables of results.

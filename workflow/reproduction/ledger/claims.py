@@ -26,7 +26,7 @@ import pandas as pd
 
 from reproduction.ledger.quotes import Stated, fill_names
 from reproduction.planning.entries import from_entry
-from reproduction.planning.paper import Paper, PaperError
+from reproduction.planning.paper import Paper, PaperError, table_place
 from reproduction.results.tables import Schema, TableError
 
 Verdict = Literal["reproduced", "reproduced with another reading", "not reproduced", "not checkable"]
@@ -92,7 +92,7 @@ class Claim:
     @property
     def place(self) -> str:
         """The first of its tables as ``paper/table``."""
-        return self.tables[0] if "/" in self.tables[0] else f"{self.paper}/{self.tables[0]}"
+        return table_place(self.paper, self.tables[0])
 
     def stated(self) -> dict[str, Stated]:
         """Return the numbers of the statement by name.

@@ -9,7 +9,7 @@ import pandas as pd
 
 from reproduction.job import load
 from reproduction.ledger.claims import NotCheckable
-from reproduction.planning.paper import Paper
+from reproduction.planning.paper import Paper, table_place
 from reproduction.results.files import read_table
 from reproduction.results.tables import Schema
 
@@ -27,7 +27,7 @@ class ResultTables(Mapping[str, pd.DataFrame]):
 
     def __init__(self, directory: Path | str, schemas: Mapping[str, Schema]) -> None:
         own = Path(directory)
-        paths = {x: own.parent / (x if "/" in x else f"{own.name}/{x}") for x in schemas}
+        paths = {x: own.parent / table_place(own.name, x) for x in schemas}
         self._paths = {x: file for x, path in paths.items() if (file := Path(f"{path}.parquet")).is_file()}
         self._schemas = schemas
         self._read: dict[str, pd.DataFrame] = {}

@@ -289,6 +289,11 @@ class Paper:
         return importlib.import_module(_module_name(self.key, "plan"))
 
 
+def table_place(key: str, name: str) -> str:
+    """Return the table that a paper names as ``paper/table``; its own ones it names without itself."""
+    return name if "/" in name else f"{key}/{name}"
+
+
 def papers(root: Path = ROOT, outside: Iterable[str | Path] = ()) -> dict[str, Paper]:
     """Find the papers: by key, the oldest first.
 

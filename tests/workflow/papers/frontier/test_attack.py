@@ -67,7 +67,7 @@ def test_the_largest_change_is_the_level_for_such_attackers(table):
     """Of two sensitive values, for which the level is that of the library."""
     ball = RenyiBall.confidence(COUNTS.to_numpy())
     channel = optimal_robust(ball, 0.8, tolerance=1e-3).channel
-    summary = select(attacked(table), mechanism="polyopt").set_index("that")
+    summary = select(attacked(table), mechanism="polyopt").set_index("knowledge")
     weights = {that: weights for _, that, weights in knowledge([*"pqr"], PROXIES, ["u", "a"])}
     assert set(summary.index) == set(weights)
     for that, row in summary.iterrows():
@@ -81,7 +81,7 @@ def test_the_largest_change_is_the_level_for_such_attackers(table):
 def test_the_summary_counts_the_reports_beyond_the_level(table):
     summary = attacked(table)
     for row in summary.to_dict("records"):
-        reports = select(table, mechanism=row["mechanism"], that=row["that"])
+        reports = select(table, mechanism=row["mechanism"], knowledge=row["knowledge"])
         shown = reports[reports["change"].abs() > 0.8001]
         assert row["beyond"] == pytest.approx(shown["probability"].sum())
         assert (row["least"], row["most"]) == (reports["after"].min(), reports["after"].max())
