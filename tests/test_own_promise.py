@@ -46,6 +46,7 @@ def test_every_file_runs_and_the_figure_is_drawn(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert set(FILES) == {
         "notions", "compare", "draw", "both", "ball_of_priors", "chi_squared", "triangular", "my_promise",
+        "side_channels",
     }  # fmt: skip
     for name in FILES:
         page(name)
@@ -90,6 +91,39 @@ def test_levels_of_the_five_notions(page):
     for column in Q.T:
         invertible = (column > 1e-12).sum() == 1 and column.argmax() > 2
         assert invertible or column[:3].max() <= math.exp(epsilon) * column.min() * (1 + 1e-9)
+
+
+def test_what_attackers_learn_who_know_attributes(page):
+    """From the definitions, with the probabilities of combinations that an attacker believes in."""
+    module = page("side_channels")
+    joint = module.joint.reshape(2, -1)
+
+    def chances(best, beliefs):
+        people = joint * np.ravel(beliefs)
+        return np.einsum("su,suy->sy", people, best.channel.matrix.reshape(*joint.shape, -1)) / people.sum(
+            axis=1, keepdims=True
+        )
+
+    def level(best, beliefs):
+        return np.abs(np.diff(np.log(chances(best, beliefs)), axis=0)).max()
+
+    cells = np.eye(4).reshape(4, 2, 2)
+    attributes = [cells.sum(axis=0), *cells, cells[:2].sum(axis=0), cells[2:].sum(axis=0)]
+    attributes += [cells[::2].sum(axis=0), cells[1::2].sum(axis=0)]
+    pairs = [one + two for one in cells for two in cells]
+    for beliefs in attributes:
+        given = chances(module.resistant, beliefs)
+        people = (joint * np.ravel(beliefs)).sum(axis=1, keepdims=True)
+        average = (people * given).sum(axis=0) / people.sum()
+        assert np.abs(np.log(given / average)).max() <= 1.0 + 1e-9
+    assert (
+        1.0
+        < max(level(module.resistant, z) for z in attributes)
+        <= 2.0
+        < max(level(module.resistant, z) for z in pairs)
+    )
+    assert max(level(module.acquaintances, z) for z in [*attributes, *pairs]) <= 1.0 + 1e-9
+    assert module.acquaintances.value < module.resistant.value
 
 
 def test_a_cone_with_infinitely_many_inequalities(page):
