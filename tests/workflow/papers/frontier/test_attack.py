@@ -31,7 +31,7 @@ def table() -> pd.DataFrame:
 
 def test_knowledge_weighs_the_values_of_u():
     found = {
-        that: (kind, weights.tolist()) for kind, that, weights in knowledge([*"pqr"], PROXIES, ["u", "a"])
+        words: (kind, weights.tolist()) for kind, words, weights in knowledge([*"pqr"], PROXIES, ["u", "a"])
     }
     assert found["nothing"][1] == [1, 1, 1]
     assert found["u is p or r"] == (ONE_OF_TWO, [1, 0, 1])
@@ -68,10 +68,10 @@ def test_the_largest_change_is_the_level_for_such_attackers(table):
     ball = RenyiBall.confidence(COUNTS.to_numpy())
     channel = optimal_robust(ball, 0.8, tolerance=1e-3).channel
     summary = select(attacked(table), mechanism="polyopt").set_index("knowledge")
-    weights = {that: weights for _, that, weights in knowledge([*"pqr"], PROXIES, ["u", "a"])}
+    weights = {words: weights for _, words, weights in knowledge([*"pqr"], PROXIES, ["u", "a"])}
     assert set(summary.index) == set(weights)
-    for that, row in summary.iterrows():
-        known = ball.centre * weights[that]
+    for words, row in summary.iterrows():
+        known = ball.centre * weights[words]
         level = rldp_epsilon(channel, known / known.sum(axis=1, keepdims=True))
         assert row["change"] == pytest.approx(level, rel=1e-6)
         assert row["people"] == pytest.approx(known.sum())
@@ -121,11 +121,11 @@ def test_the_figure_shows_every_report_and_the_share_beyond_the_level(table, tmp
     figure = promises_figures.attack(table, summary)
     assert len(figure.axes) == 4
     for ax in figure.axes:
-        that = ax.get_title(loc="left")[4:].replace("knows nothing", "nothing")
+        known = ax.get_title(loc="left")[4:].replace("knows nothing", "nothing")
         for place, (name, circles) in enumerate(zip(promises_figures._REPORTED, ax.collections, strict=True)):
-            reports = select(table, that=that, mechanism=name)
+            reports = select(table, knowledge=known, mechanism=name)
             reports = reports[reports["probability"] >= 1e-3]
             np.testing.assert_array_equal(circles.get_offsets()[:, 0], reports["after"])
-            share = select(summary, that=that, mechanism=name)["beyond"].iloc[0]
+            share = select(summary, knowledge=known, mechanism=name)["beyond"].iloc[0]
             assert ax.texts[place].get_text() == f"{share:.0%}"
     save(figure, tmp_path / "attack.png")
