@@ -21,7 +21,6 @@ class Uci:
     columns: Sequence[str]
     bad_gateways: int = 0  # answers 502 to so many requests first
     trickles: str = ""  # the path that is answered a byte at a time, for ever
-    cut: int = 0  # bytes of the CSV that are announced but not sent
     requests: list[str] = field(default_factory=list)
     closing: threading.Event = field(default_factory=threading.Event)
 
@@ -71,7 +70,7 @@ def serve(csv: bytes, columns: Sequence[str]) -> Iterator[Uci]:
                 self.send_response(200)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
-                self.wfile.write(body[: len(body) - (uci.cut if path == CSV else 0)])
+                self.wfile.write(body)
 
         def trickle(self) -> None:
             self.send_response(200)

@@ -26,9 +26,6 @@ def ragged(problem, epsilon):
 def unsummed(problem, epsilon):
     return [[0.5, 0.4]] * 2
 
-def text(problem, epsilon):
-    return "a"
-
 def nothing(problem, epsilon):
     return None
 
@@ -58,7 +55,6 @@ def test_matrices_and_channels_are_taken(own):
     [
         ("ragged", "returns a matrix with 3 rows; allowed is a row for each of the 2 inputs."),
         ("unsummed", "returns no channel. Row 0 of the channel matrix sums to 0.9; every row must sum to 1"),
-        ("text", "returns no channel. The channel matrix "),
         ("nothing", "returns no channel. The channel matrix "),
         ("broken", "fails with ZeroDivisionError: division by zero"),
     ],

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ldpfrontier.atomic import write_text
 from reproduction.data import catalogue as data
 from reproduction.data.adult import load_counts
 from reproduction.data.catalogue import (
@@ -20,7 +19,6 @@ from reproduction.data.catalogue import (
     catalogue,
     data_set,
 )
-from reproduction.results.files import read_counts
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -135,15 +133,6 @@ def test_a_pair_is_cut_out_with_sorted_labels_in_either_order():
     assert TOWN.contingency("\n".join([head, *rows[::-1]]), "age", "city") == pair
 
 
-def test_the_text_of_a_table(tmp_path):
-    pair = TOWN.contingency(TEXT, "age", "city")
-    assert pair.text() == ',?,"Bath, UK"\nold,0,1\nyoung,3,2\n'
-    write_text(pair.text(), tmp_path / "pair.csv")
-    frame = read_counts(tmp_path / "pair.csv")
-    assert (tuple(frame.index), tuple(frame.columns)) == (pair.rows, pair.columns)
-    assert tuple(map(tuple, frame.to_numpy().tolist())) == pair.counts
-
-
 @pytest.mark.parametrize(
     ("sensitive", "useful", "sentence"),
     [
@@ -162,22 +151,15 @@ def test_wrong_attributes_get_a_sentence(sensitive, useful, sentence):
     [
         (",count\n", ",number\n", "lack the columns count."),
         (TEXT, "", f"lack the columns {', '.join(COLUMNS)}."),
-        ("old,?,0", "old,?,", "repeat a pair of values in line 3, or have no number there."),
         ("old,?,0", "old,?,0.5", "repeat a pair of values in line 3, or have no number there."),
-        ("old,?,0", "old,?,-1", "repeat a pair of values in line 3, or have no number there."),
         ("old,?,0", "young,?,0", "repeat a pair of values in line 5, or have no number there."),
-        ("age,city,old,?", "city,age,?,young", "repeat a pair of values in line 5, or have no number there."),
         ("age,city,old,?,0\n", "", "have 3 pairs of values of age and city; all 2 x 2 are needed, with 0"),
-        ("age,city", "age,tax", "have 0 pairs of values of age and city; all 0 x 0 are needed, with 0"),
     ],
 )
 def test_counts_that_are_no_table_get_a_sentence(old, new, sentence):
     assert old in TEXT
     with pytest.raises(DataError, match=re.escape(f"The pair counts of town {sentence}")):
         TOWN.contingency(TEXT.replace(old, new), "age", "city")
-
-
-# What the papers use --------------------------------------------------------------------------------------
 
 
 # Tables of the user's own ---------------------------------------------------------------------------------
@@ -203,17 +185,6 @@ def test_a_table_of_ones_own_is_counted(tmp_path):
     text, source = own.load()(bundled=tmp_path / "own.csv")
     assert own.contingency(text, *own.attributes) == expected
     assert source["file_sha256"] == hashlib.sha256(OWN.encode()).hexdigest()
-
-
-def test_records_of_ones_own_are_counted_and_an_edit_is_seen(tmp_path):
-    path = tmp_path / "own.csv"
-    path.write_text("a,b\nx,1\ny,2\nx,1\n")
-    own = data_set(
-        "own", {"data": {"own": {"file": str(path), "sensitive": "a", "useful": "b", "count": None}}}
-    )
-    assert own.contingency(own.read(path), "a", "b").counts == ((2, 0), (0, 1))
-    path.write_text("a,b\nx,1\ny,2\nx,1\ny,2\n")
-    assert own.contingency(own.read(path), "a", "b").counts == ((2, 0), (0, 2))
 
 
 def test_a_table_of_ones_own_that_cannot_be_counted_gets_a_sentence(tmp_path):

@@ -136,29 +136,21 @@ def test_every_key_of_the_default_has_a_comment_and_the_schema_is_named():
     [
         ("lopuhaa2024.betta", 0.1, "Unknown key lopuhaa2024.betta; did you mean 'beta'?"),
         ("lopuhaa2024.drift", {}, "Unknown key lopuhaa2024.drift; did you mean frontier.drift?"),
-        ("lopuhaa2024.bounds", {}, "Unknown key lopuhaa2024.bounds; did you mean frontier.bounds?"),
         ("lopuhaa2024.beta", 1.5, "lopuhaa2024.beta is 1.5; allowed is a number greater than 0 and less"),
-        ("lopuhaa2024.chunks", 0, "lopuhaa2024.chunks is 0; allowed is a whole number at least 1 and at"),
-        ("lopuhaa2024.beta", None, "lopuhaa2024.beta is null; allowed is a number"),
         ("lopuhaa2024.solver.tolerance", "1e-7", 'is "1e-7" (YAML reads it as text; write 1.0e-7, not 1e-7)'),
         ("lopuhaa2024.pairs", [], "lopuhaa2024.pairs is []; allowed is a list with at least 1 entries."),
         ("lopuhaa2024.pairs", [{"sensitive": "sex"}], "The key lopuhaa2024.pairs[0].useful is missing."),
-        ("lopuhaa2024.pairs", [{"sensitive": "sex", "useful": "rase"}], "lopuhaa2024.pairs[0].useful is"),
         ("lopuhaa2024.mechanisms", ["grr", "grr"], "lopuhaa2024.mechanisms has an entry twice"),
         ("lopuhaa2024.epsilon.values", [-1.0], "lopuhaa2024.epsilon.values[0] is -1.0; allowed is a number"),
         ("adult.source", "internet", 'adult.source is "internet"; allowed is one of auto, uci, file,'),
-        ("adult", 3, "adult is 3; allowed is a mapping."),
-        ("seed", True, "seed is true; allowed is a whole number at least 0 and at most 9223372036854775807."),
         ("zzz", 1, "Unknown key zzz; allowed are seed, adult, figures, papers, data, kairouz2016,"),
         ("adult.source", "file", "adult.source is 'file' but adult.file is null; it must name the raw"),
-        ("lopuhaa2024.pairs", 80 * "x", "xxx...; allowed is a list with at least 1 entries."),
         (
             "data",
             {"a b": dict.fromkeys(["file", "sensitive", "useful"], "x")},
             'data is "a b"; allowed is a text that matches ^[A-Za-z0-9_-]+$.',
         ),
         ("seed", math.nan, "seed is nan; allowed is a finite number."),
-        ("kairouz2016.epsilon.values", [0.0, math.inf], "kairouz2016.epsilon.values[1] is inf; allowed is"),
     ],
 )
 def test_a_bad_value_gets_a_sentence(dotted, value, sentence):
@@ -300,13 +292,7 @@ def test_values_of_a_grid():
     ("axis", "expected"),
     [
         ({"start": 1.0, "stop": 4.0}, []),
-        ({"start": 4.0, "stop": 1.0, "values": [1.0]}, []),
         ({"start": 4.0, "stop": 1.0}, ["p.x.stop is 1.0; allowed is a number greater than p.x.start, 4.0."]),
-        (
-            {"start": 1.0, "stop": 1.0, "values": None},
-            ["p.x.stop is 1.0; allowed is a number greater than p.x.start, 1.0."],
-        ),
-        ({"start": 0, "stop": 1.0, "spacing": "quadratic"}, []),
         (
             {"start": 0, "stop": 1.0, "spacing": "geometric"},
             ["p.x.start is 0; allowed is a number greater than 0 when p.x.spacing is geometric."],

@@ -130,18 +130,6 @@ def test_an_edit_of_the_module_makes_what_calls_it_again(folder, configuration):
     assert ("lopuhaa2024", "Table", "fig2", "race-sex/0") in found
 
 
-def test_labels_are_what_is_made_from_tables_in_a_moment(folder, configuration):
-    locate_mechanisms(configuration, [folder])
-    renamed = copy.deepcopy(configuration)
-    renamed["lopuhaa2024"]["mechanisms"][2]["label"] = "Another"
-    before, after = planned(configuration), planned(renamed)
-    found = {key for key in before if before[key] != after[key]}
-    assert {paper for paper, *_ in found} == {"lopuhaa2024", "frontier"}
-    assert {("Call", "fig2"), ("Layout", "orderings"), ("Table", "orderings")} <= {key[1:3] for key in found}
-    computed = {"synthetic", "random_tables", "theorems", "bounds", "calibration"}
-    assert not computed & {name for _, _, name, _ in found}
-
-
 def test_papers_are_beside_the_configuration_or_where_one_works(folder):
     (folder / "mine2026").mkdir()
     (folder / "work/other2026").mkdir()

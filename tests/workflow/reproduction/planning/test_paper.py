@@ -12,7 +12,7 @@ from snakemake.utils import update_config
 
 from reproduction.job import load
 from reproduction.planning.configuration import check
-from reproduction.planning.paper import Layout, PaperError, Parts, Table, papers, read
+from reproduction.planning.paper import PaperError, Parts, Table, papers, read
 from reproduction.planning.plan import Plan, PlanError, plan_of
 from reproduction.results.tables import Schema
 
@@ -65,23 +65,6 @@ def small(shelve, tmp_path):
 
 
 # Reading --------------------------------------------------------------------------------------------------
-
-
-def test_what_a_paper_says(small):
-    paper = small()
-    assert (paper.key, paper.title, paper.year, paper.doi) == ("small2000", "Small", 2000, "")
-    assert list(paper.tables) == ["sweep", "fig1", "fig2"]
-    assert paper.published_tables == ["fig1", "fig2"]
-    assert paper.tables["fig1"].tables == ("sweep",)
-    assert paper.figures["fig1"].caption == "One line."
-    assert paper.layouts["table1"].formats == ("md", "tex")
-    assert paper.layouts["table1"].tables == ("fig2", "fig1")
-    assert (paper.claims, paper.errata) == ((), ())
-    assert isinstance(paper.tables["fig2"], Table)
-    assert [(table.memory, table.minutes) for table in paper.tables.values()] == [(1000, 10)] * 2 + [
-        (9000, 10)
-    ]
-    assert isinstance(paper.layouts["table1"], Layout)
 
 
 def test_what_is_called_and_how_it_is_imported(small):
@@ -159,19 +142,13 @@ def test_a_file_that_is_no_paper_gets_a_sentence(tmp_path, text, sentence):
     [
         ({"tabels": {}}, "{path} has the unknown key 'tabels'; did you mean 'tables'?"),
         ({"year": "2000"}, "year of {path} is '2000'; it must be a whole number."),
-        ({"year": True}, "year of {path} is True; it must be a whole number."),
-        ({"title": 7}, "title of {path} is 7; it must be a text."),
         ({"tables": ["fig1"]}, "tables of {path} is ['fig1']; it must be a mapping."),
         ({"claims": {"id": "S-1"}}, "claims of {path} is {{'id': 'S-1'}}; it must be a list."),
         ({"figures": {"f": {"tabels": []}}}, "f in {path} has the unknown key 'tabels'; did you mean"),
-        ({"figures": {"f": {"tables": "fig1"}}}, "tables of f in {path} is 'fig1'; it must be a list of"),
-        ({"figures": {"f": {"settings": 1}}}, "settings of f in {path} is 1; it must be a mapping or a"),
         ({"figures": {"f": {"tables": ["x"]}}}, "f in {path} reads the table x, which is not there."),
         ({"layouts": {"f": {"formats": ["pdf"]}}}, "f in {path} has the format 'pdf'; allowed are md, tex."),
         ({"tables": {"t": {"parts": "x", "settings": "y"}}}, "t in {path} has parts and settings; allowed"),
         ({"tables": {"t": {"publish": False}}}, "t in {path} is not published and has no parts"),
-        ({"tables": {"t": {"publish": "no"}}}, "publish of t in {path} is 'no'; it must be true or false."),
-        ({"tables": {"t": {"parts": ["x"]}}}, "parts of t in {path} is ['x']; it must be a text or null."),
     ],
 )
 def test_an_entry_that_does_not_fit_gets_a_sentence(small, tmp_path, changes, sentence):
@@ -205,32 +182,13 @@ def test_arguments_come_from_the_entry_the_configuration_and_the_plan(small):
     ("entry", "sentence"),
     [
         ({"settings": {"x": "small2000.sise"}}, "asks for small2000.sise, which the configuration does not"),
-        ({"settings": {"x": "seed.of"}}, "asks for seed.of, which the configuration does not have."),
         ({"settings": "shapes"}, "asks for shapes of plan.py, which is not there."),
-        ({"parts": "shapes"}, "asks for shapes of plan.py, which is not there."),
     ],
 )
 def test_arguments_that_are_not_there_get_a_sentence(small, entry, sentence):
     table = small(tables={"t": entry}, figures={}, layouts={}).tables["t"]
     with pytest.raises(PaperError, match=re.escape(f"t of small2000 {sentence}")):
         table.part_arguments(CONFIGURATION) if table.parts else table.resolve(CONFIGURATION)
-
-
-def test_parts_of_a_table_without_parts(small):
-    with pytest.raises(PaperError, match="Table fig1 of small2000 has no parts"):
-        small().tables["fig1"].part_arguments(CONFIGURATION)
-
-
-def test_a_paper_without_a_plan_or_a_section(toy, small):
-    assert toy.plan() is None
-    assert toy.configuration_schema is None
-    assert small().plan().scaling(CONFIGURATION) == {"points": 6}
-
-
-def test_the_section_of_a_paper(small, tmp_path):
-    (tmp_path / "small2000").mkdir()
-    (tmp_path / "small2000/config.schema.json").write_text('{"type": "object"}')
-    assert small().configuration_schema == {"type": "object"}
 
 
 # The plan -------------------------------------------------------------------------------------------------
@@ -384,16 +342,6 @@ def test_every_figure_and_layout_is_described(paper):
         assert re.fullmatch(r"[A-Z].*\.", call.caption), call.name
         assert call.labels, call.name
         assert all(isinstance(text, str) for text in call.labels.values()), call.name
-
-
-@pytest.mark.parametrize("paper", [paper for paper in PAPERS.values() if paper.authors])
-def test_what_a_paper_says_of_itself(paper):
-    assert re.fullmatch(r"[a-z]+\d{4}", paper.key)
-    assert paper.key.endswith(str(paper.year))
-    assert paper.title
-    assert paper.authors
-    assert re.match("https://", paper.url)
-    assert re.fullmatch(r"(10\.\d{4,}/\S+)?", paper.doi)
 
 
 @each_paper

@@ -142,13 +142,6 @@ def checked(paper, *found):
     )  # fmt: skip
 
 
-def test_certificates_are_counted(page):
-    text = plain(page.read_text(encoding="utf-8"))
-    found = re.search(r'<h2 id="certificates">.*?</table>', text, re.DOTALL)
-    assert found
-    assert re.findall(r'<td class="n">([^<]*)</td>', found[0]) == ["2", "1", "0", "1.0e-07"]
-
-
 def test_every_claim_and_erratum_is_there(page):
     text = page.read_text(encoding="utf-8")
     found, said = Page(text), plain(text)
@@ -252,29 +245,6 @@ def test_the_first_sentences_count_the_verdicts(tmp_path):
     assert "Why it matters" in cards
 
 
-def test_a_claim_that_fails_without_a_highlight_has_a_card(tmp_path):
-    ledger = decided(tmp_path)
-    ledger.loc[ledger["id"] == "Ka-L5", ["verdict", "explanation"]] = [claims.NOT_REPRODUCED, "Off by 7."]
-    text = written(tmp_path / "results", ledger=ledger).read_text(encoding="utf-8")
-    (card,) = re.findall(r'(?s)<ul class="findings">.*?</ul>', plain(text))
-    first = card.partition("</li>")[0]
-    assert "Ka-L5" in first
-    assert "Off by 7." in first
-    assert "Why it matters" not in first
-
-
-def test_the_picture_that_opens_the_page(tmp_path):
-    """It has a caption for newcomers, and its own one in the section of its paper."""
-    write_text(SVG, tmp_path / "results/figures/frontier/optimum.svg")
-    text = written(tmp_path / "results").read_text(encoding="utf-8")
-    call = papers()["frontier"].figures["optimum"]
-    assert call.lead
-    assert plain(text).index(named(call.lead)) < plain(text).index(named(call.caption))
-    alts = re.findall(r'alt="([^"]+)"', re.sub("<math .*?</math>", "", text))
-    assert len(alts) == len(set(alts)) == 2
-    assert len(Page(text).sources) == 2
-
-
 def test_highlights_have_their_numbers_from_the_tables(page, tmp_path):
     """One whose tables are not there is left out; here all tables of one are."""
     text = page.read_text(encoding="utf-8")
@@ -295,16 +265,6 @@ def test_highlights_have_their_numbers_from_the_tables(page, tmp_path):
     text = written(tmp_path / "results", papers=[paper]).read_text(encoding="utf-8")
     assert "RR has 25%." in text
     assert "Nothing" not in text.partition('id="claims"')[0]
-
-
-def test_a_large_svg_gives_way_to_a_smaller_png(tmp_path):
-    folder = tmp_path / "results/figures/kairouz2016"
-    write_text(SVG + " " * 400_000, folder / "fig3.svg")
-    (folder / "fig3.png").write_bytes(b"\x89PNG")
-    assert Page(written(tmp_path / "results").read_text()).sources == ["data:image/png;base64,iVBORw=="]
-    (folder / "fig3.png").write_bytes(b"\x89PNG" + bytes(500_000))
-    (source,) = Page(written(tmp_path / "results").read_text()).sources
-    assert unquote(source).startswith("data:image/svg+xml,<svg ")
 
 
 def test_nothing_is_loaded_from_elsewhere(page):
@@ -363,24 +323,6 @@ def test_what_a_table_says_is_text(tmp_path):
     assert "&lt;script&gt;alert(1)" in text
     assert "<script>alert(1)" not in text
     assert "<figure" not in text
-
-
-def test_a_table_of_texts_has_files_and_no_rows(tmp_path):
-    write_text("| a |\n", tmp_path / "results/tables/liao2017/distances.md")
-    text = written(tmp_path / "results").read_text(encoding="utf-8")
-    assert 'href="../tables/liao2017/distances.md"' in text
-    (line,) = re.findall(r'(?s)<tr [^>]*id="table-liao2017-distances">.*?</tr>', text)
-    assert re.findall(r'<td class="n">(.*?)</td>', line) == 5 * [""]
-
-
-def test_versions_that_differ_are_all_listed(tmp_path):
-    rows = RESULTS.table([row("rr", 0.5)])
-    for name, version in (("fig3", "2.0"), ("fig6", "2.1")):
-        metadata = {"code_version": ["0.1.0", "0.2.0"], "packages": [{"numpy": version}, {"numpy": "1.9"}]}
-        write_table(rows, tmp_path / f"results/tables/kairouz2016/{name}.parquet", metadata)
-    text = written(tmp_path / "results").read_text(encoding="utf-8")
-    assert "<td>numpy</td><td>1.9, 2.0, 2.1</td>" in text
-    assert "<td>ldpfrontier</td><td>0.1.0, 0.2.0</td>" in text
 
 
 def test_a_damaged_table_leaves_the_old_page(tmp_path):
