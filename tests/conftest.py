@@ -17,7 +17,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ["SLURM_CONF"] = os.devnull
 
 # How long an example takes says nothing on a machine that others use.
-settings.register_profile("shared", deadline=None)
+settings.register_profile("shared", deadline=None, max_examples=40)
 settings.load_profile("shared")
 
 

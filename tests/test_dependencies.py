@@ -18,8 +18,6 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 DISTRIBUTIONS = {"yaml": "pyyaml", "markupsafe": "jinja2"}
 #: Conda's names, where they differ from those of PyPI.
 CONDA = {"cvxpy-base": "cvxpy", "matplotlib-base": "matplotlib", "snakemake-minimal": "snakemake"}
-#: What pip installs in an environment of conda.
-ONLY_PYPI = {"ucimlrepo"}
 #: Suffixes of the texts of the repository that may name a command.
 TEXTS = (".md", ".py", ".smk", ".yaml", ".yml", ".def", ".html", ".rst", ".txt")
 #: What no import statement names: the solver of cvxpy's programs, and what Snakemake's reports need;
@@ -117,16 +115,6 @@ def test_environments_of_conda_have_the_same(path: str) -> None:
         # Snakemake puts itself on the path of a job.
         del expected["snakemake"]
     assert environment(path) == expected
-
-
-def test_what_conda_lacks_comes_from_pip() -> None:
-    for path in ("environment.yml", "workflow/envs/ldpfrontier.yaml"):
-        (pip,) = (
-            entry["pip"]
-            for entry in yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))["dependencies"]
-            if isinstance(entry, dict)
-        )
-        assert {re.match(r"[\w-]+", entry).group() for entry in pip if not entry.startswith("-")} == ONLY_PYPI
 
 
 def test_every_dependency_has_a_version_that_is_tested() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -42,6 +43,7 @@ def by_mechanism(table: pd.DataFrame, column: str, numbers: Mapping[str, float])
     return pd.concat(table.assign(mechanism=name, **{column: number}) for name, number in numbers.items())
 
 
+@cache
 def cases() -> dict[str, Case]:
     """Return what the tables of every claim may say."""
     return {**_of_information(), **_of_drift(), **_of_promises(), **_of_attackers(), **_of_the_papers()}

@@ -28,19 +28,6 @@ def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_the_partial_file_keeps_the_suffix_and_is_hidden(tmp_path):
-    with replacing(tmp_path / "new/t.svg") as partial:
-        partial.write_text("x")
-        assert partial.suffix == ".svg"
-        assert partial.name.startswith(".")
-    assert [path.name for path in (tmp_path / "new").iterdir()] == ["t.svg"]
-
-
-def test_a_text_is_written_as_it_is(tmp_path):
-    write_text("ε\n\r\n", tmp_path / "t.txt")
-    assert (tmp_path / "t.txt").read_bytes() == "ε\n\r\n".encode()
-
-
 KILLED = """
 import sys, time
 from ldpfrontier.atomic import replacing
@@ -143,8 +130,3 @@ def test_the_group_is_kept_or_loses_its_permissions_to_no_other_group(tmp_path, 
     monkeypatch.setattr("ldpfrontier.atomic.os.chown", denied)
     write_text("new", path)
     assert (path.stat().st_gid, permissions(path)) == (own, 0o604)
-
-
-def test_a_folder_is_refused(tmp_path):
-    with pytest.raises(IsADirectoryError, match="this is not a file"):
-        write_text("text", tmp_path)

@@ -24,7 +24,6 @@ from ldpfrontier import (
     optimal_robust,
     optimal_unconditional,
 )
-from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
 
 PACKAGE = Path(ldpfrontier.__file__).parent
 LIBRARIES = ("cvxpy", "highspy", "matplotlib", "numpy", "pandas", "ppl", "pyarrow", "scipy", "yaml")
@@ -88,11 +87,6 @@ def test_no_module_hides_an_exported_function() -> None:
     """Python sets a submodule as an attribute of its package, in the place of a function of its name."""
     modules = {path.stem for path in PACKAGE.glob("*.py")} | {path.name for path in PACKAGE.glob("*/")}
     assert not modules & set(ldpfrontier.__all__)
-
-
-def test_an_unknown_name_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="has no attribute 'optimal_everything'"):
-        ldpfrontier.optimal_everything  # noqa: B018
 
 
 FAMILY = {
@@ -179,28 +173,11 @@ def test_a_start_of_the_wrong_size_is_refused(name: str, level: float) -> None:
 
 @pytest.mark.parametrize("name", FAMILY)
 def test_the_optimum_itself_is_a_start(name: str) -> None:
-    best = FAMILY[name](0.1)
+    best = FAMILY[name](0.1, tolerance=1e-3)
     start = best.channel
     if name == "optimal_nonrobust":
         start = optimal_ldp(MutualInformation(TABLE.sum(axis=1)), 0.1).channel
-    again = FAMILY[name](0.1, start=start)
+    again = FAMILY[name](0.1, start=start, tolerance=1e-3)
     assert again.value >= best.value * (1 - 1e-9)
     assert again.value <= best.bound
     assert again.status == best.status
-
-
-@pytest.mark.parametrize("name", FAMILY)
-def test_a_missed_certificate_is_a_status(name: str) -> None:
-    optimum = FAMILY[name](0.1, tolerance=0.0, max_rounds=1)
-    # Joint columns are never priced to less than this.
-    least = EXACT.joint_tolerance if name == "optimal_robust, exact" else 0.0
-    assert optimum.status == ("optimal" if optimum.gap <= least else "bounded")
-    assert optimum.value <= optimum.bound
-
-
-def test_a_minimum_has_its_bound_below() -> None:
-    channel = Channel(np.eye(2))
-    least = Optimum(channel, 0.5, 0.4, "bounded", 3, "nats", "min")
-    assert (least.lower_bound, least.upper_bound) == (0.4, 0.5)
-    assert least.gap == pytest.approx(0.2)
-    assert Optimum(channel, 0.4, 0.5, "bounded", 3).gap == pytest.approx(0.2)

@@ -59,7 +59,7 @@ def random_table(rng: np.random.Generator) -> FloatArray:
 def test_levels_of_reports_by_random_mechanisms(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are those of the products of columns, by attackers; and bounds of them if that is too large."""
     rng = np.random.default_rng(0)
-    for _ in range(150):
+    for _ in range(60):
         joint = random_table(rng)
         odds, shape = OddsRatios.known(joint), (joint.shape[0], joint.shape[1])
         channels = [Channel(rng.dirichlet(np.full(3, 8.0), joint.size)) for _ in range(rng.integers(1, 3))]
@@ -138,12 +138,12 @@ def random_mechanism(rng: np.random.Generator, odds: OddsRatios, epsilon: float,
 
 @pytest.mark.parametrize("part", few([2], more=[0, 1, 3, 4]))
 def test_levels_of_pairs_of_mechanisms_add_up_as_far_as_is_said(part: int) -> None:
-    """On 100 tables: exactly with widened intervals, even if the first report chooses the second mechanism.
+    """On 40 tables: exactly with widened intervals, even if the first report chooses the second mechanism.
 
     Without widening, the largest odds ratio comes on top at most.
     """
     rng = np.random.default_rng(part)
-    for number in range(100):
+    for number in range(40):
         joint = random_table(rng)
         odds = OddsRatios.known(joint)
         first, second = rng.uniform(0.1, 1.5, 2)
@@ -191,19 +191,6 @@ def test_two_reports_at_the_level_1(adaptive: bool, each: float, told: float) ->
     assert two.epsilon == pytest.approx(each, abs=5e-3)
     share = mutual_information(odds.prior, two.together) / entropy(odds.prior)
     assert share == pytest.approx(told, abs=2e-3)
-
-
-def test_many_reports_need_a_level_each() -> None:
-    odds = OddsRatios.known(np.full((2, 2), 0.25))
-    for adaptive in (False, True):
-        with pytest.raises(
-            ValueError, match=r"20 reports, which leaves 0\.0005 nats to each; .* 0\.02 or more"
-        ):
-            optimal_repeated(odds, 0.01, 20, adaptive=adaptive)
-    # The search goes below the level that each may have; the widened intervals have it.
-    few = optimal_repeated(OddsRatios.known([[0.4, 0.1], [0.1, 0.4]]), 0.002, 2)
-    assert few.epsilon >= 0.001 * (1 - 1e-9)
-    assert few.level <= 0.002 * (1 + 1e-9)
 
 
 def test_a_composition_has_a_limit() -> None:

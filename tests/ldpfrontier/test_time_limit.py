@@ -132,8 +132,8 @@ SMALL = {
     "PolyOpt": over(WIDE),
     "PolyOpt, proximal": over(WIDE, {"max_exact_vertices": 0}),
     "PolyOpt, coupled": over(WIDE, {"max_master_cells": 5}),
-    "F, joint": over(BALL, envelope="exact", max_nodes=50),
-    "F, products": over(BALL, {"max_joint_cells": 5}, envelope="exact", max_nodes=50),
+    "F, joint": over(BALL, envelope="exact", max_nodes=10),
+    "F, products": over(BALL, {"max_joint_cells": 5}, envelope="exact", max_nodes=10),
     "a cone, rays": inside(SIX, mechanism(SIX, np.full(6, 1 / 6))),
     "a cone, cuts": Case(
         mechanism(l.robust_cone(BALL, 1.0), BALL.centre, max_nodes=50), BALL.worst_case_epsilon, 1.0

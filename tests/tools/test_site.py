@@ -11,7 +11,6 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import ldpfrontier
-from support.programs import program
 
 ROOT = Path(__file__).parents[2]
 
@@ -152,16 +151,3 @@ def test_broken_links_are_seen(tmp_path):
         "a.html: no file c.html",
         "a.html loads https://x.y/z",
     ]
-
-
-def test_diagrams_become_tables_and_links_to_folders_lead_to_their_page():
-    conf = program("docs/site/conf.py")
-    made = conf.arrows('flowchart TB\n    a["one<br>first"] --> b\n    b -->|if so| c([last])\n')
-    assert made.splitlines()[2:] == ["| one: first | b |  |", "| b | last | if so |"]
-    assert conf.link(ROOT, "x", "config/", None) == "[x](config/README.md)"
-    assert conf.link(ROOT, "x", "src/", None) == "x"
-    assert conf.link(ROOT, "x", "docs/beyond.md", "#steps") == "[x](docs/beyond.md#steps)"
-    assert (
-        conf.link(ROOT, "x", "src/ldpfrontier/channel.py", "#:~:text=def")
-        == "[x](src/ldpfrontier/channel.py)"
-    )

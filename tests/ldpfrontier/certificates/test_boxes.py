@@ -100,23 +100,6 @@ def test_the_optimum_for_all_who_know_something_about_u(counts: np.ndarray, epsi
     check_columns(document, odds.prior, np.array(rows), inside)
 
 
-def test_where_randomized_response_is_optimal() -> None:
-    """With one useful value, every promise is local privacy of S; two equally likely values tell ln 2 - h."""
-    for document in (
-        boxes_over_f(RenyiBall([[0.5], [0.5]], 0.1), math.log(3.0), 1e-3),
-        boxes_of_odds(OddsRatios.known([[0.5], [0.5]]), math.log(3.0), 1e-3),
-    ):
-        bound, _ = proved(document)
-        optimum = math.log(2.0) + 0.75 * math.log(0.75) + 0.25 * math.log(0.25)
-        assert optimum < bound < 1.0011 * optimum
-
-
-def test_odds_ratios_that_may_be_0() -> None:
-    rare = OddsRatios(TABLE / TABLE.sum(), np.where(np.eye(2)[:, :, None, None] + np.eye(3) > 0, 1.0, 0.0))
-    bound, value = proved(boxes_of_odds(rare, 1.0, 0.01))
-    assert value < bound <= 1.0101 * value
-
-
 # What is refused ------------------------------------------------------------------------------------------
 
 
@@ -148,35 +131,26 @@ REFUSED: dict[str, tuple[str, Callable[[Document], object], str]] = {
     "a member outside of F": ("F", outside, "not proved to be in F"),
     "a smaller F": ("F", lambda claim: claim.update(radius="0.1"), "not proved to be in F"),
     "an order of 1": ("F", of_claim(order="1"), "not above 1"),
-    "a member with a 0": ("F", lambda c: c["cuts"][0]["member"][0].__setitem__(0, "0"), "has a 0"),
     "a member of another shape": ("F", lambda c: [r.pop() for r in c["cuts"][0]["member"]], "another shape"),
-    "one sensitive value": ("F", lambda c: c["cuts"][0].update(s=c["cuts"][0]["s'"]), "one sensitive value"),
     "the other direction": (
         "F",
         lambda claim: [cut.update({"s": cut["s'"], "s'": cut["s"]}) for cut in claim["cuts"]],
         "does not prove",
     ),
     "larger odds ratios": ("odds", of_claim(odds=[[["1"] * 3] * 3]), "does not prove"),
-    "a share above 1": ("odds", lambda c: c["cuts"][0].update(share="1.1"), "above 1"),
     "shares of another u": (
         "odds",
         lambda claim: [cut.update(u=cut["w"], w=cut["u"]) for cut in claim["cuts"]],
         "does not prove",
     ),
     "an unknown value": ("odds", lambda c: c["cuts"][0].update(u="3"), "not the number of one of 3"),
-    "half a value": ("odds", lambda c: c["cuts"][0].update(u="1.0"), "not the number of one of 3"),
     "larger ratios": ("odds", of_claim(t="2"), "not at least 0.7"),
     "a lower bound": ("odds", lambda c: c.update(bound=f"{verify.Decimal(c['bound']) / 2:f}"), "only"),
     "no cuts": ("odds", of_claim(cuts=[]), "no list of one or more cuts"),
     "a negative multiplier": ("odds", lambda c: leaf(c, lambda x: x.replace(":", ":-", 1)), "below 0"),
     "no multipliers": ("odds", lambda c: leaf(c, lambda x: x.partition(" ")[0]), "does not prove"),
-    "an unknown cut": ("odds", lambda c: leaf(c, lambda x: x + " 9999:1"), "not the number of one of"),
     "a split outside of its box": ("F", lambda c: c["tree"].__setitem__(0, "?0 1000"), "where it cannot be"),
-    "a split of no entry": ("F", lambda c: c["tree"].__setitem__(0, "?6 0.5"), "where it cannot be"),
-    "a split nowhere": ("F", lambda c: c["tree"].__setitem__(0, "?0"), "no list of 1 numbers"),
     "a missing leaf": ("F", lambda c: c["tree"].pop(), "lacks leaves"),
-    "one more leaf": ("F", lambda c: c["tree"].append("1"), "where it cannot be"),
-    "a list as a leaf": ("F", lambda c: c["tree"].__setitem__(0, ["1"]), "is no number"),
 }
 
 

@@ -53,7 +53,7 @@ def random_set(seed: int) -> tuple[np.ndarray, float]:
 # DP leakage -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(10))
 def test_full_lp_attains_the_distortion_at_the_leakage_and_not_below(seed: int) -> None:
     P, D = random_set(seed)
     best = hamming_leakage(P, D)
@@ -63,7 +63,7 @@ def test_full_lp_attains_the_distortion_at_the_leakage_and_not_below(seed: int) 
         assert hamming_lp(P, math.exp(best.lower_bound - 1e-3)) < 1.0 - D - 1e-9
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(20))
 def test_certificates(seed: int) -> None:
     P, D = random_set(seed)
     best = hamming_leakage(P, D)
@@ -78,7 +78,7 @@ def test_certificates(seed: int) -> None:
         assert math.log(known_prior_ratio(p, D)) <= best.value + 1e-9
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_a_mixture_of_responses_on_subsets_is_optimal(seed: int) -> None:
     P, _ = random_set(seed)
     M, t = P.shape[1], math.exp(0.2 + seed / 8)
@@ -103,22 +103,13 @@ def test_jumps_and_thresholds_are_certified() -> None:
     assert hamming_leakage(P6, 0.3 - 1e-9).value > 1.5
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_a_start_shortens_the_climb_and_changes_nothing(seed: int) -> None:
     P, D = random_set(seed)
     cold = hamming_leakage(P, D)
     warm = hamming_leakage(P, D, start=cold.prior)
     assert warm.value == pytest.approx(cold.value, abs=2e-9)
     assert warm.iterations <= cold.iterations
-
-
-def test_a_start_outside_the_hull_would_certify_nothing() -> None:
-    with pytest.raises(ValueError, match="not in the convex hull"):
-        hamming_leakage(P6, 0.2, start=np.full(6, 1 / 6))
-    with pytest.raises(ValueError, match="6 letters"):
-        hamming_leakage(P6, 0.2, start=[0.5, 0.5])
-    with pytest.raises(ValueError, match="The start sums to"):
-        hamming_leakage(P6, 0.2, start=np.full(6, 0.2))
 
 
 #: Its climb takes eleven LPs.
@@ -154,7 +145,7 @@ def test_the_channel_of_class_one_meets_any_set(M: int, D: float) -> None:
 
 
 def test_formulas_equal_the_optimum_on_the_sets_of_the_paper() -> None:
-    grid = np.arange(0.02, 0.9, 0.04)
+    grid = np.arange(0.02, 0.9, 0.08)
     for base in (P6, P10):
         M = base.shape[1]
         for D, best in zip(grid, hamming_leakages(np.eye(M), grid), strict=True):
@@ -199,7 +190,7 @@ def test_empty_folded_intersection_leaves_the_bound_of_remark_4() -> None:
     assert lower == pytest.approx(math.log(max(known_prior_ratio(p, 0.4) for p in P.distributions)))
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(12))
 def test_an_optimum_with_rising_distortions_exists(seed: int) -> None:
     # Lemma 4: sorted, the distortions still meet D.
     P, D = random_set(seed)
@@ -230,7 +221,7 @@ def test_mi_leakage_of_class_one(D: float) -> None:
         assert information_leakage(P, D).value == pytest.approx(class_one_information(6, D), abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(12))
 def test_mi_certificates(seed: int) -> None:
     P, D = random_set(seed)
     best, dp = information_leakage(P, D), hamming_leakage(P, D)
@@ -274,7 +265,7 @@ def test_zero_mi_leakage_is_lemma_6() -> None:
 
 # Properties -----------------------------------------------------------------------------------------------
 
-PROPERTY = settings(max_examples=15, deadline=None, derandomize=True)
+PROPERTY = settings(max_examples=6, deadline=None, derandomize=True)
 
 
 @PROPERTY
@@ -288,32 +279,3 @@ def test_the_bound_is_never_above_the_value(seed: int, rounds: int, tolerance: f
         exact = leakage(P, D)
         assert best.bound <= exact.value + 1e-12
         assert best.value >= exact.bound - 1e-12
-
-
-@PROPERTY
-@given(st.integers(0, 10**6))
-def test_leakage_does_not_depend_on_the_order_of_letters_or_distributions(seed: int) -> None:
-    P, D = random_set(seed)
-    rng = np.random.default_rng(seed)
-    moved = P[rng.permutation(len(P))][:, rng.permutation(P.shape[1])]
-    assert hamming_leakage(moved, D).value == pytest.approx(hamming_leakage(P, D).value, abs=2e-9)
-    assert information_leakage(moved, D).value == pytest.approx(information_leakage(P, D).value, abs=2e-9)
-    assert SourceSet(moved).kind == SourceSet(P).kind
-
-
-@PROPERTY
-@given(st.integers(0, 10**6), st.floats(0.0, 1.0))
-def test_leakage_falls_with_distortion_and_grows_with_the_set(seed: int, share: float) -> None:
-    P, D = random_set(seed)
-    more = D + share * (0.95 - D)
-    for leakage in (hamming_leakage, information_leakage):
-        assert leakage(P, more).value <= leakage(P, D).value + 1e-9
-        assert leakage(P[:1], D).value <= leakage(P, D).value + 1e-9
-    # Points of the hull change nothing (Lemma 2).
-    inner = np.vstack([P, P.mean(axis=0)])
-    assert hamming_leakage(inner, D).value == pytest.approx(hamming_leakage(P, D).value, abs=2e-9)
-
-
-def test_the_class_of_one_distribution_needs_no_linear_program() -> None:
-    assert SourceSet(np.ones(50_001) / 50_001).kind == "I"
-    assert SourceSet([0.5, 0.3, 0.2]).kind == "II"

@@ -36,8 +36,8 @@ def approximate(p: np.ndarray, A: np.ndarray) -> tuple[float, np.ndarray]:
     return float(utility), p @ np.square(A).sum(axis=1) / 2 * BITS
 
 
-@pytest.mark.parametrize("M", range(2, 9))
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("M", [2, 3, 8])
+@pytest.mark.parametrize("seed", range(2))
 def test_closed_form_equals_the_sdp(M: int, seed: int) -> None:
     p, limits = random_case(seed, 2, M)
     closed, sdp = euclidean_binary(p, limits), euclidean_sdp(p, limits)
@@ -47,7 +47,7 @@ def test_closed_form_equals_the_sdp(M: int, seed: int) -> None:
 
 
 @pytest.mark.parametrize("m", [2, 3, 4])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_bernoulli_closed_form_equals_the_sdp(m: int, seed: int) -> None:
     p, limits = random_case(seed, m, 2)
     closed = euclidean_bernoulli(p, limits)
@@ -76,7 +76,7 @@ def test_the_three_cases_of_theorem_2(limits: tuple[float, float], active: tuple
 
 
 @pytest.mark.parametrize("m", [2, 3, 4])
-@pytest.mark.parametrize("M", [2, 3, 5, 8])
+@pytest.mark.parametrize("M", [2, 5])
 def test_construction_of_theorem_3(m: int, M: int) -> None:
     p, limits = random_case(100 * m + M, m, M)
     found = euclidean_sdp(p, 1e-3 * limits)
@@ -156,7 +156,7 @@ def test_closed_forms_do_not_load_the_solver() -> None:
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6), M=st.integers(2, 6))
 def test_no_feasible_perturbation_is_better(seed: int, M: int) -> None:
     rng = np.random.default_rng(seed)

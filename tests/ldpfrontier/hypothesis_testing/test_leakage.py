@@ -63,7 +63,7 @@ def check(p: np.ndarray, leakage: np.ndarray | float, optimum: object, order: fl
 
 
 @pytest.mark.parametrize("p", PAIRS + TRIPLES)
-@pytest.mark.parametrize("share", [1e-4, 1e-3, 0.01, 0.1, 0.5])
+@pytest.mark.parametrize("share", [1e-4, 0.01, 0.5])
 def test_certified_for_two_letters(p: list[list[float]], share: float) -> None:
     leakage = share * least_entropy(p)
     optimum, two = optimal_leakage(p, leakage), optimal_leakage(p, leakage, outputs=2)
@@ -106,14 +106,6 @@ def test_fine_grid_three_letters(p: list[list[float]], share: float) -> None:
     assert below >= 0.97 * optimum.value
 
 
-def test_four_letters_and_unequal_limits() -> None:
-    p = np.array([[0.4, 0.3, 0.2, 0.1], [0.25, 0.25, 0.25, 0.25], [0.1, 0.4, 0.1, 0.4]])
-    limits = np.array([0.02, 0.1, math.inf])
-    optimum = optimal_leakage(p, limits, tolerance=1e-4)
-    check(p, limits, optimum)
-    assert optimum.gap <= 1e-3
-
-
 @pytest.mark.parametrize("seed", few(range(3), more=range(3, 6)))
 def test_no_random_2x2_channel_is_better(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -144,7 +136,7 @@ def test_renyi(order: float) -> None:
     assert two.value <= optimum.upper_bound
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_invariants(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -209,14 +201,6 @@ def test_a_single_limit_of_zero_joins_letters() -> None:
     np.testing.assert_array_equal(found.channel.matrix[0], found.channel.matrix[1])
 
 
-def test_a_start_serves_letters_that_share_a_row() -> None:
-    p = np.array([[0.3, 0.3, 0.4], [0.5, 0.5, 0.0]])
-    cold = optimal_leakage(p, [0.1, 0.0])
-    warm = optimal_leakage(p, [0.1, 0.0], start=cold.channel)
-    assert warm.value == pytest.approx(cold.value, rel=2e-6)
-    assert warm.status == "optimal"
-
-
 @pytest.mark.parametrize("outputs", [None, 2])
 @pytest.mark.parametrize("more", [{"max_rounds": 1}, {"tolerance": 1e-13}])
 def test_a_missed_certificate_is_a_status(outputs: int | None, more: dict[str, float]) -> None:
@@ -226,15 +210,6 @@ def test_a_missed_certificate_is_a_status(outputs: int | None, more: dict[str, f
     assert early.status == "bounded"
     assert early.value <= best.upper_bound
     assert early.upper_bound >= best.value
-
-
-@pytest.mark.parametrize("outputs", [None, 2])
-@pytest.mark.parametrize("leakage", [1e-9, 1e-6])
-def test_a_small_leakage_buys_as_much_per_bit_as_a_smaller_one(leakage: float, outputs: int | None) -> None:
-    small, smaller = (
-        optimal_leakage(PAIRS[0], bits, outputs=outputs).value / bits for bits in (10 * leakage, leakage)
-    )
-    assert smaller == pytest.approx(small, rel=1e-3)
 
 
 @pytest.mark.parametrize("apart", [1e-9, 1e-12])

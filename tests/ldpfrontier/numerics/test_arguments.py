@@ -51,12 +51,6 @@ def test_a_number_of_any_type_is_a_float(value) -> None:
     assert (type(as_count(value, "k", "whole")), as_count(value, "k", "whole")) == (int, 2)
 
 
-def test_a_float_of_less_precision_is_the_number_that_it_holds() -> None:
-    assert as_number(np.float32(0.1), "epsilon") == 13421773 / 2**27
-    assert as_number(np.float16(0.1), "epsilon") == 1638 / 2**14
-    assert as_number(Fraction(1, 10), "epsilon") == as_number(Decimal("0.1"), "epsilon") == 0.1
-
-
 @pytest.mark.parametrize("value", NO_NUMBERS, ids=lambda value: type(value).__name__)
 def test_what_is_no_number_is_refused(value) -> None:
     with pytest.raises(ValueError, match=r"(?s)epsilon is .*; it must be a finite number\."):
@@ -95,12 +89,6 @@ def test_arrays_of_numbers_of_any_type_are_floats(values) -> None:
     assert array.dtype == np.float64
     assert array.tolist() == [0.25, 0.75]
     assert not np.shares_memory(array, np.asarray(values))
-
-
-def test_the_shape_stays() -> None:
-    assert as_numbers(pd.DataFrame({"a": [1, 2], "b": [Fraction(3), 4]}), "x").tolist() == [[1, 3], [2, 4]]
-    assert as_numbers([], "x").shape == (0,)
-    assert math.isnan(as_numbers([math.nan, math.inf], "x")[0])
 
 
 @pytest.mark.parametrize(

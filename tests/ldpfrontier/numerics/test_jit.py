@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numba
@@ -113,14 +112,6 @@ def test_a_kept_file_that_is_cut_off_is_compiled_again(tree):
         assert run(tree) == ("3.0", "0")
 
 
-def test_processes_that_begin_together_find_the_same(tree):
-    run(tree, divisor=3.0)
-    with ThreadPoolExecutor(2) as threads:
-        found = list(threads.map(lambda _: run(tree)[0], range(2)))
-    assert found == ["3.0"] * 2
-    assert run(tree) == ("3.0", "1")
-
-
 def double(x: float) -> float:
     return 2.0 * x
 
@@ -135,20 +126,3 @@ def test_nothing_is_kept_where_nothing_can_be_written(monkeypatch):
 
     monkeypatch.setattr(jit, "njit", njit)
     assert jit.kernel(double)(1.5) == 3.0
-
-
-def test_compiling_is_announced_once(caplog, monkeypatch):
-    """Of what the library compiles; what others compile is theirs to announce."""
-    notice = jit._Notice()
-    numba.core.event.register("numba:compile", notice)
-    try:
-        assert numba.njit(lambda x: x + 1.0)(1.0) == 2.0
-        assert not notice.said
-        monkeypatch.setattr(double, "__module__", "ldpfrontier.example")
-        for _ in range(2):
-            assert numba.njit(double)(2.0) == 4.0
-    finally:
-        numba.core.event.unregister("numba:compile", notice)
-    said = [record.message for record in caplog.records if "once per installation" in record.message]
-    # Besides the listener here, that of the library, unless it has spoken before.
-    assert len(said) in (1, 2)

@@ -149,7 +149,7 @@ def test_epsilon_zero() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "epsilon"), few([((41, 10), 1.0), ((250, 2), 0.1)], more=[((250, 4), 1.0), ((250, 2), 4.0)])
+    ("shape", "epsilon"), few([((41, 6), 1.0)], more=[((250, 2), 0.1), ((250, 4), 1.0), ((250, 2), 4.0)])
 )
 def test_tall_tables_are_solved_without_a_restricted_master(shape: tuple[int, int], epsilon: float) -> None:
     ball = RenyiBall.confidence(np.random.default_rng(1).integers(1, 500, shape))

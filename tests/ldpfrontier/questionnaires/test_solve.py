@@ -51,10 +51,7 @@ def target(questionnaire):
         *[((2,) * 4, 1, e, 16 * x) for e, x in [(3, 0.3357), (4, 0.2108)]],
         *[((2, 3), 1, e, x) for e, x in [(0.5, 55.943), (1, 14.229), (2, 4.387), (3, 2.016)]],
         *[((2, 2, 3), 1, e, x) for e, x in [(0.5, 107.466), (1, 28.115), (2, 7.986), (3, 4.098)]],
-        *[((2, 4), 1, e, x) for e, x in [(0.5, 81.209), (1, 19.467), (2, 5.449), (3, 2.518)]],
-        *[((3, 4), 1, e, x) for e, x in [(0.5, 114.851), (1, 26.256), (2, 6.802), (3, 3.758)]],
         *[((2, 2, 2), 2, e, x) for e, x in [(1, 48.412), (2, 11.285)]],
-        *[((3, 2, 2), 2, e, x) for e, x in [(1, 78.49), (2, 16.59)]],
         *[((2, 2, 2, 2), 2, e, x) for e, x in [(1, 154.25), (2, 35.50)]],
     ],
 )
@@ -103,9 +100,7 @@ LAYOUTS = [
     (2, 2, 2),
     (3,) * 4,
     (2,) * 6,
-    (2, 3, 4),
     (5, 5, 4, 2, 2, 2, 3),
-    (4, 4),
     (2,) * 20,
     (10, 4),
 ]
@@ -235,25 +230,14 @@ def test_interactions_sum_to_the_function_and_do_not_overlap(seed):
         assert abs((one * other * np.ones(array.shape)).mean()) < 1e-12
 
 
-def test_tables_that_are_chosen_cost_no_more_than_all():
-    """Of a chain of questions its neighbours: fewer tables have less error each."""
-    chain = optimal_questionnaire([2] * 5, 1.0, tables=[(j, j + 1) for j in range(4)])
-    every = optimal_questionnaire([2] * 5, 1.0, 2)
-    assert chain.error / 16 < every.error / 40
-    assert chain.bound <= chain.error
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (([2, 1], 1.0), "from 2 to 36"),
-        (([2, 37], 1.0), "from 2 to 36"),
         (([], 1.0), "There are 0 questions"),
         (([2] * 61, 1.0), "1 to 60 are possible"),
-        (([2, 2], 0.0), "epsilon is 0"),
         (([2, 2], 21.0), "epsilon is 21"),
         (([2, 2], 1.0, 2, [(1, 0)]), "increasing order"),
-        (([2, 2], 1.0, 2, []), "No table"),
         (([2] * 5, 1.0, 4), "1 to 3"),
     ],
 )
@@ -265,10 +249,3 @@ def test_what_is_out_of_range_is_refused(arguments, words):
 def test_a_channel_that_is_too_large_is_refused():
     with pytest.raises(Intractable, match="combinations of answers"):
         optimal_questionnaire([2] * 20, 1.0).mechanism.channel()
-
-
-@settings(max_examples=15)
-@given(SIZES, st.integers(1, 2), st.floats(0.2, 3.0))
-def test_errors_fall_with_the_level(sizes, order, epsilon):
-    low, high = (optimal_questionnaire(sizes, level, order).error for level in (epsilon, 1.1 * epsilon))
-    assert high <= low * (1 + 1e-3)

@@ -193,7 +193,7 @@ def test_slow_mechanisms_are_solved_on_large_tables_only_if_asked_for(table, few
 CHILE = np.array([[210, 18, 102, 214, 345, 105], [141, 23, 46, 148, 230, 70], [174, 38, 135, 275, 246, 87]])
 
 
-@pytest.mark.parametrize("against", few(["insider-only", "acquaintance", None], more=["outsider", "anyone"]))
+@pytest.mark.parametrize("against", few(["acquaintance", None], more=["insider-only", "outsider", "anyone"]))
 def test_on_18_cells_no_textbook_mechanism_has_less_error(against):
     labels = [tuple((f"{letter}{i}",) for i in range(size)) for letter, size in (("v", 3), ("r", 6))]
     shares, records = CHILE / CHILE.sum(), CHILE.sum()
@@ -342,13 +342,12 @@ def test_more_time_never_makes_estimates_worse(table, monkeypatch):
     asked: list[int] = []
     errors, end, total = list[float](), math.inf, 0
     monkeypatch.setattr(deadline, "clock", lambda: asked.append(0) or (0.0 if len(asked) <= end else 1e12))
-    for share in (1.0, 0.6, 0.2, 0.1, 0.05, 0.0):
+    for share in (1.0, 0.2, 0.05, 0.0):
         end = max(share * total, 1) if total else math.inf
         asked.clear()
         made = design_channel(table, 1.0, against="acquaintance", purpose="frequencies", max_seconds=60)
         errors.append(made.best().error)
         total = total or len(asked)
-    assert errors[1] == errors[0]
     assert errors == sorted(errors)
     assert errors[-1] == pytest.approx(by_name(made)["closed"].error)
     assert errors[-2] < 0.9 * errors[-1]
@@ -371,7 +370,7 @@ def test_without_time_no_level_is_known(table, clock):
         least_epsilon(table, error=0.01, max_seconds=60)
 
 
-@pytest.mark.parametrize("precise", ["shares", "pairs"])
+@pytest.mark.parametrize("precise", few(["pairs"], more=["shares"]))
 def test_tables_of_columns_are_precise_if_they_have_to_be(precise):
     """Beside useful columns, and no less precise than by a design for whole records."""
     labels = [(a, b) for a in ("no", "yes") for b in ("x", "y")]

@@ -52,7 +52,7 @@ def test_matrices_are_those_of_the_authors(design):
 def test_intervals_cover_the_share(design, long):
     """Of 400 repetitions with --long, else fewer; .94, less 3 standard errors."""
     private, rng = channel_of(design), np.random.default_rng(0)
-    times, share, n, covered = 400 if long else 60, 0.2, 400, 0
+    times, share, n, covered = 400 if long else 30, 0.2, 400, 0
     p = np.array([1 - share, share]) @ private.channel.matrix
     for _ in range(times):
         found = estimate_distribution(private, rng.multinomial(n, p))

@@ -92,8 +92,8 @@ def fitted_line():
 @pytest.mark.parametrize("aim", [Aim(power=0.8), Aim(width=0.25, probability=0.9)], ids=["power", "width"])
 @pytest.mark.parametrize("precise", ["differences", "ill ~ age", "S"])
 def test_surveys_of_so_many_people_reach_the_aim(aim, precise, long):
-    """Of 400 with --long, else 10; less 3 standard errors of the simulation."""
-    times, rng = 400 if long else 10, np.random.default_rng(0)
+    """Of 400 with --long, else 4; less 3 standard errors of the simulation."""
+    times, rng = 400 if long else 4, np.random.default_rng(0)
     if precise == "ill ~ age" and aim.width is not None:
         aim = replace(aim, width=0.05)
     if precise == "S" and aim.power is not None:

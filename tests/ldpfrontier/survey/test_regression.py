@@ -11,6 +11,7 @@ import statsmodels.api as sm
 
 from ldpfrontier.survey.cli import main
 from ldpfrontier.survey.regression import randomized_logit
+from support.grids import few
 
 ILL = [("no",), ("yes",)]
 FORCED = np.array([[5 / 6, 1 / 6], [1 / 6, 5 / 6]])
@@ -80,10 +81,10 @@ def test_the_score_is_the_slope_of_the_likelihood_and_is_0_at_the_maximum():
     assert np.abs(fit.score(fit._maximum())[1]).max() < 1e-4
 
 
-@pytest.mark.parametrize("n", [500, 5_000])
+@pytest.mark.parametrize("n", few([500], more=[5_000]))
 def test_intervals_cover_coefficients_of_a_randomized_outcome(n, long):
     """Of 400 repetitions with --long, else fewer; .94, less 3 standard errors."""
-    rng, times, covered = np.random.default_rng(n), 400 if long else 25, []
+    rng, times, covered = np.random.default_rng(n), 400 if long else 10, []
     true = np.array([-0.5 - 0.8 * 45 / 15, 0.8 / 15, -0.4])
     for _ in range(times):
         data, _, reports = drawn(n, rng)
@@ -94,7 +95,7 @@ def test_intervals_cover_coefficients_of_a_randomized_outcome(n, long):
 
 
 def test_intervals_cover_the_coefficient_of_a_randomized_predictor(long):
-    rng, times, covered = np.random.default_rng(0), 400 if long else 10, []
+    rng, times, covered = np.random.default_rng(0), 400 if long else 5, []
     for _ in range(times):
         data, truth, reports = drawn(2_000, rng)
         data["votes"] = (rng.random(2_000) < 1 / (1 + np.exp(0.3 - 1.0 * truth))).astype(int)

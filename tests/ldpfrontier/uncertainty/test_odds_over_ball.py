@@ -48,16 +48,16 @@ def local_minimum(ball: RenyiBall, s: int, t: int, u: int, w: int) -> float:
     return float(found.fun)
 
 
-@pytest.mark.parametrize("order", few([1.0, 1.5, 8.0], more=[1.001, 2.0, 3.0]))
+@pytest.mark.parametrize("order", few([1.0, 8.0], more=[1.001, 1.5, 2.0, 3.0]))
 def test_the_ends_are_the_least_in_the_ball(order: float) -> None:
     rng = np.random.default_rng(int(10 * order))
-    for radius in (1e-4, 0.03, 0.2):
+    for radius in (1e-4, 0.2):
         ball = RenyiBall((rng.dirichlet(np.full(6, 6.0))).reshape(2, 3), radius, order)
         low, high = OddsRatios.over(ball).low, OddsRatios.over(ball).high
-        members = log_odds(ball.sample(rng, 2_000))
+        members = log_odds(ball.sample(rng, 500))
         assert (np.log(low) <= members + 1e-9).all()
         assert (members - 1e-9 <= np.log(high)).all()
-        for u, w in ((0, 1), (1, 0), (2, 1)):
+        for u, w in ((0, 1), (2, 1)):
             found = local_minimum(ball, 0, 1, u, w)
             assert math.log(low[0, 1, u, w]) == pytest.approx(found, rel=1e-5, abs=1e-5)
 

@@ -7,17 +7,15 @@ import pytest
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.privacy import rldp_epsilon
-from ldpfrontier.uncertainty import renyi_ball
 from ldpfrontier.uncertainty.divergence import least_mean, two_cell_range
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from ldpfrontier.uncertainty.worst_case import worst_log_ratio
 from oracles.conic import SHAPES, barrier_epsilons, barrier_levels, conic_epsilon, conic_support, random_case
 from support.grids import few
 
 some_orders = pytest.mark.parametrize("order", few([0.5, 1.0, 2.0], more=[0.8, 1.5, 3.0, 5.0]))
 
 #: Tables for each order and shape with --long, 7 x 6 x 24 = 1008 in all, and without.
-TABLES, FEW = 24, 4
+TABLES, FEW = 24, 2
 
 
 def cases(order, shape):
@@ -34,29 +32,12 @@ def conditionals(P):
     return P / P.sum(axis=-1, keepdims=True)
 
 
-def some_tables(order, n=400, size=8):
+def some_tables(order, n=400, size=4):
     """Balls of three groups of four values, and columns that span 10^-6 to 10^3."""
     rng = np.random.default_rng(round(10 * order))
     tables = rng.multinomial(n, rng.dirichlet(np.ones(12), size=size)).reshape(size, 3, 4)
     tables[0, 1, 2] = tables[1, 0, :2] = 0
     return rng, [RenyiBall.confidence(table, order=order) for table in tables]
-
-
-def test_the_last_worst_case_is_kept(monkeypatch):
-    rng, (ball, *_) = some_tables(2.0)
-    first, second = (complemented(rng.random((3, 4))) for _ in range(2))
-    asked = []
-
-    def counted(*arguments):
-        asked.append(arguments)
-        return worst_log_ratio(*arguments)
-
-    monkeypatch.setattr(renyi_ball, "worst_log_ratio", counted)
-    levels = [ball.worst_case_epsilon(channel) for channel in (first, first, second, first)]
-    assert len(asked) == 3
-    assert levels[0] == levels[1] == levels[3] != levels[2]
-    ball.worst_case_epsilon(first, tol=1e-3)
-    assert len(asked) == 4
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -141,7 +122,7 @@ def test_levels_of_tiny_radii(order):
     h = (v / mean[:, :, None] - 1.0) / centre.sum(axis=2, keepdims=True)
     V = (centre * h**2).sum(axis=(1, 2))
     level = np.abs(np.log(mean[:, 0]) - np.log(mean[:, 1]))
-    for B in (1e-6, 1e-8, 1e-10, 1e-12, 1e-14, 1e-16, 1e-20):
+    for B in (1e-6, 1e-8, 1e-12, 1e-20):
         stated = np.array(
             [
                 RenyiBall(c, B, order).worst_case_epsilon(complemented(w))
@@ -161,12 +142,12 @@ def test_levels_of_tiny_radii(order):
 def test_levels_where_one_group_hardly_matters(order):
     """All but a trace of the budget belongs to the other group: the trace must not be overrated."""
     rng = np.random.default_rng(round(10 * order))
-    centre = rng.dirichlet(np.full(6, 2.0), size=8).reshape(8, 2, 3)
-    zero, one = np.zeros(8, dtype=int), np.ones(8, dtype=int)
+    centre = rng.dirichlet(np.full(6, 2.0), size=4).reshape(4, 2, 3)
+    zero, one = np.zeros(4, dtype=int), np.ones(4, dtype=int)
     for B, spread in ((1e-2, 1e-6), (1e-4, 1e-5), (1e-6, 1e-4)):
-        v = 10.0 ** rng.uniform(-2.0, -0.3, size=(8, 2, 3))
-        v[:, 0] = 0.5 * (1.0 + spread * rng.uniform(-1.0, 1.0, size=(8, 3)))
-        found, _ = barrier_levels(centre, np.full(8, B), order, zero, v[:, 0], one, v[:, 1])
+        v = 10.0 ** rng.uniform(-2.0, -0.3, size=(4, 2, 3))
+        v[:, 0] = 0.5 * (1.0 + spread * rng.uniform(-1.0, 1.0, size=(4, 3)))
+        found, _ = barrier_levels(centre, np.full(4, B), order, zero, v[:, 0], one, v[:, 1])
         for c, w, level in zip(centre, v, found, strict=True):
             # Of the complement the level is smaller.
             assert RenyiBall(c, B, order).worst_case_epsilon(complemented(0.1 * w)) == pytest.approx(

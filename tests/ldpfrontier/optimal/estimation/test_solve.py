@@ -88,8 +88,8 @@ def test_tables_of_adult(pair, long) -> None:
             assert best.value == pytest.approx(value, rel=1e-4)
 
 
-@pytest.mark.parametrize("level", [0.1, 0.5, 1.0, 1.7, 3.0, 5.0])
-@pytest.mark.parametrize("n", [3, 5, 8])
+@pytest.mark.parametrize("level", [0.1, 1.0, 1.7, 5.0])
+@pytest.mark.parametrize("n", [3, 8])
 def test_at_a_uniform_prior_subset_selection_is_the_best(n: int, level: float) -> None:
     """By symmetry the error depends on one number that is linear in the mechanism (Ye and Barg 2018)."""
     p = np.full(n, 1 / n)
@@ -132,7 +132,7 @@ def random_case(seed: int):
 
 def test_random_tables_have_the_optimum_of_another_program(long) -> None:
     compared = 0
-    for seed in range(200 if long else 12):
+    for seed in range(200 if long else 6):
         prior, cone, rows = random_case(seed)
         rays = extreme_rays(cone.inequalities)
         if len(rays) > (400 if long else 150):  # the other program takes minutes
@@ -153,7 +153,7 @@ def test_random_tables_have_the_optimum_of_another_program(long) -> None:
     assert compared >= (100 if long else 6)
 
 
-@pytest.mark.parametrize("seed", few(range(8), more=range(8, 20)))
+@pytest.mark.parametrize("seed", few(range(4), more=range(4, 20)))
 def test_no_mechanism_in_the_cone_is_below_the_bound(seed: int) -> None:
     """Mixtures of the optimum with random mechanisms of the cone, however few rounds there were."""
     rng = np.random.default_rng(seed)
@@ -323,7 +323,7 @@ def test_staircase_columns_that_are_not_listed_have_the_optimum_of_those_that_ar
     assert relaxed.value <= 1.005 * listed.value
 
 
-@pytest.mark.parametrize("n", [16, 25, 32])
+@pytest.mark.parametrize("n", [16, 25])
 def test_large_alphabets_at_a_uniform_prior(n: int) -> None:
     """Of the closed forms, a block design is the best, at the bound of Ye and Barg."""
     best = optimal_estimation(np.full(n, 1 / n), local_cone(n, 1.0), tolerance=1e-3)
@@ -451,7 +451,7 @@ def test_over_other_cones_every_input_needs_a_probability_and_slack() -> None:
 def test_a_large_table_with_both_levels_needs_fewer_people_than_secret_randomized_response(
     monkeypatch,
 ) -> None:
-    monkeypatch.setattr(generation, "SETTINGS", replace(generation.SETTINGS, most_work=2e9))
+    monkeypatch.setattr(generation, "SETTINGS", replace(generation.SETTINGS, most_work=5e8))
     counts = np.random.default_rng(0).multinomial(4000, np.random.default_rng(1).dirichlet(np.full(20, 2.0)))
     ball = RenyiBall.confidence(counts.reshape(4, 5) + 1)
     cone = conditional_cone((4, 5), 1.0) & robust_cone(ball, 1.0)
@@ -484,7 +484,7 @@ def test_large_tables_of_other_cones_need_fewer_people_than_local_differential_p
         "anyone": lambda channel: unconditional_epsilon(channel, (4, 5)),
         "own": lambda channel: conditional_epsilon(channel, (4, 5)),
     }
-    best = optimal_estimation(odds.prior, cones[promise], max_rounds=6)
+    best = optimal_estimation(odds.prior, cones[promise], max_rounds=3)
     local = optimal_estimation(odds.prior, local_cone(20, 1.0), tolerance=1e-2)
     assert best.bound < best.value <= {"anyone": 1.0}.get(promise, 0.9) * local.value
     # More than the error of the records themselves, which is below 1.
@@ -515,7 +515,7 @@ def test_a_large_table_with_cells_that_do_not_occur(promise) -> None:
         "anyone": unconditional_cone((4, 5), 1.0),
     }[promise]
     assert not ball.centre.all()
-    best = optimal_estimation(ball.centre, cone, max_rounds=6)
+    best = optimal_estimation(ball.centre, cone, max_rounds=3)
     local = optimal_estimation(ball.centre, local_cone(20, 1.0), tolerance=1e-2)
     assert 0 < best.bound < best.value < local.value
     assert best.value == pytest.approx(estimation_error(best.channel, ball.centre), rel=1e-12)

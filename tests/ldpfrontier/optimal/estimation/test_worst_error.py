@@ -28,8 +28,7 @@ def error_of_the_tuned_estimate(channel: Channel, p, P, rows) -> float:
     return float((P @ Q) @ (F**2).sum(axis=0) - ((rows @ P) ** 2).sum())
 
 
-@pytest.mark.parametrize("order", [1.0, 2.0, 3.5])
-@pytest.mark.parametrize("radius", [0.003, 0.2])
+@pytest.mark.parametrize(("order", "radius"), [(1.0, 0.2), (2.0, 0.003), (3.5, 0.2)])
 def test_it_is_the_largest_of_all_members(order: float, radius: float) -> None:
     ball = RenyiBall(TABLE / 100, radius, order)
     channel = optimal_estimation(ball.centre, unconditional_cone((2, 3), 1.0)).channel
@@ -51,7 +50,7 @@ def test_it_is_the_largest_of_all_members(order: float, radius: float) -> None:
                     "fun": lambda x: radius - float(ball.divergence((x / x.sum()).reshape(2, 3))),
                 },
             )
-            for start in (p, *members[np.argsort(errors)[-3:]])
+            for start in (p, members[np.argmax(errors)])
         ]
         end = min(ends, key=lambda end: end.fun)
         assert -end.fun == pytest.approx(worst, rel=5e-3)

@@ -89,9 +89,9 @@ def test_without_search_the_bound_is_above_all_rays(seed: int, monkeypatch: pyte
     duals = -optimum.eqlin.marginals - rng.uniform(0.05, 0.1, 6) * utility.prior
     largest = float((rays.values - rays.vectors @ duals).max())
     assert largest > 0.0
-    for share in (0.5, 0.9, 0.999, 1.01):
+    for share in (0.9, 0.99, 1.01):
         bounds = []
-        for nodes in (0, 10, 100, 20_000):
+        for nodes in (0, 10, 20_000):
             family = JointColumns(cone, utility, nodes)
             family.found = utility.columns(np.ones((1, 6)))
             assert family.found.values[0] - family.found.vectors[0] @ duals < 0.4 * largest

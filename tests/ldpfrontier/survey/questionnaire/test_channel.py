@@ -130,7 +130,7 @@ def test_the_sampler_of_browsers_draws_as_often_as_the_file_says(tmp_path):
 @pytest.mark.parametrize("population", ["uniform", "skewed", "far"])
 def test_intervals_cover_shares_pairs_and_rates(population, long):
     """Of 400 repetitions with --long, else fewer; a share of .94, less 3 standard errors."""
-    sizes, n, times = (2, 3, 2, 4), 1_000, 400 if long else 15
+    sizes, n, times = (2, 3, 2, 4), 1_000, 400 if long else 6
     rng = np.random.default_rng(7)
     cells = math.prod(sizes)
     p = {
@@ -246,9 +246,9 @@ def test_a_channel_above_its_level_is_refused():
 def test_few_reports_say_little_and_never_too_much():
     """One to five reports of people who all answered the same: also of questions that nobody was asked."""
     channel, rng = channel_of((2, 2, 3), 1.0), np.random.default_rng(0)
-    for n in (1, 2, 5):
+    for n in (1, 5):
         lost = []
-        for _ in range(30):
+        for _ in range(20):
             rows = np.zeros((n, 3), dtype=np.int64)
             reports = read_reports(channel, Counter(draw_reports(channel, rows, rng.bytes)))
             found = estimate_questionnaire(channel, reports, rates=("a", "c"))

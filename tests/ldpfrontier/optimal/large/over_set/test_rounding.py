@@ -148,7 +148,7 @@ class Exact:
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_bounds_of_nodes(epsilon, moving, long):
     ratios, raises = [], []
-    for seed in range(60 if long else 4):
+    for seed in range(60 if long else 2):
         order = ORDERS[(seed + 3 * EPSILONS.index(epsilon)) % len(ORDERS)]
         tree, body, duals = tree_of(seed, epsilon, order, moving)
         rng = np.random.default_rng(seed)
