@@ -10,9 +10,9 @@ import pytest
 import yaml
 from matplotlib.patches import Rectangle
 
-from papers.frontier import atlas_figures, layouts, plan
+from papers.frontier import atlas_figures, plan
 from papers.frontier.atlas import atlas
-from papers.frontier.atlas_statements import ATLAS, statements
+from papers.frontier.atlas_statements import statements
 from papers.lopuhaa2024 import summaries
 from papers.lopuhaa2024.catalogue import STATED, STATED_OF_LARGE, STATED_OF_SMALL
 from papers.lopuhaa2024.claims_on_orderings import _small_curves, _small_parts
@@ -78,13 +78,6 @@ def test_dear_mechanisms_are_left_out_of_large_tables_with_a_reason():
     assert len(left) == 4
     assert set(left["note"]) == {"The table has 6 cells; here this mechanism is computed on at most 5."}
     assert set(select(table, metric="nmi").dropna(subset=["value"])["mechanism"]) == {"ir", "grr"}
-
-
-def test_polyopt_is_left_out_where_too_many_useful_values_occur():
-    counts = np.ones((2, 21), dtype=int)
-    table = atlas(counts, [1.0], instance="a, b", mechanisms=["polyopt", "grr"], cells={})
-    (note,) = set(table.loc[table["status"] == SKIPPED, "note"])
-    assert note.startswith("A block has 21 useful values with positive counts; at most 20 are supported")
 
 
 # Statements
@@ -168,18 +161,6 @@ def found():
     return RESULTS.conform(pd.concat([*tables, RESULTS.table([skipped])]))
 
 
-def test_counts_and_pairs_to_read(found):
-    decided = statements(found, **LIMITS)
-    counts = layouts.atlas_statements(decided).set_index("statement")
-    leads = counts.loc[STATED["polyopt_leads"]]
-    assert leads[["small: yes", "small: no", "small: -"]].tolist() == ["1", "0", "1"]
-    assert leads[["large: yes", "large: no", "large: -"]].tolist() == ["1", "0", "0"]
-    assert counts.loc[STATED["ir_clear"], "small tables against it"] == "a, b; b, a"
-    pairs = layouts.atlas_pairs(decided)
-    assert pairs["size"].tolist() == ["2 x 3", "3 x 2", "3 x 20"]
-    assert pairs[STATED["polyopt_leads"]].tolist() == ["yes", "-", "yes"]
-
-
 def test_maps_of_utility(found, tmp_path):
     figure = atlas_figures.utility(found)
     maps = figure.axes[:-1]
@@ -206,14 +187,6 @@ def test_maps_of_statements(found, tmp_path):
     assert leads.images[0].get_array()[0, 1] == 0
     assert leads.images[0].get_array()[1, 0] == 2
     save(figure, tmp_path / "figure.svg")
-
-
-def test_maps_are_of_one_setting(found):
-    with pytest.raises(ValueError, match=r"several values of beta: 0\.05, 0\.1"):
-        atlas_figures.utility(pd.concat([found, found.assign(beta=0.1)]))
-    decided = statements(found, **LIMITS)
-    with pytest.raises(ValueError, match="several values of order"):
-        atlas_figures.statements(ATLAS.conform(pd.concat([decided, decided.assign(order=1.0)])))
 
 
 # What is planned

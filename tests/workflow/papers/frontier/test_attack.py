@@ -104,18 +104,6 @@ def test_a_table_that_contradicts_itself_is_refused(table, column, change, words
         ATTACK.conform(table.assign(**{column: change(table[column])}))
 
 
-@pytest.mark.parametrize(
-    ("proxies", "given", "sentence"),
-    [
-        (PROXIES, {"value": "none"}, "The sensitive value is 'none'; allowed is one of low, high"),
-        (PROXIES[:2], {}, "The values of u are r, q beside a; allowed are p, q, r"),
-    ],
-)
-def test_unknown_values_are_refused(proxies, given, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        attack(COUNTS, proxies, **(GIVEN | given))
-
-
 def test_the_figure_shows_every_report_and_the_share_beyond_the_level(table, tmp_path):
     summary = attacked(table)
     figure = promises_figures.attack(table, summary)

@@ -92,14 +92,6 @@ def test_a_table_that_contradicts_itself_is_refused(summary, changed, words):
         attackers.TWO_LEVELS.conform(damaged)
 
 
-def test_a_mechanism_that_is_skipped_leaves_a_hole(rows):
-    skipped = rows.assign(status=rows["status"].mask(rows["mechanism"] == "polyopt", SKIPPED))
-    found = attackers.two_levels(skipped)
-    assert len(found) == 10
-    assert found["polyopt"].isna().all()
-    assert set(layouts.two_levels(found)["PolyOpt"]) == {"-"}
-
-
 def test_tables_out_of_reach_are_skipped_with_the_reason(monkeypatch):
     monkeypatch.setattr(solve, "LIMITS", replace(solve.LIMITS, max_joint_cells=5))
     table = second_level(COUNTS, [1.0], [], instance="a, b", tolerance=0.1)
@@ -174,12 +166,6 @@ def test_levels_for_acquaintances_that_contradict_others_are_refused(levels, cha
     damaged = levels.assign(given_useful=levels["given_useful"].clip(0.1, 50.0))
     damaged.loc[damaged["mechanism"] == "srr", [*changed]] = [*changed.values()]
     with pytest.raises(TableError, match=words):
-        attackers.ATTACKERS.conform(damaged)
-
-
-def test_levels_that_contradict_each_other_are_refused(levels):
-    damaged = levels.assign(everywhere=0.5 * levels["given_useful"].where(levels["given_useful"] < 9, 1.0))
-    with pytest.raises(TableError, match="given U above that under every distribution"):
         attackers.ATTACKERS.conform(damaged)
 
 

@@ -63,14 +63,6 @@ def test_a_calibrated_mechanism_is_the_one_of_its_level(equal):
     assert ball.worst_case_epsilon(more) > 1.0
 
 
-def test_rows_of_calibrated_mechanisms_have_the_bound_of_the_optimum(equal):
-    rows = select(equal, metric="nmi", epsilon=1.0).set_index(["experiment", "mechanism"])
-    for name in ("grr", "srr", "polyopt"):
-        assert rows.loc[("calibrated", name), "bound"] == rows.loc[("nominal", "exact"), "bound"]
-        assert not rows.loc[("calibrated", name), "certified"]
-    assert ("calibrated", "exact") not in rows.index
-
-
 def test_equal_realized_privacy_to_read(equal):
     texts = layouts.calibrated(summaries.calibrated(equal))
     assert texts["mechanism"].tolist() == ["Best found over F", "PolyOpt", "SRR", "GRR"] * 2
@@ -85,13 +77,6 @@ def test_what_is_out_of_reach_is_not_calibrated(monkeypatch):
     assert set(polyopt["status"]) == {SKIPPED}
     assert set(polyopt["experiment"]) == {"nominal"}
     assert set(select(table, mechanism="grr")["experiment"]) == {"nominal", "calibrated"}
-
-
-def test_only_robust_mechanisms_can_be_calibrated():
-    with pytest.raises(ValueError, match="'nr'; allowed are robust ones, which can be calibrated"):
-        calibration(COUNTS, [1.0], instance="a, b", mechanisms=["srr", "nr"])
-    with pytest.raises(ValueError, match="'rappor'; allowed are polyopt"):
-        calibration(COUNTS, [1.0], instance="a, b", mechanisms=["rappor"])
 
 
 # Figures
@@ -113,18 +98,6 @@ def test_figure_of_equal_realized_privacy_shows_both(equal, tmp_path):
     for one, other in zip(ax.lines, linear.lines, strict=True):
         np.testing.assert_array_equal(one.get_ydata(), other.get_ydata())
     save(figure, tmp_path / "calibrated.png", dpi=50)
-
-
-def test_legends_have_one_order(sweep, equal):
-    order = [look.label for look in LOOKS.values()] + [FRONTIER.label]
-    for figure in (
-        figures.optimum(select(sweep, metric="nmi"), NO_BOUNDS),
-        figures.calibrated(summaries.calibrated(equal)),
-    ):
-        labels = [text.get_text() for text in figure.legends[0].get_texts()]
-        places = [order.index(label) for label in labels if label in order]
-        assert len(places) > 3
-        assert places == sorted(places)
 
 
 def test_the_bound_of_the_optimum_is_a_line(sweep):

@@ -34,7 +34,6 @@ from papers.lopuhaa2024.experiments import own_fig2
 from papers.lopuhaa2024.reported import measures
 from reproduction.figure_style import save
 from reproduction.results.tables import RESULTS, SKIPPED, TableError, select
-from support.adult import adult_counts
 
 COUNTS = np.array([[90, 30, 4], [3, 20, 70]])
 PRIOR = COUNTS / COUNTS.sum()
@@ -109,18 +108,6 @@ def test_a_stronger_promise_needs_more_people(rows):
         assert least(rows, name, k=1.5)["value"] > least(rows, name)["bound"]
 
 
-@pytest.mark.parametrize("design", DESIGNS)
-def test_the_level_of_a_promise_is_measured_by_its_own_measure(design):
-    setting = Setting(RenyiBall.confidence(COUNTS), OddsRatios.confidence(COUNTS))
-    _, level = promise(design, setting, 1.0)
-    nothing, everything = Channel(np.ones((6, 1))), Channel(np.eye(6))
-    assert level(nothing) == 0.0
-    assert level(everything) > 5.0
-    # What tells S alone keeps every promise; what tells U alone keeps none but where U is free to be told.
-    of_sensitive = Channel(np.repeat(randomized_response(2, 1.0).matrix, 3, axis=0))
-    assert level(of_sensitive) == pytest.approx(1.0)
-
-
 def test_s_alone_costs_the_same_under_every_promise(rows):
     """Of a larger promise there is no mechanism with less error, and the bounds of searches say so, too."""
     p = PRIOR.sum(axis=1)
@@ -137,19 +124,6 @@ def test_s_alone_costs_the_same_under_every_promise(rows):
             best = optimal_estimation(PRIOR, cone, "sensitive", tolerance=1e-3)
             assert best.value == pytest.approx(row["value"], rel=2e-3)
             assert best.bound <= row["value"] * (1 + 1e-9)
-
-
-def test_values_on_adult():
-    """Those of the optima over listed extreme rays, and less over F itself."""
-    counts = adult_counts("sex", "race")
-    found = estimation(counts, [], instance="adult", designs={"simplices": [1.0, 2.0], "set": [2.0]})
-    for epsilon, alone, both in ((1.0, 2.4304, 3.0042), (2.0, 0.9677, 1.0223)):
-        for k, value in ((math.inf, alone), (epsilon, both)):
-            row = least(found, "simplices", epsilon, k)
-            assert row["value"] == pytest.approx(value, rel=1e-4)
-            assert row["gap"] <= 1e-4
-    assert least(found, "set", 2.0)["value"] == pytest.approx(0.929, rel=2e-3)
-    assert least(found, "set", 2.0)["gap"] <= 0.02
 
 
 def test_what_is_out_of_reach_is_skipped_with_the_reason(monkeypatch, measured):
@@ -169,21 +143,6 @@ def test_what_is_out_of_reach_is_skipped_with_the_reason(monkeypatch, measured):
     kept = people(*measured, found)
     assert designed("set") not in set(kept["mechanism"])
     assert FOR_SENSITIVE in set(kept["mechanism"])
-
-
-def test_mechanisms_made_for_information_are_measured_at_the_same_levels():
-    found = estimation(COUNTS, [0.5], instance="a, b", designs={}, mechanisms=["polyopt", "srr"])
-    assert set(found["mechanism"]) == {"polyopt", "srr"}
-    row = select(found, mechanism="srr", metric="error_cells").iloc[0]
-    assert row["value"] == estimation_error(secret_randomized_response(2, 3, 0.5), PRIOR)
-    undetermined = select(found, mechanism="polyopt", metric="error_cells").iloc[0]
-    assert (undetermined["value"], undetermined["status"]) == (math.inf, "measured")
-    assert undetermined["note"].startswith("cannot be estimated")
-
-
-def test_an_unknown_design_is_refused():
-    with pytest.raises(ValueError, match="The design is 'polyopt'; allowed are set, simplices,"):
-        estimation(COUNTS, [], instance="a, b", designs={"polyopt": [1.0]})
 
 
 # What reports tell
@@ -209,20 +168,6 @@ def test_srr_determines_no_table_at_one_level(shape):
     level = math.log(shape[1] - 1)
     assert estimation_error(secret_randomized_response(*shape, level), prior) == math.inf
     assert estimation_error(secret_randomized_response(*shape, level + 0.1), prior) < math.inf
-
-
-def test_what_cannot_be_estimated_says_so_and_rows_that_nobody_is_in_count_nothing():
-    prior = np.array([[0.3, 0.2, 0.5], [0.0, 0.0, 0.0]])
-    only_useful = Channel(np.tile(np.eye(3), (2, 1)))
-    found = {measure.metric: measure for measure in measures(only_useful, np.full((2, 3), 1 / 6))}
-    for metric in ("error_cells", "error_sensitive"):
-        assert found[metric].value == math.inf
-        assert found[metric].note.startswith("cannot be estimated")
-    assert found[ABOUT_USEFUL].value == pytest.approx(math.log(3))
-    assert found[ABOUT_SENSITIVE].value == pytest.approx(0.0, abs=1e-15)
-    empty = {measure.metric: measure.value for measure in measures(only_useful, prior)}
-    assert empty[ABOUT_SENSITIVE] == pytest.approx(0.0, abs=1e-15)
-    assert empty[ABOUT_USEFUL] == pytest.approx(entropy(prior))
 
 
 # People needed
@@ -274,15 +219,6 @@ def test_people_that_contradict_the_bounds_are_refused(needed, mechanism, target
     damaged.loc[at, [*changed]] = [*changed.values()]
     with pytest.raises(TableError, match=words):
         PEOPLE.conform(damaged)
-
-
-def test_a_mechanism_that_trusts_the_estimate_may_pass_the_bound_over_f(needed):
-    changed = needed.copy()
-    changed.loc[(changed["mechanism"] == "nr") & (changed["target"] == "cells"), ["error", "determined"]] = [
-        0.1,
-        True,
-    ]
-    assert len(PEOPLE.conform(changed)) == len(needed)
 
 
 def test_people_to_read(needed):

@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 
 from papers.frontier import figures
-from papers.lopuhaa2024.catalogue import DESIGNS, PROMISES
 from papers.lopuhaa2024.experiments import own_fig2
-from papers.lopuhaa2024.panels import FRONTIER, LOOKS
+from papers.lopuhaa2024.panels import FRONTIER
 from reproduction.results.tables import select
 
 
@@ -44,21 +43,6 @@ def test_a_weak_bound_is_said_to_be_weak():
 
 def remarks(table: pd.DataFrame, bounds: pd.DataFrame) -> list[str]:
     return [text.get_text() for text in figures.optimum(table, bounds).axes[0].texts]
-
-
-def test_a_colour_means_one_mechanism_or_one_promise():
-    promises = {name: promise.colour for name, promise in PROMISES.items()}
-    assert promises.pop("outsiders") == LOOKS["exact"].colour
-    assert not set(promises.values()) & {look.colour for look in LOOKS.values()}
-    # Knowing the odds ratios or not, it is the promise to acquaintances.
-    assert promises["known"] == promises["intervals"] == figures._ACQUAINTANCES.colour
-    assert len(set(promises.values())) == 3
-    designs = {name: design.colour for name, design in DESIGNS.items()}
-    assert designs["set"] == LOOKS["exact"].colour
-    assert designs["acquaintances"] == promises["intervals"]
-    assert designs["anyone"] == promises["anyone"]
-    assert len(set(designs.values())) == len(designs)
-    assert len({(p.marker, p.filled) for p in PROMISES.values()}) == len(PROMISES)
 
 
 # The synthetic study

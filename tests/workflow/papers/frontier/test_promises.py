@@ -17,7 +17,6 @@ from papers.frontier import promises as study
 from papers.frontier.attackers import PROMISES_KEPT, promises_kept
 from papers.frontier.promises import one_of_two_epsilon, promises
 from papers.lopuhaa2024.catalogue import PROMISES
-from papers.lopuhaa2024.solutions import acquaintance_level, odds_of
 from reproduction.figure_style import save
 from reproduction.results.tables import SKIPPED, TableError, select
 
@@ -98,15 +97,6 @@ def test_one_of_two_is_the_worst_pair_and_at_most_the_level_for_acquaintances():
     # Where one sensitive value has neither of two useful ones, there is nothing to compare.
     assert one_of_two_epsilon(Channel(np.eye(4)), np.array([[0.5, 0.0], [0.0, 0.5]])) == math.inf
     assert one_of_two_epsilon(Channel(np.eye(4)), np.array([[0.5, 0.5], [0.0, 0.0]])) == 0.0
-
-
-def test_the_level_for_acquaintances_is_that_of_the_library():
-    rng = np.random.default_rng(2)
-    channel = Channel(rng.dirichlet(np.ones(4), size=6))
-    for odds in odds_of(COUNTS, 0.05).values():
-        assert acquaintance_level(channel, odds) == association_epsilon(channel, odds)
-    reveals = Channel(np.repeat(np.eye(2), 3, axis=0))
-    assert acquaintance_level(reveals, odds_of(COUNTS, 0.05)["association_epsilon"]) == math.inf
 
 
 def test_tables_out_of_reach_are_skipped_with_the_reason(monkeypatch):

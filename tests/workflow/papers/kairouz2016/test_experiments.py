@@ -16,7 +16,6 @@ from papers.kairouz2016.checks import theorems
 from papers.kairouz2016.expansions import expansions, high_privacy, low_privacy
 from papers.kairouz2016.experiments import staircase_error
 from papers.kairouz2016.instances import instance_name, instances
-from papers.kairouz2016.summaries import of_sizes
 from reproduction.results.files import read_table, write_table
 from reproduction.results.tables import RESULTS, select
 from support.instances import sample, scaling, sweep, thresholds
@@ -84,26 +83,12 @@ def test_chunks_make_the_same_table():
     pd.testing.assert_frame_equal(whole, RESULTS.conform(pd.concat(parts)))
 
 
-def test_figures_have_the_rows_of_their_sizes():
-    table = pd.concat(sweep("kl", k, range(2), [0.0, 1.0], seed=SEED) for k in (3, 12))
-    assert set(pd.concat(of_sizes(table, 12))["size"]) == {"12"}
-    assert len(pd.concat(of_sizes(table, [3, 12]))) == len(table)
-    few = pd.concat(of_sizes(table, [3], metric=["kl"], mechanism=["rr", "binary"]))
-    assert len(few) == 8
-    assert set(few["mechanism"]) == {"rr", "binary"}
-
-
 def test_unequal_supports_have_no_normalized_rows():
     table = sweep("kl", 6, range(4), [1.0], seed=SEED, concentration=0.01)
     infinite = table[(table["mechanism"] == "identity") & np.isinf(table["value"])]["instance"]
     assert len(infinite) > 0
     assert not table[table["instance"].isin(infinite)]["metric"].eq("normalized").any()
     assert np.isfinite(table[table["mechanism"] == "optimal"]["value"]).all()
-
-
-def test_unknown_mechanism():
-    with pytest.raises(ValueError, match="The mechanism is 'noise'; allowed are binary, rr, geometric"):
-        sweep("kl", 4, [0], [1.0], seed=SEED, mechanisms=["noise"])
 
 
 def test_staircase_error():

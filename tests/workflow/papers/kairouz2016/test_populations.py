@@ -90,18 +90,6 @@ def test_populations_do_not_depend_on_each_other():
     assert own["range"] == "0.1 to 10"
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"size": 13}, "The size is 13; allowed are 2 to 12"),
-        ({"statistics": ["best"]}, "The statistic is 'best'; allowed are rr, binary, mixed."),
-    ],
-)
-def test_bad_studies_get_a_sentence(change, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        populations([study("kl") | change], [1], instances=2)
-
-
 def test_a_least_share_below_its_certificate_is_refused():
     (row,) = populations([study("kl", statistics=["rr"])], [1], instances=3).to_dict("records")
     with pytest.raises(TableError, match="below its certificate"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -111,20 +110,6 @@ def test_sweep(sweeps: pd.DataFrame) -> None:
     assert "optimal_2" not in set(wide["mechanism"])
     assert set(select(wide, mechanism="eit")["outputs"].dropna()) == {2}
     assert set(wide["size"]) == {"2 x 3"}
-
-
-def test_everything_is_in_bits_and_says_its_order(sweeps: pd.DataFrame, comparisons: pd.DataFrame) -> None:
-    table = pd.concat([sweeps, comparisons])
-    assert set(table["epsilon_unit"]) == {"bits"}
-    normalized = table["metric"].str.startswith("normalized")
-    assert set(table[normalized]["unit"]) == {"1"}
-    assert set(table[~normalized]["unit"]) == {"bits"}
-    renyi = table["metric"].str.endswith("renyi")
-    assert set(table[renyi]["order"]) == {0.5}
-    assert table[~renyi]["order"].isna().all()
-    assert not table["note"].str.contains("order").any()
-    least = select(table, instance="Pair 1", metric="min_entropy")["value"].iloc[0]
-    assert least == pytest.approx(-0.95 * math.log2(0.95) - 0.05 * math.log2(0.05))
 
 
 def test_the_curve_stops_where_w_is_not_a_channel() -> None:
@@ -302,20 +287,6 @@ def test_figures(sweeps: pd.DataFrame, searched: pd.DataFrame) -> None:
     study = figures.utilities(sweeps, searched, ["Three letters, pair", "Triple 1"])
     assert [ax.axison for ax in study.axes] == [True, True, True, False]
     assert len(figures.shares(sweeps, PRINTED).axes) == 2
-
-
-def test_figures_show_what_there_is() -> None:
-    shown = {name: call.arguments.get("instances", []) for name, call in PAPER.figures.items()}
-    for name in ("fig2", "fig3", "study"):
-        assert shown[name] == [n for n, entry in INSTANCES.items() if entry["figure"].startswith(name)]
-    assert shown["shares"] == PRINTED == list(figures.INSTANCES)
-
-
-def test_layouts(tables: dict[str, pd.DataFrame]) -> None:
-    texts = summaries.shares_texts(tables["shares"])
-    assert texts.map(lambda cell: isinstance(cell, str)).all(axis=None)
-    row = texts[(texts["instance"] == "Pair 1") & (texts["ε / min H"] == "0.005")].iloc[0]
-    assert row["W' / W*, 2 x 2"] == "0.7761"
 
 
 def test_plan() -> None:

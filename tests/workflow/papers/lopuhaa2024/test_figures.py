@@ -1,6 +1,5 @@
 """The figures of lopuhaa2024 show what is in their tables."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -8,12 +7,12 @@ import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from papers.lopuhaa2024 import figures, notes, panels, summaries
+from papers.lopuhaa2024 import figures, panels, summaries
 from papers.lopuhaa2024.catalogue import MECHANISMS
 from papers.lopuhaa2024.experiments import own_fig2
 from papers.lopuhaa2024.panels import FRONTIER, LOOKS, NMI
 from reproduction.figure_style import PAGE_WIDTH, save, style
-from reproduction.results.tables import RESULTS, SKIPPED, Result, select
+from reproduction.results.tables import RESULTS, Result, select
 
 COUNTS = np.array([[30, 10], [20, 40]])
 
@@ -127,12 +126,6 @@ def test_figure_2_has_the_mechanisms_of_the_paper_and_that_of_ones_own_table_has
     assert shown[1] - shown[0] == {LOOKS["exact"].label, FRONTIER.label}
 
 
-def test_skipped_rows_leave_no_curve(table):
-    skipped = table[table["mechanism"] == "grr"].assign(mechanism="polyopt", status=SKIPPED, value=np.nan)
-    figure = figures.fig2(pd.concat([table, skipped]))
-    assert "PolyOpt" not in [line.get_label() for line in figure.axes[0].lines]
-
-
 @pytest.mark.parametrize("suffix", ["pdf", "svg", "png"])
 def test_equal_figures_give_equal_bytes(table, tmp_path, suffix):
     one_panel = select(table, instance="a, c")
@@ -176,40 +169,6 @@ def test_means_over_fewer_tables_than_those_of_polyopt_are_not_shown(usual):
     assert all(LOOKS["polyopt"].label in found for found in labels)
 
 
-def test_panels_say_on_how_many_tables_they_rest():
-    assert (
-        notes.tables(pd.Series({"polyopt": 5, "ir": 100, "srr": 100}))
-        == "PolyOpt: 5 tables\nothers: 100 tables"
-    )
-    assert notes.tables(pd.Series({"polyopt": 1, "ir": 1})) == "1 table"
-    assert notes.tables(pd.Series({"ir": 3, "polyopt": 2, "srr": 1})) == (
-        "PolyOpt: 2 tables\nSRR: 1 table\nothers: 3 tables"
-    )
-
-
-def test_panels_say_what_they_lack(table):
-    nmi = select(table, metric="nmi").dropna(subset=["value"])
-    own = nmi[nmi["instance"] == "a, c"]
-    assert notes.absent(nmi, own) == ""
-    fewer = own[~own["mechanism"].isin(["nr", "srr"])]
-    assert notes.absent(nmi, fewer) == "NR (not robust), SRR: not computed here"
-    reason = own[own["mechanism"] == "nr"].assign(status=SKIPPED, value=math.nan, note="too large")
-    rest = nmi[(nmi["instance"] != "a, c") | ~nmi["mechanism"].isin(["nr", "srr"])]
-    assert (
-        notes.absent(pd.concat([rest, reason]), fewer) == "NR (not robust): too large\nSRR: not computed here"
-    )
-
-
-def test_few_tables_are_points_and_no_boxes(usual):
-    for ax in figures.fig5(usual, 1.5).axes:
-        assert all(line.get_linestyle() == "None" for line in ax.lines[1:])
-    copies = [usual.assign(instance=usual["instance"] + f" {i}") for i in range(10)]
-    boxes = [
-        line for line in figures.fig5(pd.concat(copies), 1.5).axes[0].lines if line.get_linestyle() == "-"
-    ]
-    assert len(boxes) > 5
-
-
 def test_bands_of_realized_levels_need_tables_and_a_single_one_is_a_line(usual):
     summary = summaries.fig4(usual)
     for tables, bands, lines in ((20, 1, 2), (19, 0, 2), (1, 0, 1)):
@@ -231,16 +190,3 @@ def test_a_figure_shows_one_setting(usual):
         figures.fig3(summaries.fig3(both))
     with pytest.raises(ValueError, match="several values of beta"):
         figures.fig5(both, 1.5)
-
-
-def test_a_figure_with_nothing_to_show_is_refused(usual):
-    with pytest.raises(ValueError, match="no differences of utility at epsilon = 9"):
-        figures.fig5(usual, 9.0)
-    with pytest.raises(ValueError, match="no rows of the mechanisms"):
-        figures.fig4(summaries.fig4(usual[usual["mechanism"] == "ir"]))
-
-
-def test_infinite_leaks_can_be_shown(usual, tmp_path):
-    summary = summaries.fig4(usual)
-    summary.loc[summary["mechanism"] == "nr", "high"] = math.inf
-    save(figures.fig4(summary), tmp_path / "inf.png", dpi=50)

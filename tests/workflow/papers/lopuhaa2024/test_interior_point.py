@@ -97,15 +97,3 @@ def test_a_saddle_point_is_left() -> None:
     ball = RenyiBall.confidence([[700, 200, 1100]], order=5.0)
     distance = divergence(ball.centre.ravel(), 5.0)
     assert largest_over_ball([distance], ball, starts=1)[0] == pytest.approx(ball.radius, rel=1e-9)
-
-
-def test_sums_of_functions_are_added() -> None:
-    ball = RenyiBall.confidence([[7, 10], [26, 57]])
-    cells = LogSums(np.ones((1, 1)), np.eye(CELLS)[None, :1])
-    twice = largest_over_ball([cells, cells], ball)
-    assert twice == pytest.approx(2.0 * largest_over_ball([cells], ball), rel=1e-10)
-
-
-def test_a_ball_without_interior_is_refused() -> None:
-    with pytest.raises(ValueError, match="radius 0"):
-        largest_over_ball([random_leaks(np.random.default_rng(0), 1)], RenyiBall(np.full((2, 2), 0.25), 0.0))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from papers.lopuhaa2024 import contradictions, plan
+from papers.lopuhaa2024 import plan
 from reproduction.planning.paper import Counts, Parts
 
 ROOT = Path(__file__).parents[4]
@@ -48,14 +48,6 @@ def test_parts_share_the_grid_out_and_pairs_override_the_defaults():
     assert all(part["mechanisms"] == ["grr"] for part in second)
     # The number of parts is no argument of a part.
     assert "chunks" not in parts["sex-race/0"]
-
-
-def test_orders_have_a_part_per_pair():
-    parts = plan.orders(DEFAULT)
-    assert next(iter(parts)) == "sex-race"
-    assert len(parts) == 4
-    assert parts["sex-race"]["orders"] == [0.5, 1.0, 2.0, 5.0]
-    assert parts["sex-race"]["tolerance"] == 1e-3
 
 
 def test_a_pair_may_have_its_own_mechanisms_of_a_study():
@@ -167,13 +159,6 @@ def test_more_tables_leave_the_parts_alone():
 def test_a_contradiction_gets_a_sentence(keys, sentence):
     (found,) = plan.contradictions(changed(**keys))
     assert found.startswith(sentence)
-
-
-def test_names_that_would_share_a_file_are_refused(monkeypatch):
-    monkeypatch.setattr(contradictions, "attributes", lambda *data: ("a", "b-c", "a-b", "c"))
-    pairs = [{"sensitive": "a", "useful": "b-c"}, {"sensitive": "a-b", "useful": "c"}]
-    (found,) = plan.contradictions(changed(pairs=pairs))
-    assert found.startswith("lopuhaa2024.pairs[1] has the name of another pair, a-b-c, on disk")
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,10 @@ import pytest
 
 from papers.lopuhaa2024 import layouts, summaries, synthetic
 from papers.lopuhaa2024.catalogue import MECHANISMS
-from papers.lopuhaa2024.example import worked_example
 from papers.lopuhaa2024.experiments import own_fig2
 from reproduction.results.files import latex, markdown
-from reproduction.results.tables import RESULTS, SKIPPED, TableError, select
-from support.instances import study, study_of
+from reproduction.results.tables import RESULTS, select
+from support.instances import study
 
 EPSILONS = [0.3, 1.5]
 INSTANCES = 2
@@ -65,20 +64,6 @@ def test_orderings(sweep):
     assert fewer["polyopt"].isna().all()
 
 
-def test_what_was_skipped_is_not_ranked(sweep):
-    skipped = sweep["mechanism"] == "polyopt"
-    table = sweep.assign(
-        status=sweep["status"].mask(skipped, SKIPPED), value=sweep["value"].mask(skipped, math.nan)
-    )
-    assert not summaries.orderings(table)["ranking"].str.contains("polyopt >|polyopt$").any()
-
-
-def test_an_answer_is_one_of_three(sweep):
-    ranks = summaries.orderings(sweep).assign(grr_last="perhaps")
-    with pytest.raises(TableError, match="unknown answer perhaps to grr_last"):
-        summaries.ORDERINGS.conform(ranks)
-
-
 def test_mean_orderings_compare_equal_instances(usual):
     ranks = summaries.mean_orderings(usual)
     assert ranks["size"].tolist() == ["2 x 3", "2 x 3", "3 x 2", "3 x 2"]
@@ -93,12 +78,6 @@ def test_mean_orderings_compare_equal_instances(usual):
     assert set(fewer["instances"]) == {INSTANCES}
     assert fewer["exact"].isna().all()
     assert not summaries.mean_orderings(small)["exact"].isna().any()
-
-
-def test_settings_are_told_apart(table):
-    ranks = summaries.mean_orderings(table)
-    assert len(ranks) == 2 * 2 * len(EPSILONS)
-    assert set(ranks["instances"]) == {INSTANCES}
 
 
 # Quartiles, means and Table 2
@@ -142,16 +121,6 @@ def test_covered_tables_are_those_that_the_study_notes(usual):
     assert covered == (rows["note"] == synthetic.COVERED).sum() > 0
 
 
-def test_quantiles_of_levels_without_limit():
-    """NR reveals a u that P-hat gives to one s with certainty; P* may never give it to the other s."""
-    truth, counts = [[0.5, 0.0], [0.25, 0.25]], [[50, 3], [20, 27]]
-    found = study_of(truth, counts, [0, 1], [0.5], mechanisms=["nr", "srr"])
-    summary = summaries.fig4(found).set_index("mechanism")
-    assert summary.loc["nr", ["low", "median", "high", "largest"]].tolist() == [math.inf] * 4
-    assert summary.loc["nr", "infinite"] == 2
-    assert summary.loc["srr", "kept"] == 2
-
-
 def test_difference_of_utility(usual):
     summary = summaries.fig5(usual, 1.5)
     assert set(summary["epsilon"]) == {1.5}
@@ -177,16 +146,6 @@ def test_table_of_significance_levels_has_the_instances_that_all_levels_share(ta
 # Tables to read
 
 
-def test_small_sizes_come_first():
-    assert summaries.cells("16 x 7") == 112
-    assert sorted(["15 x 16", "2 x 6", "16 x 7", "2 x 5"], key=summaries.small_first) == [
-        "2 x 5",
-        "2 x 6",
-        "16 x 7",
-        "15 x 16",
-    ]
-
-
 def test_table_2_to_read(table):
     summary = summaries.table2(table, 1.5)
     texts = layouts.table2(select(summary, mechanism=["srr", "polyopt"]))
@@ -210,14 +169,3 @@ def test_orderings_to_read(sweep):
     assert texts["best first"].str.startswith("NR (not robust) > ").all()
     assert texts["PolyOpt above IR and SRR"].tolist()[:2] == ["-", "-"]
     assert markdown(texts).count("\n") == 6
-
-
-def test_the_example_to_read():
-    table = worked_example()[0]
-    texts = layouts.example(table)
-    assert len(texts) == len(table)
-    radius = texts[(texts["where"] == "Example 1") & (texts["quantity"] == "B")].iloc[0]
-    assert (radius["computed"], radius["printed"], radius["agrees"]) == ("0.07524", "0.0752", "yes")
-    assert set(texts["agrees"]) == {"yes", "no", ""}
-    assert texts.loc[texts["agrees"] == "no", "note"].all()
-    assert (texts.loc[texts["agrees"] == "", "printed"] == "-").all()
