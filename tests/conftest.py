@@ -16,6 +16,24 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # A Snakemake that can submit to Slurm looks for a controller at every start: for 9 seconds if there is none.
 os.environ["SLURM_CONF"] = os.devnull
 
+#: Files that take longest, with the folders that they are in.
+LONGEST = (
+    "workflow/test_workflow.py",
+    "workflow/test_extending.py",
+    "survey/test_pages.py",
+    "survey/test_design.py",
+    "tools/test_site.py",
+    "tests/test_own_promise.py",
+    "survey/test_cli.py",
+    "survey/test_extras.py",
+    "estimation/test_solve.py",
+    "ledger/test_falsified.py",
+    "ldpfrontier/test_several_reports.py",
+    "questionnaire/test_channel.py",
+    "frontier/test_estimation.py",
+    "data/test_adult.py",
+)
+
 # How long an example takes says nothing on a machine that others use.
 settings.register_profile("shared", deadline=None, max_examples=40)
 settings.load_profile("shared")
@@ -50,8 +68,9 @@ def pytest_collection_modifyitems(config, items):
     if not config.getoption("--long"):
         config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("long")])
         items[:] = [item for item in items if not item.get_closest_marker("long")]
-    # The two longest files first, one for each process.
-    items.sort(key=lambda item: item.get_closest_marker("workflow") is None)
+    # The longest files first, so that no process is left alone with one at the end.
+    place = {name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(f"{item.path.parent.name}/{item.path.name}", len(place)))
 
 
 @pytest.fixture(scope="session")

@@ -155,14 +155,3 @@ def test_nothing_tells_anybody_to_install_the_project_from_an_index() -> None:
     assert len(files) > 300
     for path in files:
         assert not command.search(path.read_text(encoding="utf-8")), path
-
-
-def test_a_copy_of_the_profile_for_another_batch_system_names_slurm_nowhere() -> None:
-    text = (ROOT / "profiles/slurm/config.yaml").read_text(encoding="utf-8")
-    blocks = re.findall(r"^# (.+?) -{20,}$", text, re.M)
-    assert blocks == ["Slurm", "The site"]
-    kept = yaml.safe_load(text.partition(f"# {blocks[0]} -")[0])
-    assert kept.pop("executor") == "slurm"
-    assert "slurm" not in yaml.safe_dump(kept)
-    page = " ".join((ROOT / "docs/cluster.md").read_text(encoding="utf-8").split())
-    assert f'names its `executor` and lacks the last two blocks, "{blocks[0]}" and "{blocks[1]}".' in page

@@ -13,10 +13,9 @@ from ldpfrontier import (
     hadamard_response,
     ldp_epsilon,
     projective_geometry_response,
-    randomized_response,
     subset_selection,
 )
-from ldpfrontier.block_designs import LARGE_ALPHABETS, listed_subset_selection
+from ldpfrontier.block_designs import LARGE_ALPHABETS
 from ldpfrontier.mechanisms import uniform_error
 
 
@@ -93,10 +92,3 @@ def test_one_input_no_level_and_two_inputs(name: str) -> None:
     assert ldp_epsilon(make(9, 0.0)) == 0.0
     assert math.isfinite(error(make(2, 1e-3)))
     assert ldp_epsilon(make(40, 300.0)) == pytest.approx(300.0)
-
-
-def test_the_best_size_of_subsets_that_can_be_listed() -> None:
-    assert listed_subset_selection(25, 1.0).n_outputs == math.comb(25, 3)
-    same = listed_subset_selection(12, 1.0).matrix
-    np.testing.assert_array_equal(same, subset_selection(12, 1.0).matrix)
-    np.testing.assert_allclose(subset_selection(5, 1.0, 1).matrix, randomized_response(5, 1.0).matrix)

@@ -97,15 +97,6 @@ def test_delta_at_by_enumeration_of_events():
         assert delta_at(channel, epsilon) == pytest.approx(worst, abs=1e-14)
 
 
-def test_delta_at_the_ends():
-    channel = Channel([[0.5, 0.5, 0.0], [0.25, 0.5, 0.25]])
-    assert delta_at(channel, math.inf) == 0.25
-    assert delta_at(channel, 1e4) == 0.25
-    assert delta_at(channel, 0.0) == 0.25
-    private = Channel([[0.75, 0.25], [0.25, 0.75]])
-    assert delta_at(private, ldp_epsilon(private)) == pytest.approx(0.0, abs=1e-15)
-
-
 @given(seeds, st.integers(1, 7))
 def test_error_region_is_the_hull_of_all_tests(seed, outputs):
     rng = np.random.default_rng(seed)

@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,9 +19,7 @@ class Uci:
     csv: bytes
     columns: Sequence[str]
     bad_gateways: int = 0  # answers 502 to so many requests first
-    trickles: str = ""  # the path that is answered a byte at a time, for ever
     requests: list[str] = field(default_factory=list)
-    closing: threading.Event = field(default_factory=threading.Event)
 
     def metadata(self) -> bytes:
         variables = [
@@ -63,24 +60,12 @@ def serve(csv: bytes, columns: Sequence[str]) -> Iterator[Uci]:
                 self.send_error(502)
             elif self.path not in (f"{API}?id=2", CSV):
                 self.send_error(404)
-            elif uci.trickles == path:
-                self.trickle()
             else:
                 body = uci.csv if path == CSV else uci.metadata()
                 self.send_response(200)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
-
-        def trickle(self) -> None:
-            self.send_response(200)
-            self.end_headers()
-            try:
-                while not uci.closing.is_set():
-                    self.wfile.write(b" ")
-                    time.sleep(0.05)
-            except OSError:  # the client was killed
-                pass
 
         def log_message(self, *_: object) -> None:
             pass
@@ -92,6 +77,5 @@ def serve(csv: bytes, columns: Sequence[str]) -> Iterator[Uci]:
         try:
             yield uci
         finally:
-            uci.closing.set()
             server.shutdown()
             thread.join()

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from ldpfrontier.hypothesis_testing.euclidean import (
     Perturbation,
-    euclidean,
     euclidean_bernoulli,
     euclidean_binary,
     euclidean_sdp,
@@ -140,12 +139,6 @@ def test_degenerate_hypotheses(solver: object) -> None:
     alone = value([[0.0, 1.0], [0.5, 0.5]], [0.0, 0.01])
     np.testing.assert_allclose(alone.gram, [[0.04 / BITS, 0.0], [0.0, 0.0]], atol=1e-9)
     assert alone.value == pytest.approx(0.25 * 0.02, rel=1e-6)
-
-
-def test_a_letter_that_never_occurs_changes_nothing() -> None:
-    wide = np.insert(PAIR, 1, 0.0, axis=1)
-    for solve in (euclidean_binary, euclidean_sdp):
-        assert solve(wide, 0.01).value == pytest.approx(euclidean(PAIR, 0.01).value, rel=1e-6)
 
 
 def test_closed_forms_do_not_load_the_solver() -> None:

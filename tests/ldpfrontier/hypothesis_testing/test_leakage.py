@@ -174,22 +174,6 @@ def test_no_leakage_and_all_of_it(outputs: int | None) -> None:
     assert equal.value == equal.upper_bound == 0
 
 
-def test_zero_entries() -> None:
-    # p_2 never has the first letter: finite, and p_2 leaks nothing at all.
-    p = np.array([[0.5, 0.5], [0.0, 1.0]])
-    found = optimal_leakage(p, 0.1)
-    check(p, 0.1, found)
-    assert found.status == "optimal"
-    with pytest.raises(ValueError, match="Hypothesis 2 has an infinite divergence from hypothesis 1"):
-        optimal_leakage(p[::-1], 0.1)
-    below_one = optimal_leakage(p[::-1], 0.1, order=0.5)
-    check(p[::-1], 0.1, below_one, 0.5)
-    # A letter that no hypothesis has.
-    wide = np.insert(np.array(PAIRS[0]), 1, 0.0, axis=1)
-    assert optimal_leakage(wide, 0.01).value == pytest.approx(optimal_leakage(PAIRS[0], 0.01).value, rel=1e-5)
-    assert optimal_leakage(wide, 0.01).channel.n_inputs == 3
-
-
 def test_a_single_limit_of_zero_joins_letters() -> None:
     p = np.array([[0.5, 0.5, 0.0], [0.3, 0.3, 0.4]])
     with pytest.raises(ValueError, match="infinite divergence"):

@@ -13,35 +13,12 @@ import pytest
 from ldpfrontier.numerics.arguments import as_count, as_number, as_numbers
 
 #: What is not a number, whatever the range.
-NO_NUMBERS = [
-    "1",
-    None,
-    True,
-    np.True_,
-    math.nan,
-    np.float32("nan"),
-    Decimal("sNaN"),
-    pd.NA,
-    pd.NaT,
-    1j,
-    [1.0],
-]
-NO_NUMBERS += [np.array([1.0]), np.array("1"), pd.Series([1.0]), b"1", object(), {}, lambda: 1.0]
+NO_NUMBERS = ["1", None, True, np.True_, math.nan, Decimal("sNaN"), pd.NA, 1j, [1.0], np.array("1"), object()]
 
 
 @pytest.mark.parametrize(
     "value",
-    [
-        2,
-        2.0,
-        np.float16(2),
-        np.float32(2),
-        np.longdouble(2),
-        np.uint8(2),
-        Decimal(2),
-        Fraction(2),
-        np.array(2),
-    ],
+    [2, np.float32(2), np.longdouble(2), np.uint8(2), Decimal(2), Fraction(2), np.array(2)],
     ids=lambda value: type(value).__name__,
 )
 def test_a_number_of_any_type_is_a_float(value) -> None:
@@ -93,19 +70,7 @@ def test_arrays_of_numbers_of_any_type_are_floats(values) -> None:
 
 @pytest.mark.parametrize(
     "values",
-    [
-        "half",
-        None,
-        True,
-        [True, False],
-        ["0.5", "0.5"],
-        [0.5, None],
-        [0.5, pd.NA],
-        pd.to_datetime(["2020-01-01"]),
-        {0.5},
-        [0.5 + 0j],
-        object(),
-    ],
+    ["half", None, [True, False], ["0.5", "0.5"], [0.5, pd.NA], pd.to_datetime(["2020-01-01"]), [0.5 + 0j]],
     ids=lambda value: type(value).__name__,
 )
 def test_an_entry_that_is_no_number_is_refused(values) -> None:

@@ -14,9 +14,3 @@ def test_maxima_of_many_parabolas_at_once():
     np.testing.assert_allclose(x, inside, atol=3e-8)
     np.testing.assert_allclose(value, 1.0 - (inside - tops) ** 2, atol=1e-15)
     np.testing.assert_array_equal(x[[0, 1, 5, 6]], inside[[0, 1, 5, 6]])  # ends are tried themselves
-
-
-def test_a_step_leaves_the_golden_share_of_an_interval():
-    for steps in (5, 20):
-        x, _ = golden_section(lambda x: -np.abs(x - 0.123), np.zeros(1), np.ones(1), steps)
-        assert abs(x[0] - 0.123) <= 0.6181 ** (steps + 1)

@@ -17,11 +17,6 @@ def test_subset_sums() -> None:
     np.testing.assert_array_equal(subset_sums(terms), expected)
 
 
-def test_subset_sums_of_several_lists() -> None:
-    terms = np.random.default_rng(3).normal(size=(4, 5))
-    np.testing.assert_array_equal(subset_sums(terms), [subset_sums(row) for row in terms])
-
-
 @given(seeds, st.integers(1, 12), st.sampled_from([0.1, 1.0, 10.0]))
 @settings(deadline=None)
 def test_balanced_set_against_all_subsets(seed, k, concentration):
@@ -46,12 +41,6 @@ def test_of_many_inputs_a_set_is_found_that_is_as_good_as_half(k):
     inside = balanced_set(p)
     assert abs(p[inside].sum() - 0.5) <= 1e-9
     assert not inside[-1]
-
-
-def test_an_input_that_outweighs_all_others_is_a_side_of_its_own():
-    inside = balanced_set(np.append(0.6, np.full(50, 0.4 / 50)))
-    assert inside.sum() in (1, 50)
-    assert inside[0] != inside[1]
 
 
 def test_many_equal_inputs_have_no_half():

@@ -212,19 +212,6 @@ def test_both_ends_of_an_interval_count() -> None:
     assert levels[1][0] < levels[1][1]
 
 
-@pytest.mark.parametrize("method", ["exact", "bonferroni", "scheffe"])
-def test_intervals(method: IntervalMethod) -> None:
-    odds = OddsRatios.confidence(COUNTS, method=method)
-    estimate = OddsRatios.known(COUNTS / COUNTS.sum())
-    assert (odds.low <= estimate.low).all()
-    assert (odds.high >= estimate.high).all()
-    wider = OddsRatios.confidence(COUNTS, beta=0.01, method=method)
-    assert (wider.low <= odds.low).all()
-    assert (wider.low < odds.low).any()
-    channel = random_channel(np.random.default_rng(3), 9)
-    assert association_epsilon(channel, estimate) <= association_epsilon(channel, odds)
-
-
 def test_wald_intervals_by_hand() -> None:
     s, t, u, w = 0, 2, 1, 2
     log = math.log(11 * 30 / (16 * 7))

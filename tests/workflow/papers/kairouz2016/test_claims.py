@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from falsified.kairouz2016 import LEDGER, expansion, minima, points, ratios, table
+from falsified.kairouz2016 import LEDGER, minima, ratios
 from ldpfrontier.mechanisms import randomized_response
 from ldpfrontier.optimal.ldp.solve import optimal_ldp
 from ldpfrontier.utility import FDivergence, MutualInformation
@@ -24,24 +24,6 @@ def decide(claim, table, populations=None):
 
 def verdict(claim, table, populations=None):
     return decide(claim, table, populations).verdict
-
-
-@pytest.mark.parametrize(
-    ("claim", "rows", "missing"),
-    [
-        ("K-C9", expansion("K-C9", 3.0).query("metric != 'symmetrized'"), "corollary 9, symmetrized"),
-        ("K-F5", points("kl").query("epsilon < 1"), "k = 6, ε = 10"),
-        ("K-F8", points("mutual_information").query("epsilon > 1"), "k = 6, ε = 0.1"),
-    ],
-)
-def test_half_a_statement_is_not_checkable(claim, rows, missing):
-    finding = decide(claim, rows)
-    assert finding.verdict == NOT_CHECKABLE
-    assert finding.explanation.startswith(f"The table has no rows of {missing};")
-
-
-def test_thresholds_of_single_divergences_alone_do_not_decide_theorem_5():
-    assert verdict("K-T5", table({"value": 1.0}, mechanism="binary", metric="kl")) == NOT_CHECKABLE
 
 
 FIG3 = {("6", "rr"): (0.11, 0.14), ("6", "binary"): (0.15, 0.35)}

@@ -19,10 +19,8 @@ from papers.kalantari2018.summaries import (
     LOWER,
     LOWER_NO_GROUP,
     ORDERED,
-    PRINTED,
     UPPER,
     WIDTH,
-    WIDTH_DIFFERING,
     checks,
 )
 from reproduction.figure_style import save
@@ -89,39 +87,6 @@ def test_every_row_is_certified(table: pd.DataFrame) -> None:
     assert len(optimal) == 2 * 10 * len(GRID)
     dp = select(optimal, metric=DP)
     assert (dp["privacy"] - dp["value"]).abs().max() <= 1e-9
-
-
-def test_statements_on_the_sets_of_the_paper(statements: pd.DataFrame) -> None:
-    for claim in ("Ka-T1", "Ka-L5"):
-        assert measured(statements, claim=claim).abs().max() <= 1e-6
-    assert measured(statements, quantity=ORDERED).abs().max() <= 1e-6
-    assert measured(statements, quantity="MI leakage at D ≥ D^(M-1)").abs().max() <= 1e-6
-    assert measured(statements, quantity="distance of DP and MI leakage where DP is zero").abs().max() <= 1e-6
-    width = measured(statements, quantity=WIDTH_DIFFERING)
-    assert list(width.index) == ["wide"]
-    assert width["wide"] > 0.3
-    assert measured(statements, quantity=WIDTH).max() <= 1e-6
-    lower = measured(statements, quantity=LOWER_NO_GROUP)
-    assert list(lower.index) == ["cycle"]
-    assert lower["cycle"] > 0.2
-    assert measured(statements, quantity=LOWER).max() <= 1e-6
-    assert measured(statements, quantity=UPPER).min() >= -1e-6
-    for claim in ("Ka-F4", "Ka-F5"):
-        assert (
-            measured(statements, claim=claim, quantity="increase of leakage to the next set").min() >= -1e-9
-        )
-        assert measured(statements, claim=claim, quantity="largest gain over Class I").min() > 0.2
-        same = measured(statements, claim=claim, quantity="largest D without a gain over Class I")
-        assert same.min() >= 0.1
-    for claim in ("Ka-F6", "Ka-F7"):
-        assert measured(statements, claim=claim, quantity="second difference of MI leakage").min() >= -1e-6
-        assert measured(statements, claim=claim, quantity="second difference of DP leakage").min() < 0.0
-        gap = measured(statements, claim=claim, quantity="DP minus MI leakage where DP is positive")
-        assert gap.min() > 0.0
-    assert measured(statements, quantity="MI leakage below D^(M-1)").min() > 0.0
-    assert measured(statements, quantity=PRINTED).min() > 0.3
-    gain = select(statements, claim="Ka-F4", quantity="largest gain over Class I", instance="II").iloc[0]
-    assert (gain["size"], gain["parameter"], gain["at"]) == ("6", "distortion", 0.3)
 
 
 def test_theorems_on_random_sets_of_each_family(random: pd.DataFrame) -> None:

@@ -22,14 +22,13 @@ from papers.liao2017.search import Search, grid
 from papers.liao2017.theorems import theorems
 from reproduction.ledger.claims import (
     ANOTHER_READING,
-    NOT_CHECKABLE,
     NOT_REPRODUCED,
     REPRODUCED,
     claims_of,
     decide,
 )
 from reproduction.planning.paper import papers
-from reproduction.results.tables import CHECKS, HEURISTIC, RESULTS, Check, TableError, select
+from reproduction.results.tables import CHECKS, RESULTS, Check, select
 
 ROOT = Path(__file__).parents[4]
 CONFIGURATION = yaml.safe_load((ROOT / "config/config.yaml").read_text())
@@ -149,26 +148,6 @@ def test_w_is_near_optimal_for_some_pairs_only(tables: dict[str, pd.DataFrame]) 
     assert high.loc["Pair 4", "leakage_ratio"] == pytest.approx(1.0, rel=1e-3)
 
 
-def test_statements(tables: dict[str, pd.DataFrame]) -> None:
-    rows = select(tables["statements"], quantity=summaries.OF_TWO).set_index("instance")
-    assert rows.loc["Pair 1", ["measured", "limit"]].to_list() == pytest.approx([0.776, 0.99], abs=1e-3)
-    assert rows.loc["Pair 1", "note"] == "up to 0.5% of min H"
-    assert rows.loc["Triple 1", "note"] == "over the whole range"
-    assert dict(rows["holds"]) == {
-        "Pair 1": False,
-        "Pair 2": True,
-        "Pair 3": True,
-        "Pair 4": False,
-        "Triple 1": True,
-        "Triple 2": False,
-    }
-    # At no leakage above the one that the text names.
-    least = select(tables["sweeps"], instance="Triple 2", metric="min_entropy")["value"].iloc[0]
-    assert rows.loc["Triple 2", "at"] <= 0.002 * least * (1 + 1e-9)
-    with pytest.raises(TableError, match="no results of Pair 1; Li-F2a needs them"):
-        summaries.statements(tables["sweeps"][:0], tables["comparison"][:0], stated=STATED)
-
-
 def test_verdicts(tables: dict[str, pd.DataFrame]) -> None:
     verdicts = {name: decide(LEDGER[name], tables) for name in LEDGER if name.startswith("Li-F")}
     assert {name: found.verdict for name, found in verdicts.items()} == {
@@ -182,16 +161,6 @@ def test_verdicts(tables: dict[str, pd.DataFrame]) -> None:
     assert "With the best $w_0$ instead of (1/2, 1/2) W' has" in verdicts["Li-F2a"].explanation
     assert "One in steps of 1/100 finds better channels than W', too" in verdicts["Li-F3"].explanation
     assert "For Triple 2 the certified optimum has more" in verdicts["Li-F3"].explanation
-
-
-def test_a_search_explains_and_does_not_decide(tables: dict[str, pd.DataFrame]) -> None:
-    for searches in (tables["searches"].assign(mean=1.0, least=1.0, beyond=0.5), tables["searches"][:0]):
-        for claim in ("Li-F2a", "Li-F2d", "Li-F3"):
-            found = decide(LEDGER[claim], {**tables, "searches": searches})
-            assert found.verdict == NOT_REPRODUCED
-            assert ("What may explain the text" in found.explanation) == bool(len(searches))
-    with_two = tables["statements"][tables["statements"]["quantity"] != summaries.OF_TWO]
-    assert decide(LEDGER["Li-F2a"], {**tables, "statements": with_two}).verdict == NOT_CHECKABLE
 
 
 def share_tables(two: float, any_: float, share: float = 0.95) -> dict[str, pd.DataFrame]:
@@ -249,20 +218,6 @@ def test_search_is_the_best_of_all_channels_of_its_grid() -> None:
         np.testing.assert_allclose(channel.matrix * steps, np.round(channel.matrix * steps), atol=1e-9)
     with pytest.raises(ValueError, match="The search is over 3 letters in 20 steps; allowed are 2 letters"):
         Search(Hypotheses(INSTANCES["Three letters, pair"]["hypotheses"]), steps)
-
-
-def test_searches_at_every_leakage(
-    sweeps: pd.DataFrame, comparisons: pd.DataFrame, searched: pd.DataFrame
-) -> None:
-    RESULTS.conform(searched)
-    assert set(searched["instance"]) == set(PRINTED)
-    assert set(searched["status"]) == {HEURISTIC}
-    assert not searched["certified"].any()
-    wide = searched.pivot_table("value", ["instance", "metric", "epsilon"], "mechanism")
-    # 500 is a multiple of 100, so that the finer search misses nothing.
-    assert (wide["grid_500"] >= wide["grid_100"] - 1e-12).all()
-    with pytest.raises(TableError, match="no results of Pair 1; a search is compared with them"):
-        grid(sweeps[:0], comparisons[:0], [INSTANCES["Pair 1"]], [10])
 
 
 def test_figures(sweeps: pd.DataFrame, searched: pd.DataFrame) -> None:

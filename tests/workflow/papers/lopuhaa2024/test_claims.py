@@ -12,10 +12,8 @@ from falsified.lopuhaa2024 import (
     NAMED,
     SMALL,
     differences,
-    levels,
     orderings,
     ranges,
-    realized,
 )
 from papers.lopuhaa2024 import sampling, summaries, synthetic
 from papers.lopuhaa2024.random_tables import fresh_tables
@@ -70,15 +68,6 @@ def test_worked_example():
     assert verdict("L-E1", example=table(0.6, 1.4)) == NOT_CHECKABLE
 
 
-def test_with_numbers_of_another_claim_alone_a_claim_is_not_decided():
-    numbers = (("Q(1|1)", 0.5), ("I_P* of PolyOpt", 0.2804))
-    table = PRINTED.table(
-        Printed("lopuhaa2024", "Example 3", place, name, said, said, digits=4)
-        for place, (name, said) in enumerate(numbers)
-    )
-    assert verdict("L-E3", example=table[1:]) == verdict("L-E3b", example=table[:1]) == NOT_CHECKABLE
-
-
 # Orderings
 
 
@@ -92,13 +81,6 @@ def test_orderings_are_those_of_tables_of_a_size():
 
 
 # Privacy and utility under the truth
-
-
-def test_realized_privacy_needs_both_mechanisms_on_all_tables():
-    assert verdict("L-S83a", fig4=realized({"nr": 0.3897, "polyopt": 0.05}, 10)) == NOT_CHECKABLE
-    assert verdict("L-S83a", fig4=realized({"nr": 0.3897})) == NOT_CHECKABLE
-    few = [realized({"nr": 0.3897}), realized({"polyopt": 0.05}, 10)]
-    assert verdict("L-S83a", fig4=pd.concat(few)) == NOT_CHECKABLE
 
 
 def test_quantile_of_nr():
@@ -150,16 +132,3 @@ def test_utility_difference():
 
 
 # Significance level
-
-
-def test_significance_level_is_about_two_sizes_at_one_level():
-    sizes = [("2 x 5", 2.0), ("16 x 7", 1.0)]
-    values = {
-        (size, name): (0.5, 0.5 - 0.01 * factor * own)
-        for size, factor in sizes
-        for name, own in (("polyopt", 0.5), ("ir", 1.0))
-    }
-    assert verdict("L-S85", table2=levels(values)) == REPRODUCED
-    assert verdict("L-S85", table2=levels(values, epsilon=2.0)) == NOT_CHECKABLE
-    one = {key: pair for key, pair in values.items() if key[0] == "2 x 5"}
-    assert verdict("L-S85", table2=levels(one)) == NOT_CHECKABLE

@@ -82,10 +82,10 @@ def outside(figure) -> float:
     return max(-box.x0, -box.y0, box.x1 - width, box.y1 - height)
 
 
-@pytest.mark.parametrize("pairs", [1, 2, 3])
+@pytest.mark.parametrize("pairs", [1, 2])
 @pytest.mark.parametrize(
     "instance",
-    ["town: s, u", "town: how often have you seen a physician, region of residence and age", "t: $a_$, u"],
+    ["t: $a_$, u", "town: how often have you seen a physician, region of residence and age"],
 )
 def test_legends_and_titles_fit_into_the_figure(table, monkeypatch, pairs, instance):
     srr = select(table, mechanism="srr", instance="a, c", metric="nmi")

@@ -6,10 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from scipy.optimize import approx_fprime, minimize
+from scipy.optimize import approx_fprime
 
 from ldpfrontier.information import renyi_divergence
-from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.interior_point import LogSums, divergence, largest_over_ball
 
@@ -37,48 +36,6 @@ def test_derivatives(order: float) -> None:
         np.testing.assert_allclose(gradient, near, atol=1e-5)
         near = approx_fprime(p, lambda x, f=function: f.derivatives(x[None])[0][0], 1e-8)
         np.testing.assert_allclose(hessian, near, rtol=1e-5, atol=1e-5)
-
-
-def by_quadratic_programs(function: LogSums, ball: RenyiBall) -> float:
-    """Maximize over F by SLSQP from three points, P = x^2 / |x|^2; values within 1e-6 of the radius count."""
-    centre = ball.centre.ravel()
-
-    def chances(x: FloatArray) -> FloatArray:
-        return np.asarray(x**2 / (x @ x))
-
-    def room(x: FloatArray) -> float:
-        return 1.0 - math.sqrt(float(ball.divergence(chances(x).reshape(ball.centre.shape))) / ball.radius)
-
-    def loss(x: FloatArray) -> tuple[float, FloatArray]:
-        P = chances(x)
-        slope = function.derivatives(P[None])[0][0]
-        return -float(function.value(P[None])[0]), -2.0 * x / (x @ x) * (slope - slope @ P)
-
-    best = -math.inf
-    for start in (np.ones(CELLS), *np.random.default_rng(4).dirichlet(np.ones(CELLS), 2)):
-        found = minimize(
-            loss,
-            np.sqrt(0.95 * centre + 0.05 * start / start.sum()),
-            jac=True,
-            method="SLSQP",
-            constraints=[{"type": "eq", "fun": lambda x: x @ x - 1.0}, {"type": "ineq", "fun": room}],
-            options={"maxiter": 300, "ftol": 1e-13},
-        )
-        if room(found.x) > -1e-6:
-            best = max(best, -found.fun)
-    return best
-
-
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("counts", [[[7, 10], [26, 57]], [[0, 17], [26, 57]]])
-def test_maxima_are_those_of_quadratic_programs(counts: list[list[int]], order: float) -> None:
-    ball = RenyiBall.confidence(counts, order=order)
-    leaks = random_leaks(np.random.default_rng(3), 3)
-    found = largest_over_ball([leaks], ball)
-    for i in range(3):
-        one = LogSums(leaks.coefficients[i : i + 1], leaks.weights[i : i + 1])
-        assert found[i] == pytest.approx(by_quadratic_programs(one, ball), abs=2e-6)
-        assert largest_over_ball([one], ball)[0] == pytest.approx(found[i], abs=1e-10)
 
 
 def test_the_least_probability_in_closed_form() -> None:

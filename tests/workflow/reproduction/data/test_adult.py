@@ -6,7 +6,6 @@ import os
 import random
 import re
 import socket
-import sys
 from collections.abc import Callable, Iterator
 from itertools import combinations
 from pathlib import Path
@@ -258,13 +257,6 @@ def test_auto_without_a_network(
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert provenance["fallback_reason"] in caplog.text
     assert not list(tmp_path.iterdir())
-
-
-def test_server_that_trickles(uci: Uci, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "executable", sys.executable)
-    uci.trickles = CSV
-    with pytest.raises(ConnectionError, match="no complete answer within 2 s"):
-        adult.fetch_uci(timeout=2, retries=0, api_url=uci.url + API)
 
 
 def silently_cut(uci: Uci) -> None:

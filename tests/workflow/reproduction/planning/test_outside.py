@@ -14,7 +14,6 @@ from reproduction.ledger.claims import claims_of
 from reproduction.planning import imports
 from reproduction.planning.configuration import ConfigurationError
 from reproduction.planning.outside import folders_of, locate_files, locate_mechanisms, locate_papers
-from reproduction.planning.own_mechanisms import own_contradictions, own_mechanisms, register, registered
 from reproduction.planning.paper import PaperError, Table, claim_entries, papers
 from reproduction.planning.plan import Plan
 
@@ -70,28 +69,6 @@ def test_what_is_not_there_is_refused(folder, configuration, function, text, sen
         locate_mechanisms(configuration, [folder])
     assert str(refused.value).startswith(f"lopuhaa2024.mechanisms: the function of mine is {function!r}; ")
     assert sentence in str(refused.value)
-
-
-def test_names_must_differ():
-    section = {"mechanisms": ["ir", MINE, {**MINE, "function": "a:b"}, {**MINE, "name": "ir"}]}
-    assert [*own_contradictions("lopuhaa2024", section, ["ir", "srr"])] == [
-        "lopuhaa2024.mechanisms has more than one mechanism 'mine'; allowed is a name of its own.",
-        "lopuhaa2024.mechanisms has more than one mechanism 'ir'; allowed is a name of its own.",
-    ]
-    assert not [*own_contradictions("lopuhaa2024", {"mechanisms": ["ir", MINE]}, ["ir", "srr"])]
-
-
-def test_jobs_are_told():
-    section = {"mechanisms": ["ir", {**MINE, "label": "Mine", "file": "my_module.py"}]}
-    try:
-        register({"seed": 1, "lopuhaa2024": section})
-        (mine,) = registered("lopuhaa2024").values()
-        assert mine == own_mechanisms(section)["mine"]
-        assert (mine.name, mine.label, mine.file) == ("mine", "Mine", "my_module.py")
-        assert not registered("kairouz2016")
-    finally:
-        register({})
-    assert not registered("lopuhaa2024")
 
 
 def planned(configuration):

@@ -3,11 +3,8 @@
 import html
 import json
 import re
-import shutil
-import subprocess
 from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
@@ -27,7 +24,6 @@ PAPERS = list(papers().values())
 #: Without the project's own results.
 PUBLISHED = [paper for paper in PAPERS if paper.authors]
 CLAIMS = [claim for paper in PAPERS for claim in claims.claims_of(paper)]
-CHROMIUM = Path("/usr/bin/chromium")
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10"><circle cx="5" cy="5" r="4"/></svg>'
 
 
@@ -333,131 +329,3 @@ def test_a_damaged_table_leaves_the_old_page(tmp_path):
         written(tmp_path / "results", ledger=decided(tmp_path / "none"))
     assert path.read_bytes() == before
     assert sorted(file.name for file in path.parent.iterdir()) == ["index.html"]
-
-
-# In a browser ---------------------------------------------------------------------------------------------
-
-in_a_browser = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"Chromium is not installed at {CHROMIUM}.")
-
-
-def browser(tmp_path, *arguments):
-    """Start Chromium without a window, and return what it prints."""
-    command = [
-        str(CHROMIUM),
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--enable-logging=stderr",
-        f"--user-data-dir={tmp_path / 'profile'}",
-        "--virtual-time-budget=3000",
-        *arguments,
-    ]
-    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
-
-
-def seen(page, tmp_path, width, steps):
-    """Open a copy of a page, and return what the script `steps` enters into ``seen`` once it is there."""
-    probe = """<script>
-    const seen = {errors: []};
-    addEventListener("error", (event) => seen.errors.push(event.message));
-    const shown = (selector) => [...document.querySelectorAll(selector)].filter((x) => x.offsetParent);
-    const wait = () => new Promise((done) => setTimeout(done, 50));
-    addEventListener("load", async () => {
-      %s
-      document.body.dataset.seen = JSON.stringify(seen);
-    });</script>"""
-    text = page.read_text(encoding="utf-8").replace("<head>", f"<head>{probe % steps}", 1)
-    shutil.copytree(page.parents[1], tmp_path / "results")
-    copy = tmp_path / "results/report/index.html"
-    copy.write_text(text, encoding="utf-8")
-    done = browser(tmp_path, f"--window-size={width},900", "--dump-dom", copy.as_uri())
-    found = re.search(r'data-seen="([^"]*)"', done.stdout)
-    assert found, done.stderr
-    assert "CONSOLE" not in done.stderr
-    result = json.loads(html.unescape(found[1]))
-    assert result.pop("errors") == []
-    return result
-
-
-USE = """
-    const field = (name) => document.querySelector(`.filters [name=${name}]`);
-    const set = async (name, value) => {
-      field(name).value = value; field(name).dispatchEvent(new Event("input", {bubbles: true})); await wait();
-    };
-    const there = (item) => item.offsetParent || item.closest("details");
-    const empty = () => shown("h2, h3, h4").filter((heading) => {
-      const group = heading.closest(".group");
-      return group && ![...group.querySelectorAll(".item:not([hidden])")].some(there);
-    }).length;
-    const unfolded = (x) => !x.closest("details:not([open])");
-    const count = (more = "") => shown(".claim" + more).filter(unfolded).length;
-    seen.folded = document.querySelectorAll(".fold:not([open])").length;
-    for (const part of document.querySelectorAll(".fold")) part.open = true;
-    seen.wide = document.documentElement.scrollWidth > innerWidth;
-    seen.broken = [...document.querySelectorAll("figure img")].filter((image) => !image.naturalWidth).length;
-    seen.loaded = performance.getEntriesByType("resource").filter((x) => x.name.startsWith("http")).length;
-    seen.all = count();
-    await set("paper", "liao2017");
-    seen.paper = [count(), shown(".ledger .item").length, location.search, empty()];
-    await set("q", "2 x 2 certified");
-    seen.words = [count() > 0, count() < seen.paper[0], location.search, empty()];
-    for (const part of document.querySelectorAll(".fold")) part.open = false;
-    location.hash = "#claim-K-T2"; await wait();
-    seen.revealed = [shown("#claim-K-T2").length, field("paper").value, field("q").value];
-    seen.found = [];
-    await set("paper", "");
-    const queries = ["Lopuhaä", "lopuhaa", "Renyi", "Rényi", "e^eps", "e^{ε}", '"Figure 4"', "figure 4"];
-    for (const words of queries) {
-      await set("q", words); seen.found.push(count());
-    }
-    await set("q", "no such words"); seen.nothing = [count(), shown("#nothing").length, empty()];
-    document.querySelector("[type=reset]").click(); await wait();
-    seen.reset = [document.querySelectorAll(".claim:not([hidden])").length, location.search];
-    document.querySelector('a.pick.verdict[href*="kalantari2018"]').click(); await wait();
-    seen.picked = [location.search, count(), count("[data-paper=kalantari2018]"), empty()];
-    await set("paper", ""); await set("verdict", "");
-    document.querySelector(".enlarge").click(); await wait();
-    const image = document.querySelector("#large img");
-    seen.large = [document.querySelector("#large").open, image.getBoundingClientRect().width];
-    document.querySelector("#large [value=size]").click(); await wait();
-    seen.other = image.getBoundingClientRect().width;
-    seen.focus = [...document.querySelectorAll(".scroll")].filter(
-      (x) => x.scrollWidth > x.clientWidth + 1 && x.offsetParent && x.tabIndex < 0).length;
-"""
-
-
-@in_a_browser
-@pytest.mark.parametrize("width", [500, 1200])
-def test_on_a_phone_and_on_a_desktop(page, width, tmp_path):
-    """A window of Chromium is 500 wide at least."""
-    found = seen(page, tmp_path, width, USE)
-    own = sum(claim.paper == "liao2017" for claim in CLAIMS)
-    other = sum(claim.paper == "kalantari2018" for claim in CLAIMS)
-    # Accents and spellings of formulas do not matter, and a number is found as a whole.
-    with_accents, without, *renyi, typed, latex, quoted, both = found.pop("found")
-    robust = sum(claim.paper == "lopuhaa2024" for claim in CLAIMS)
-    assert with_accents == without == robust
-    assert renyi[0] == renyi[1] > 0
-    assert typed == latex >= sum("e^ε" in claim.statement for claim in CLAIMS) > 0
-    assert 0 < quoted <= both < len(CLAIMS)
-    assert (found.pop("folded") > 0) == (width < 640)
-    assert found == {
-        "wide": False,
-        "broken": 0,
-        "loaded": 0,
-        "all": len(CLAIMS),
-        "paper": [own, own, "?paper=liao2017", 0],
-        "words": [True, True, "?paper=liao2017&q=2+x+2+certified", 0],
-        "revealed": [1, "liao2017", "2 x 2 certified"],
-        "nothing": [0, 1, 0],
-        "reset": [len(CLAIMS), ""],
-        "picked": ["?paper=kalantari2018&verdict=not%20checkable", other, other, 0],
-        # At once larger than a phone, on a desktop as a whole; and the other way round.
-        "large": [True, found["large"][1]],
-        "other": found["other"],
-        "focus": 0,
-    }
-    sizes = found["large"][1], found["other"]
-    assert max(sizes) > 1000
-    assert (sizes[0] > width) == (width < 1024)
-    assert min(sizes) <= width
