@@ -42,7 +42,7 @@ TINY = {
 #: What is left of the paper: tables in parts, with certificates and without, and figures.
 KEPT = {
     "tables": {"instances", "mutual_information", "fig7", "thresholds"},
-    "figures": {"fig7", "fig10"},
+    "figures": {"fig7", "fig10", "thresholds"},
 }
 
 #: A paper whose table is made in parts, from counts, at leisure if a test asks for that.

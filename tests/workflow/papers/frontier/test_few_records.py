@@ -13,9 +13,9 @@ from papers.frontier.summaries import FEW_RECORDS
 
 def test_the_cost_of_a_set_for_any_number_of_records_is_that_of_its_optimum():
     counts = np.array([[300, 20, 5], [80, 90, 60]])
-    table = few_records(counts, [1.5], instance="a, b", orders=[1, 2], mechanisms=["polyopt", "exact"])
+    table = few_records(counts, [1.5], instance="a, b", orders=[2], mechanisms=["polyopt", "exact"])
     FEW_RECORDS.conform(table)
-    assert len(table) == 8
+    assert len(table) == 4
     for row in table.to_dict("records"):
         ball = RenyiBall.confidence(counts, order=row["order"], method=row["method"])
         envelope = "exact" if row["mechanism"] == "exact" else "simplex"
@@ -26,7 +26,7 @@ def test_the_cost_of_a_set_for_any_number_of_records_is_that_of_its_optimum():
     wide = table.pivot_table("nmi", ["order", "mechanism"], "method")
     assert (wide["finite"] < wide["asymptotic"]).all()
     texts = layouts.few_records(table)
-    assert texts["mechanism"].tolist() == ["Best found over F"] * 2 + ["PolyOpt"] * 2
+    assert texts["mechanism"].tolist() == ["Best found over F", "PolyOpt"]
     kept = wide.loc[(2.0, "exact")]
-    assert texts["cost"].iloc[1] == f"{1 - kept['finite'] / kept['asymptotic']:.1%}"
-    assert texts["NMI, any number"].iloc[1] == f"{kept['finite']:.4f}"
+    assert texts["cost"].iloc[0] == f"{1 - kept['finite'] / kept['asymptotic']:.1%}"
+    assert texts["NMI, any number"].iloc[0] == f"{kept['finite']:.4f}"
