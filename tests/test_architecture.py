@@ -459,29 +459,6 @@ def test_an_edit_of_the_style_draws_again_and_computes_nothing() -> None:
     assert looks <= figures
 
 
-@each_paper
-def test_an_edit_of_figures_draws_them_again_and_nothing_else(paper: Paper) -> None:
-    found = changed(f"workflow/papers/{paper.key}/figures.py")
-    drawn = {
-        (other.key, name)
-        for other in PAPERS.values()
-        if paper.key in (other.key, *other.builds_on)
-        for name, call in other.figures.items()
-        if call.function.startswith("figures:")
-    }
-    assert drawn
-    assert found == {(key, "figure", name) for key, name in drawn}
-
-
-@each_paper
-@pytest.mark.parametrize("name", ["claims", "plan"])
-def test_an_edit_of_claims_or_plans_computes_and_draws_nothing(paper: Paper, name: str) -> None:
-    # What a plan makes of a configuration is among the arguments.
-    if (ROOT / f"workflow/papers/{paper.key}/{name}.py").is_file():
-        verdicts = of_verdicts([paper.key]) if name == "claims" else set()
-        assert changed(f"workflow/papers/{paper.key}/{name}.py") == verdicts
-
-
 def test_the_projects_own_results_build_on_one_paper_and_no_paper_builds_on_another() -> None:
     assert {key: paper.builds_on for key, paper in PAPERS.items() if paper.builds_on} == {
         "frontier": ("lopuhaa2024",)
@@ -493,13 +470,6 @@ def test_a_paper_imports_the_papers_that_it_builds_on_and_no_other(paper: Paper)
     own = [name for name in FILES if name.startswith(f"papers.{paper.key}.")]
     keys = {name.split(".")[1] for module in own for name in reached(module) if name.startswith("papers.")}
     assert keys - {paper.key} == set(paper.builds_on)
-
-
-@each_paper
-def test_an_edit_of_a_paper_stays_with_the_paper_and_those_that_build_on_it(paper: Paper) -> None:
-    files = [str(path.relative_to(ROOT)) for path in (ROOT / f"workflow/papers/{paper.key}").glob("*.py")]
-    above = {key for key, other in PAPERS.items() if paper.key in other.builds_on}
-    assert {key for key, _, _ in changed(*files)} == {paper.key} | above
 
 
 # One number can be followed --------------------------------------------------------------------------------

@@ -100,7 +100,7 @@ def test_a_bound_for_outsiders_holds_where_the_product_is_too_large(monkeypatch:
         assert exact.outsiders <= bound.outsiders * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("shape", few([[2, 2], [2, 3], [3, 2]], more=[[3, 3]]))
+@pytest.mark.parametrize("shape", few([[2, 2], [2, 3]], more=[[3, 2], [3, 3]]))
 def test_widened_intervals_add_up(shape: list[int]) -> None:
     """Optima of two levels, the second over intervals that the first one may lead to; by attackers."""
     rng = np.random.default_rng(shape)
@@ -183,7 +183,9 @@ def test_levels_of_acquaintances_nearly_add_up() -> None:
     assert levels == pytest.approx([0.3, 0.656, 1.023], abs=3e-3)
 
 
-@pytest.mark.parametrize(("adaptive", "each", "told"), [(False, 0.460, 0.441), (True, 0.5, 0.243)])
+@pytest.mark.parametrize(
+    ("adaptive", "each", "told"), few([(False, 0.460, 0.441)], more=[(True, 0.5, 0.243)])
+)
 def test_two_reports_at_the_level_1(adaptive: bool, each: float, told: float) -> None:
     odds = OddsRatios.known(SEX_RACE / SEX_RACE.sum())
     two = optimal_repeated(odds, 1.0, 2, adaptive=adaptive, tolerance=1e-2)

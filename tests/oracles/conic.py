@@ -113,35 +113,6 @@ def conic_level(
     return math.log(solved(problem)) + math.log(high.sum()) - math.log(low.sum())
 
 
-def conic_support(centre: FloatArray, radius: float, order: float, s: int, q: FloatArray) -> float:
-    """Largest R_s . q over P in F, by one conic program in P itself (any order).
-
-    R_s . q = sum_u P_su q_u / sum_u P_su is linear-fractional in P; all variables times tau = 1 / P(s).
-    """
-    unit = np.where(centre > 0, centre, 1.0)
-    P, tau = cp.Variable(centre.shape, nonneg=True), cp.Variable()
-    rows, columns = np.nonzero(centre)
-    weight, x, ones = centre[rows, columns], P[rows, columns], tau * np.ones(len(rows))
-    constraints = [cp.sum(cp.multiply(unit, P)) == tau, unit[s] @ P[s] == 1]
-    if order == 1:
-        constraints.append(cp.rel_entr(ones, x) @ weight <= radius * tau)
-    elif order == 2:
-        # 1/x - 1 = (1 - x)^2 / x + 1 - x: what is left after the sum over cells is small, as the radius is.
-        spent = cp.sum([w * cp.quad_over_lin(o - v, v) for w, o, v in zip(weight, ones, x, strict=True)])
-        constraints.append(spent + weight @ (ones - x) <= math.expm1(radius) * tau)
-    else:
-        power = cp.Variable(len(rows), nonneg=True)
-        limit = math.expm1((order - 1) * radius) * tau
-        if order > 1:
-            share = np.full(len(rows), 1 / order)
-            constraints += [cp.PowCone3D(power, x, ones, share), weight @ (power - ones) <= limit]
-        else:
-            share = np.full(len(rows), 1 - order)
-            constraints += [cp.PowCone3D(x, ones, power, share), weight @ (power - ones) >= limit]
-    problem = cp.Problem(cp.Maximize((unit[s] * q) @ P[s]), constraints)
-    return solved(problem)
-
-
 def barrier_levels(
     centre: FloatArray,
     radius: FloatArray,

@@ -122,7 +122,6 @@ def test_tables_out_of_reach_are_skipped_with_the_reason(monkeypatch):
         ("known", {"nmi": 1.0}, "above its bound"),
         ("intervals", {"about_useful": 9.0}, "above that of its promise"),
         ("set", {"over_set": 9.0}, "above that for acquaintances of all of it"),
-        ("insiders", {"given_useful": 9.0}, "above that of its promise"),
         ("anyone", {"nmi": 0.9, "bound": 0.95}, "above that of a weaker promise"),
     ],
 )

@@ -138,20 +138,10 @@ def test_more_tables_leave_the_parts_alone():
     ("keys", "sentence"),
     [
         ({"pairs": [{"sensitive": "sex", "useful": "rase"}]}, 'lopuhaa2024.pairs[0].useful is "rase";'),
-        ({"pairs": [{"sensitive": "sex", "useful": "race", "data": "adlut"}]}, "lopuhaa2024.pairs[0].data:"),
         ({"pairs": [{"sensitive": "sex", "useful": "sex"}]}, "lopuhaa2024.pairs[0] has 'sex' twice;"),
         (
             {"pairs": [{"sensitive": "sex", "useful": "race"}, {"sensitive": "sex", "useful": "race"}]},
             "lopuhaa2024.pairs[1] repeats sex, race; allowed is each pair once.",
-        ),
-        (
-            {"pairs": [{"sensitive": "sex", "useful": "race", "mechanisms": ["grr", "rappor"]}]},
-            'lopuhaa2024.pairs[0].mechanisms[1] is "rappor"; allowed is one of nr, exact,',
-        ),
-        ({"mechanisms": ["olh"]}, 'lopuhaa2024.mechanisms[0] is "olh"; allowed is one of nr,'),
-        (
-            {"orders": {**DEFAULT["lopuhaa2024"]["orders"], "mechanisms": ["olh"]}},
-            'lopuhaa2024.orders.mechanisms[0] is "olh"; allowed is one of nr,',
         ),
         ({"epsilon": {**DEFAULT["lopuhaa2024"]["epsilon"], "stop": 0.05}}, "lopuhaa2024.epsilon.stop is"),
     ],
@@ -167,7 +157,6 @@ def test_a_contradiction_gets_a_sentence(keys, sentence):
         ({"reference": 0.7}, "lopuhaa2024.synthetic.reference is 0.7; allowed is one of"),
         ({"blocks": ("name", "2x5")}, "blocks[1].name repeats '2x5'; allowed is each name once."),
         ({"blocks": ("useful", 5)}, "blocks[1].mechanisms repeats srr for 2 x 5; allowed is each mechanism"),
-        ({"blocks": ("mechanisms", ["olh"])}, 'blocks[1].mechanisms[0] is "olh"; allowed is one of nr,'),
     ],
 )
 @pytest.mark.parametrize("place", ["synthetic", "table2"])
