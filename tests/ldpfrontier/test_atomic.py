@@ -4,7 +4,6 @@ import os
 import stat
 import subprocess
 import sys
-import threading
 
 import pytest
 
@@ -60,27 +59,6 @@ def test_a_link_stays_a_link_and_what_it_links_to_is_replaced(tmp_path):
     write_text("new", tmp_path / "link.txt")
     assert (tmp_path / "link.txt").is_symlink()
     assert (tmp_path / "real.txt").read_text() == "new"
-
-
-@posix
-def test_a_device_and_a_pipe_are_written_to(tmp_path):
-    device = tmp_path / "null"
-    try:
-        os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 3))
-        device.write_text("writable?")
-    except OSError:
-        device = None
-    if device:
-        write_text("text", device)
-        assert stat.S_ISCHR(device.stat().st_mode)
-    os.mkfifo(tmp_path / "pipe")
-    read = []
-    reader = threading.Thread(target=lambda: read.append((tmp_path / "pipe").read_text()))
-    reader.start()
-    write_text("text", tmp_path / "pipe")
-    reader.join()
-    assert read == ["text"]
-    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
 
 def permissions(path):

@@ -49,11 +49,6 @@ def test_every_sensitive_value_is_compared_once_with_every_other(cone, compared)
     np.testing.assert_allclose((most - least).max(axis=1), largest(cone.inequalities, columns), rtol=1e-13)
 
 
-def test_no_inequalities_compare_nothing() -> None:
-    most, least = Comparisons.of(np.zeros((0, 3))).sums(np.ones((2, 3)))
-    assert most.shape == least.shape == (2, 0)
-
-
 @given(seed=st.integers(0, 10**6), level=st.floats(0.1, 3.0))
 def test_columns_of_the_local_level_keep_all_inequalities(seed: int, level: float) -> None:
     cone = unconditional_cone((2, 3), level)

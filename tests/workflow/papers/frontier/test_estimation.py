@@ -267,6 +267,7 @@ def test_disclosure_splits_the_information(disclosed, measured):
     for first, second in (("sensitive", "useful_given"), ("useful", "sensitive_given")):
         total = disclosed[first] + disclosed[second]
         assert total.to_numpy() == pytest.approx(disclosed["information"].to_numpy(), abs=1e-12)
+    assert set(layouts.disclosure(disclosed)["epsilon"]) == {"0.5", "1", "1.5"}
     # Both levels bound what somebody who knows U learns.
     both = select(disclosed, mechanism="exact", epsilon=0.5, conditional_epsilon=0.5).iloc[0]
     alone = select(disclosed, mechanism="exact", epsilon=0.5, conditional_epsilon=math.inf).iloc[0]
@@ -288,15 +289,3 @@ def test_disclosure_that_contradicts_itself_is_refused(disclosed, changed, words
     damaged.loc[damaged["epsilon"] == 0.5, [*changed]] = [*changed.values()]
     with pytest.raises(TableError, match=words):
         DISCLOSURE.conform(damaged)
-
-
-def test_disclosure_to_read(disclosed):
-    texts = layouts.disclosure(disclosed)
-    row = select(disclosed, mechanism="exact", epsilon=0.5, conditional_epsilon=0.5).iloc[0]
-    shown = texts[(texts["epsilon"] == "0.5") & (texts["k"] == "0.5")].iloc[0]
-    assert shown["I(U;Y given S)"] == f"{row['useful_given']:.4f}"
-    assert shown["mechanism"] == "Best found over F"
-    # The levels of Figure 2 are there as well as those of the promises, and no name would end a column.
-    assert set(texts["epsilon"]) == {"0.5", "1", "1.5"}
-    assert "SRR" in set(texts.loc[texts["epsilon"] == "1", "mechanism"])
-    assert not any("|" in name for name in texts.columns)

@@ -82,14 +82,6 @@ def test_the_first_population_is_that_of_the_figures(utility):
     np.testing.assert_allclose(table["certified"], table["least"], rtol=1e-8)
 
 
-def test_populations_do_not_depend_on_each_other():
-    both = populations([study("kl", statistics=["mixed"])], [1, 2], instances=5)
-    (own,) = populations([study("kl", statistics=["mixed"])], [2], instances=5).to_dict("records")
-    assert both.to_dict("records")[1] == own
-    assert 10 <= int(own["instance"]) < 15
-    assert own["range"] == "0.1 to 10"
-
-
 def test_a_least_share_below_its_certificate_is_refused():
     (row,) = populations([study("kl", statistics=["rr"])], [1], instances=3).to_dict("records")
     with pytest.raises(TableError, match="below its certificate"):

@@ -10,7 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from papers.lopuhaa2024 import figures, panels, summaries
 from papers.lopuhaa2024.catalogue import MECHANISMS
 from papers.lopuhaa2024.experiments import own_fig2
-from papers.lopuhaa2024.panels import FRONTIER, LOOKS, NMI
+from papers.lopuhaa2024.panels import LOOKS, NMI
 from reproduction.figure_style import PAGE_WIDTH, save, style
 from reproduction.results.tables import RESULTS, Result, select
 
@@ -116,16 +116,6 @@ def test_curves_are_the_values_of_the_table(table):
     assert figures.fig2(one).axes[0].get_xscale() == "linear"
 
 
-def test_figure_2_has_the_mechanisms_of_the_paper_and_that_of_ones_own_table_has_all(table):
-    ir = select(table, mechanism="ir", metric="nmi")
-    rows = pd.concat([table, ir.assign(mechanism="exact", bound=1.0)])
-    shown = [
-        {line.get_label() for line in figure.axes[0].lines}
-        for figure in (figures.fig2(rows), figures.own_fig2(rows))
-    ]
-    assert shown[1] - shown[0] == {LOOKS["exact"].label, FRONTIER.label}
-
-
 @pytest.mark.parametrize("suffix", ["pdf", "svg", "png"])
 def test_equal_figures_give_equal_bytes(table, tmp_path, suffix):
     one_panel = select(table, instance="a, c")
@@ -167,26 +157,3 @@ def test_means_over_fewer_tables_than_those_of_polyopt_are_not_shown(usual):
     assert usual[fewer].size > 0
     assert all(LOOKS["nr"].label not in found for found in labels)
     assert all(LOOKS["polyopt"].label in found for found in labels)
-
-
-def test_bands_of_realized_levels_need_tables_and_a_single_one_is_a_line(usual):
-    summary = summaries.fig4(usual)
-    for tables, bands, lines in ((20, 1, 2), (19, 0, 2), (1, 0, 1)):
-        figure = figures.fig4(summary.assign(instances=tables), ["nr"])
-        for ax in figure.axes:
-            assert len(ax.collections) == bands
-            assert sum(line.get_label() == LOOKS["nr"].label for line in ax.lines) == lines
-    # No two entries of the legend look alike.
-    many = summary.assign(instances=summary["instances"].where(summary["mechanism"] == "polyopt", 100))
-    entries = figures.fig4(many, ["nr", "polyopt"]).legends[0].legend_handles
-    assert len(entries) == 4
-    styles = {(entry.get_color(), entry.get_linestyle(), entry.get_linewidth()) for entry in entries}
-    assert len(styles) == len(entries)
-
-
-def test_a_figure_shows_one_setting(usual):
-    both = pd.concat([usual, study(beta=0.0005)])
-    with pytest.raises(ValueError, match=r"several values of beta: 0\.0005, 0\.05"):
-        figures.fig3(summaries.fig3(both))
-    with pytest.raises(ValueError, match="several values of beta"):
-        figures.fig5(both, 1.5)

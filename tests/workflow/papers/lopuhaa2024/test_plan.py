@@ -61,14 +61,6 @@ def test_a_pair_may_have_its_own_mechanisms_of_a_study():
     assert orders["income-race"]["mechanisms"] == common["orders"]["mechanisms"]
 
 
-def test_a_pair_may_be_of_another_data_set():
-    pair = {"data": "census", "sensitive": "tax band", "useful": "city"}
-    parts = plan.orders(changed(pairs=[pair]))
-    assert list(parts) == ["census/tax_band-city"]
-    assert parts["census/tax_band-city"]["counts"] == Counts("census", "tax band", "city")
-    assert parts["census/tax_band-city"]["instance"] == "census: tax band, city"
-
-
 def test_tables_of_ones_own_have_figures_of_their_own():
     configuration = changed(chunks=2)
     entry = {"file": "t.csv", "sensitive": "tax", "useful": "city"}

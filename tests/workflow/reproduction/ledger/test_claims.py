@@ -15,7 +15,6 @@ from reproduction.ledger.claims import (
     NOT_CHECKABLE,
     NOT_REPRODUCED,
     REPRODUCED,
-    VERDICTS,
     Claim,
     Erratum,
     Finding,
@@ -93,20 +92,6 @@ def test_parts_verdict():
     )
     assert claims.finding_of_parts({"a": True}, "Numbers.", "", "So read.").verdict == ANOTHER_READING
     assert claims.finding_of_parts({"a": False}, "Numbers.", "").explanation == "Does not hold: a."
-
-
-def test_what_is_missing_is_named():
-    rows = checks({})
-    assert claims.require_rows(rows, "P-1") is rows
-    with pytest.raises(
-        NotCheckable, match="The table has no rows of k = 6; the configuration leaves them out"
-    ):
-        claims.require_rows(rows[:0], "k = 6")
-    claims.require_instances(100, 100)
-    with pytest.raises(NotCheckable, match=r"is about 100 random instances; the tables have 99\."):
-        claims.require_instances(99, 100)
-    with pytest.raises(NotCheckable, match=r"is about 5 random priors; the tables have 1\."):
-        claims.require_instances(1, 5, "priors")
 
 
 # Entries --------------------------------------------------------------------------------------------------
@@ -235,15 +220,6 @@ def test_what_the_tables_lack_makes_a_claim_not_checkable(toy, tmp_path):
     )
     found = claims.decide(claim, {"checks": checks({})})
     assert found.explanation == "The table has no rows of T-1; the configuration leaves them out."
-
-
-def test_counts():
-    rows = [("a", REPRODUCED), ("b", NOT_CHECKABLE), ("a", NOT_REPRODUCED), ("a", REPRODUCED)]
-    table = pd.DataFrame(rows, columns=["paper", "verdict"])
-    found = claims.count_verdicts(table)
-    assert list(found) == ["paper", *VERDICTS]
-    assert found.to_numpy().tolist() == [["a", 2, 0, 1, 0], ["b", 0, 0, 0, 1], ["all", 2, 0, 1, 1]]
-    assert claims.count_verdicts(table[:0]).to_numpy().tolist() == [["all", 0, 0, 0, 0]]
 
 
 # The check that serves every paper ------------------------------------------------------------------------

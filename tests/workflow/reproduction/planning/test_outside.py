@@ -13,7 +13,7 @@ from reproduction.job import load
 from reproduction.ledger.claims import claims_of
 from reproduction.planning import imports
 from reproduction.planning.configuration import ConfigurationError
-from reproduction.planning.outside import folders_of, locate_files, locate_mechanisms, locate_papers
+from reproduction.planning.outside import folders_of, locate_files, locate_mechanisms
 from reproduction.planning.paper import PaperError, Table, claim_entries, papers
 from reproduction.planning.plan import Plan
 
@@ -105,17 +105,6 @@ def test_an_edit_of_the_module_makes_what_calls_it_again(folder, configuration):
     assert ("lopuhaa2024", "Table", "synthetic", "2x5/0") in found
     assert ("lopuhaa2024", "Table", "synthetic", "2x5-exact/0") not in found
     assert ("lopuhaa2024", "Table", "fig2", "race-sex/0") in found
-
-
-def test_papers_are_beside_the_configuration_or_where_one_works(folder):
-    (folder / "mine2026").mkdir()
-    (folder / "work/other2026").mkdir()
-    chosen = {"papers": ["mine2026", "other2026", "nowhere"]}
-    assert locate_papers(chosen, folders_of([folder / "my.yaml"])) == ["../mine2026", "other2026", "nowhere"]
-    assert chosen["papers"] == ["../mine2026", "other2026", "nowhere"]
-    # What the schema refuses is left to it.
-    for wrong in (None, "mine2026", [1]):
-        assert locate_papers({"papers": wrong}, [folder]) == []
 
 
 def test_files_of_data_are_beside_the_configuration_or_where_one_works(folder):

@@ -12,7 +12,6 @@ from reproduction.results.files import (
     StoredTable,
     csv,
     latex,
-    markdown,
     read_counts,
     read_metadata,
     read_table,
@@ -157,13 +156,6 @@ def test_csv_floats_read_back_exactly(tmp_path):
     for name in ("value", "bound"):
         assert [float(text) for text in back[name]] == frame[name].tolist()
     assert (tmp_path / "t.csv").read_text() == csv(frame)
-
-
-def test_markdown(tmp_path):
-    frame = pd.DataFrame({"a": ["1", "x|y"], "b": ["x", "z"]})
-    write_texts(frame, tmp_path / "t.md")
-    text = "| a | b |\n| --- | --- |\n| 1 | x |\n| x\\|y | z |\n"
-    assert (tmp_path / "t.md").read_text() == markdown(frame) == text
 
 
 def test_latex(tmp_path):

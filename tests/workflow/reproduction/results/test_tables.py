@@ -18,7 +18,6 @@ from reproduction.results.tables import (
     Printed,
     Result,
     TableError,
-    relative_gap,
     select,
 )
 
@@ -219,14 +218,6 @@ def test_a_bound_that_is_passed_by_more_is_an_error(direction, bound):
     made = Result("p", "e", "0", "m", "x", 1.0, unit="1", direction=direction, bound=bound, status=HEURISTIC)
     with pytest.raises(TableError, match="beyond its bound"):
         RESULTS.table([made])
-
-
-def test_relative_gap():
-    assert relative_gap(0.0, 0.0) == 0.0
-    assert relative_gap(1.0, 2.0) == relative_gap(2.0, 1.0) == 0.5
-    assert relative_gap(0.0, 2.0) == 1.0
-    assert math.isnan(relative_gap(math.nan, math.nan))
-    assert math.isnan(relative_gap(0.0, math.nan))
 
 
 # Checks ---------------------------------------------------------------------------------------------------
