@@ -28,7 +28,7 @@ def skewed_ball(order: float) -> RenyiBall:
 
 @cache
 def skewed_optimum(order: float) -> Optimum:
-    return joint_optimum(skewed_ball(order), 0.5, tolerance=1e-2, max_nodes=20)
+    return joint_optimum(skewed_ball(order), 0.5, tolerance=1e-2, max_nodes=50)
 
 
 @pytest.mark.parametrize("order", few([0.7, 2.0], more=[0.5, 1.0]))
@@ -53,14 +53,14 @@ def test_robust_mechanisms_are_in_the_classes_of_all_shares(order):
 def test_no_optimum_of_a_small_table_is_above_the_frontier(order):
     ball = skewed_ball(order)
     value = skewed_optimum(order).value
-    assert value <= frontier_bound(ball, 0.5, 1_000) < 1.4 * value
+    assert value <= frontier_bound(ball, 0.5, 3_000) < 1.3 * value
 
 
 def test_no_robust_mechanism_is_above_the_frontier(long):
     shares = np.random.default_rng(4).dirichlet(np.full(36, 2.0))
     ball = RenyiBall.confidence(np.random.default_rng(5).multinomial(20_000, shares).reshape(12, 3))
     nr = optimal_nonrobust(ball.centre, 0.2).upper_bound
-    nodes = 40_000 if long else 3_000
+    nodes = 40_000 if long else 10_000
     optimum = optimal_robust(ball, 0.2, envelope="exact", tolerance=1e-3, max_nodes=nodes)
     assert optimum.value <= optimum.upper_bound < 0.7 * nr
 
@@ -74,7 +74,7 @@ def test_below_order_1_bounds_are_below_that_of_a_known_distribution(long):
         bound = optimum.upper_bound
     else:  # a mechanism of a smaller class, which is found at once
         optimum = optimal_robust(ball, 0.3)
-        bound = frontier_bound(ball, 0.3, 500)
+        bound = frontier_bound(ball, 0.3, 1_500)
     assert optimum.value <= bound < 0.9 * nr
 
 
