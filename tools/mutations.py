@@ -30,7 +30,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 #: What tests need, and is copied.
-_COPIED = ("src", "tests", "tools", "workflow", "config", "resources", "pyproject.toml")
+_COPIED = ("src", "tests", "docs", "tools", "workflow", "config", "resources", "pyproject.toml")
 
 
 class Rule(NamedTuple):

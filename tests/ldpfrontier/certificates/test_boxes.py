@@ -38,8 +38,26 @@ def proved(document: Document) -> tuple[float, float]:
     return float(document["claims"][0]["bound"]), float(document["claims"][1]["at least"])
 
 
+def cuts_of_checker(document: Document) -> FloatArray:
+    """The cuts that the checker takes for those of the class, of a claim of either kind."""
+    claim, (known, _) = document["claims"][0], verify.read_document(document)
+    t = verify.number(claim["t"])
+    with verify.decimal.localcontext(verify.EXACT):
+        if claim["kind"] == "robust bound":
+            rows = verify.cuts_over_f(known, t, claim["cuts"], claim["order"], claim["radius"])
+        else:
+            rows = verify.cuts_of_odds(known, t, claim["cuts"], claim["odds"])
+    return np.array(rows, dtype=float)
+
+
 def check_columns(document: Document, prior: FloatArray, cuts: FloatArray, columns: FloatArray) -> None:
-    """Check that columns of the class meet all cuts, and are worth no more than the prices."""
+    """Check that columns of the class meet all cuts, those of the checker, and are not worth more than prices."""
+    checked = cuts_of_checker(document)
+    np.testing.assert_allclose(
+        checked / np.abs(checked).max(axis=1, keepdims=True),
+        cuts / np.abs(cuts).max(axis=1, keepdims=True),
+        atol=1e-9,
+    )
     largest = columns.max(axis=1, keepdims=True) * np.abs(cuts).max(axis=1)
     assert ((columns @ cuts.T) / largest).max() < 1e-9
     prices = np.array(document["claims"][0]["prices"], dtype=float)

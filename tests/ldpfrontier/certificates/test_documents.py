@@ -20,6 +20,7 @@ import pytest
 
 from ldpfrontier import verify
 from ldpfrontier.certificates.association import association_certificate, association_claim
+from ldpfrontier.certificates.levels import level_certificate
 from ldpfrontier.certificates.local import ldp_certificate
 from ldpfrontier.certificates.numbers import whole_channels, written_channel
 from ldpfrontier.certificates.privacy import uncertainty_claim
@@ -126,6 +127,35 @@ def test_the_proved_level_is_the_worst_over_f() -> None:
         verify.check(document | {"claims": [uncertainty_claim(ball, level - 1e-8, rows)]})
 
 
+@pytest.mark.parametrize(
+    ("kind", "level_of"),
+    [
+        ("local privacy", ldp_epsilon),
+        ("privacy given U", lambda channel: conditional_epsilon(channel, TABLE.shape)),
+        ("unconditional privacy", lambda channel: unconditional_epsilon(channel, TABLE.shape)),
+    ],
+)
+def test_the_proved_level_is_the_largest_ratio(kind: str, level_of: Callable[[Channel], float]) -> None:
+    """Of channels whose largest ratio is between inputs, and at an output, of any place."""
+    rng = np.random.default_rng(7)
+    for _ in range(10):
+        rows = [row.tolist() for row in 1 + rng.multinomial(500, np.ones(3) / 3, size=TABLE.size)]
+        level = level_of(Channel(np.array(rows) / sum(rows[0])))
+        assert verify.check(level_certificate(TABLE, rows, {kind: level + 1e-9}))
+        with pytest.raises(verify.Unproved, match="has a ratio above"):
+            verify.check(level_certificate(TABLE, rows, {kind: level - 1e-9}))
+
+
+def test_scalars_within_the_entries_prove_nothing() -> None:
+    document = copy.deepcopy(documents()["robust"])
+    (claim,) = [claim for claim in document["claims"] if claim["kind"] == "privacy over F"]
+    for place in (0, 1):
+        wrong = copy.deepcopy(document | {"claims": [claim]})
+        wrong["claims"][0]["reports"][0][0][0][place] = "-0.1"
+        with pytest.raises(verify.Malformed, match="below 0"):
+            verify.check(wrong)
+
+
 def test_groups_that_share_the_radius_need_one_proof_each() -> None:
     """Three sensitive values, two of which tell much: their reports are private as the radius is shared."""
     ball = RenyiBall(np.array([[20, 30], [10, 25], [5, 10]]) / 100, 0.01)
@@ -180,6 +210,14 @@ def test_a_bound_below_the_optimum_is_not_proved() -> None:
     optimum = optimal_ldp(utility, 1.0)
     document = ldp_certificate(replace(optimum, bound=optimum.value / 2.0), utility, 1.0)
     assert float(document["claims"][0]["bound"]) > optimum.value
+
+
+def test_the_bound_that_ignores_the_table_has_the_information_about_u() -> None:
+    document = copy.deepcopy(documents()["nonrobust"])
+    claim = document["claims"][0]
+    claim["bound"] = f"{sum(Decimal(price) for price in claim['prices']) + Decimal('1e-9'):f}"
+    with pytest.raises(verify.Unproved, match="is proved, which is more than"):
+        verify.check(document)
 
 
 def test_the_level_for_all_who_know_something_about_u() -> None:
