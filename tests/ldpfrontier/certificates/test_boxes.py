@@ -51,7 +51,7 @@ def cuts_of_checker(document: Document) -> FloatArray:
 
 
 def check_columns(document: Document, prior: FloatArray, cuts: FloatArray, columns: FloatArray) -> None:
-    """Check that columns of the class meet all cuts, those of the checker, and are not worth more than prices."""
+    """Check that columns of the class meet the cuts, those of the checker, at a worth below their prices."""
     checked = cuts_of_checker(document)
     np.testing.assert_allclose(
         checked / np.abs(checked).max(axis=1, keepdims=True),
