@@ -201,6 +201,7 @@ TESTED_THROUGH = {
     "numerics.rounding": "optimal/ldp/test_rounding.py",
     "optimal.estimation.cut_columns": "optimal/estimation/test_solve.py",
     "optimal.exact.budget_split": "optimal/exact/test_separation.py",
+    "optimal.large.columns.proximal_duals": "optimal/test_association.py",
     "optimal.projections.schedule": "optimal/projections/test_solve.py",
     "questionnaires.mechanism": "questionnaires/test_solve.py",
     "survey.analysis_commands": "survey/test_known_channels.py",

@@ -64,7 +64,6 @@ CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str
         {"max_listed_inputs": 4},
     ),
     ("simplex", "coupled"): (lambda: optimal_robust(BALL, 1.0), {"max_master_cells": 5}),
-    ("simplex", "proximal"): (lambda: optimal_robust(BALL, 1.0), {"max_exact_vertices": 0}),
     ("simplex", "exact"): (lambda: optimal_robust(BALL, 1.0), {}),
     ("F itself", "joint"): (lambda: optimal_robust(BALL, 1.0, envelope="exact", max_nodes=5), {}),
     ("F itself", "search"): (lambda: optimal_robust(BALL, 1.0, envelope="exact"), {"max_joint_cells": 5}),
@@ -110,7 +109,6 @@ CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str
 CALLED: dict[tuple[str, str], tuple[object, str]] = {
     ("LDP", "packing, columns"): (packing, "generate"),
     ("simplex", "coupled"): (polyopt, "_coupled"),
-    ("simplex", "proximal"): (polyopt, "generate_proximal"),
     ("simplex", "exact"): (polyopt, "generate"),
     ("F itself", "joint"): (robust, "joint_optimum"),
     ("F itself", "search"): (robust, "searched_mechanism"),
@@ -191,8 +189,8 @@ def test_a_failed_refinement_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Decomposition, "coupling_loss", lambda self: 1.0)
     monkeypatch.setattr(Decomposition, "refine", failing)
     method = optimal_robust(BALL, 1.0).method
-    assert (
-        "more rounds without a refinement, as a step failed: RuntimeError: HiGHS gave up" in method.fallbacks
+    assert method.fallbacks == (
+        "the coupling before its refinement, as a step failed: RuntimeError: HiGHS gave up",
     )
 
 

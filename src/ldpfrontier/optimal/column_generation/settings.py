@@ -10,11 +10,11 @@ class ColumnGenerationSettings:
     """Numbers that column generation is run with; gaps and shares are relative."""
 
     # Stated limits.
-    #: Gap below which the proximal rounds become many; no finer one is worked for.
+    #: Gap of PolyOpt below which no refinement of its decomposition is worked for.
     finest_gap: float = 3e-5
 
     # Accuracy and safety.
-    #: Steps of the interior point method, after which the last one is used: a limit against a stall. Bounds
+    #: Steps of an interior point method, after which the last one is used: a limit against a stall. Bounds
     #: hold at any prices.
     max_interior_steps: int = 60
     #: Weights of columns up to which there is nothing but rounding, as masses are cut in nearly one place.
@@ -33,19 +33,6 @@ class ColumnGenerationSettings:
     #: Share of a tolerance that an inner problem (decomposing, pricing, searching) may use up, and of the
     #: best reduced cost that a bound may be above it. Over distinct pairs it does not matter from 0.1 to 0.3.
     inner_share: float = 0.3
-    #: Columns kept in the proximal program per input; tuned on Adult.
-    kept_per_input: int = 8
-    #: Least weight P_x of an input in the proximal distance, times the number of inputs.
-    metric_floor: float = 0.1
-    #: Error of the bound on reduced costs, as a share of the predicted fall of the bound and of the gap aimed
-    #: at, and of the interior point method, as a share of the gap that is left or of the one aimed at.
-    pricing_error: float = 0.1
-    #: Share of the gap by which the bound should be predicted to fall, from and to; tuned on Adult.
-    predicted_fall: tuple[float, float] = (0.2, 0.6)
-    #: Least weight in the proximal program of a column that the master is given.
-    least_weight: float = 1e-5
-    #: Rounds between restricted linear programs.
-    master_period: int = 4
 
 
 SETTINGS = ColumnGenerationSettings()

@@ -15,7 +15,6 @@ from scipy.linalg import qr
 
 from ldpfrontier.numerics.deadline import TimeIsUp, time_ended, time_is_up
 from ldpfrontier.numerics.highs import maximize
-from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.estimation.settings import SETTINGS
 from ldpfrontier.optimal.estimation.weights import Prices, Problem, Weighted, best_weights
 from ldpfrontier.optimum import fell_back
@@ -123,7 +122,7 @@ def generate(
             if last or bound >= best.phi * (1.0 - tolerance):
                 break
         # The weights of the last round are those of the mechanism.
-        gap = inner if rounds + 1 == max_rounds else max(min(gap, GENERATION.pricing_error * largest), inner)
+        gap = inner if rounds + 1 == max_rounds else max(min(gap, 0.1 * largest), inner)
         vectors = np.vstack(
             [vectors[_kept(weighted, rounds)], found[above > 0.0][: SETTINGS.new_columns * n]]
         )

@@ -393,4 +393,4 @@ def generate_by_search(family: JointColumns, tolerance: float, max_rounds: int) 
         # While columns are far from the best, so may the ends of the searches be.
         family.set_accuracy(value, max(fine, 0.01 * min(largest, value)))
         starts = family.starts(np.array([master.vectors[j] for j in np.flatnonzero(weights > 1e-9)]))
-    family.set_accuracy(value, fine, (1.0 - GENERATION.pricing_error) * tolerance * value)
+    family.set_accuracy(value, fine, 0.9 * tolerance * value)

@@ -8,8 +8,7 @@ If no column of the class has a reduced cost above kappa per unit of Z at duals 
 (`large.over_set`). It is the cheaper, the larger the kappa; and every point that it finds above its affine
 bounds is a better vertex, which changes the duals. So there are passes, each of which
 
-1. updates the duals: by the decomposition or, once the coupling of its weights loses more than the gap, by
-   proximal column generation;
+1. updates the duals by the decomposition, refined once the coupling of its weights loses more than the gap;
 2. searches for vertices along delta, at these duals;
 3. fits affine bounds to them, with a slack that shrinks from pass to pass;
 4. verifies these by branch and bound, and takes over the vertices found.
@@ -26,13 +25,11 @@ import numpy as np
 
 from ldpfrontier.numerics.deadline import TimeIsUp, time_is_up
 from ldpfrontier.numerics.rounding import sum_bound
-from ldpfrontier.optimal.column_generation.proximal_bundle import Proximal
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.products.decomposition import Decomposition
 from ldpfrontier.optimal.projections.settings import SETTINGS
 from ldpfrontier.types import FloatArray
-from ldpfrontier.utility import MutualInformation
 
 if TYPE_CHECKING:
     from ldpfrontier.optimal.large.over_set.delta_sweep import DeltaSweep
@@ -95,24 +92,15 @@ def certified_bound(family: BallFamily, decomposition: Decomposition, gap: float
     max_nodes : int
         Nodes of a pass that does not close.
     """
-    deltas, utility = _covers_deltas(family), MutualInformation(family.ball.centre)
+    deltas = _covers_deltas(family)
     total = SETTINGS.total_ratio_distinct if deltas else SETTINGS.total_ratio_all_pairs
     schedule = CertificateSchedule(max_nodes, int(min(total * max_nodes, 2.0**62)))
     from ldpfrontier.optimal.large.over_set.delta_sweep import DeltaSweep
 
     sweep, repeats = DeltaSweep(family, SETTINGS.knots if deltas else 1), SETTINGS.max_passes
-    joint: Proximal | None = None
     with suppress(TimeIsUp):  # the bounds so far hold
         while schedule.passes_left > 0:
-            if joint is None:
-                duals = decomposition.solve(family.explore, gap=gap)
-                if decomposition.coupling_loss() > gap:
-                    duals = decomposition.solve_refined(family.explore, gap=gap)
-                    joint = Proximal(family, decomposition.columns(), utility)
-            if joint is not None:
-                family.polish(duals)
-                found = joint.improve([duals.ravel()], tolerance=gap, max_rounds=SETTINGS.joint_rounds)
-                duals = found.prices.reshape(duals.shape)
+            duals = decomposition.solve_refined(family.explore, gap=gap)
             value = float(duals.sum())
             new = _search_deltas(sweep, duals, schedule.slack * value * _shares(family))
             # Duals of what was known before are not worth a certificate.

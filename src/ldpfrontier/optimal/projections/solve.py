@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.deadline import TimeIsUp, time_is_up
-from ldpfrontier.optimal.column_generation.proximal_bundle import ProximalFamily, generate_proximal
-from ldpfrontier.optimal.column_generation.smoothed import basic_channel, best_channel, generate
+from ldpfrontier.optimal.column_generation.smoothed import Family, basic_channel, best_channel, generate
 from ldpfrontier.optimal.polyopt.settings import SETTINGS as POLYOPT
 from ldpfrontier.optimal.polyopt.solve import start_columns
 from ldpfrontier.optimal.products.ball_family import BallFamily
@@ -37,7 +36,7 @@ from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import Columns, MutualInformation
 
 
-class DecomposableFamily(ProximalFamily, Protocol):
+class DecomposableFamily(Family, Protocol):
     """A family of products of bodies that a decomposition can start with and explore (see `BallFamily`)."""
 
     @property
@@ -138,14 +137,9 @@ def _generated(
         columns,
         utility,
         tolerance=tolerance,
-        max_rounds=max_rounds if few else 1,
+        max_rounds=max_rounds if few else min(max_rounds, SETTINGS.joint_rounds),
         stable_duals=duals.ravel(),
     )
-    if not few and joint.gap > tolerance:
-        rounds = min(max_rounds, SETTINGS.joint_rounds)
-        joint = generate_proximal(
-            family, columns, utility, [duals.ravel()], tolerance=tolerance, max_rounds=rounds
-        )
     return _best_mixture(joint.channel, start, utility), joint.iterations
 
 

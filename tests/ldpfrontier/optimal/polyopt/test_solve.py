@@ -87,9 +87,7 @@ def test_worked_example() -> None:
 
 
 @pytest.mark.parametrize("seed", [3, 5, 11])
-def test_proximal_generation_bounds_and_nears_the_enumerated_optimum(
-    seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_coupling_bounds_and_nears_the_enumerated_optimum(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     ball, epsilon = random_table(seed)
     monkeypatch.setattr(registry, "LIMITS", replace(registry.LIMITS, max_exact_vertices=0))
     expected = full_lp(MutualInformation(ball.centre), robust_rays(ball.lower_bounds, epsilon, "all"))

@@ -3,7 +3,7 @@ r"""Mechanisms for large tables, by column generation with a search for columns 
 The columns are those of `association_program`. At duals alpha the reduced cost
 sum_x P_x v_x log v_x - alpha . v is convex in v, and rises along the solutions of linear programs with its
 gradient. Good columns of the last rounds, and random ones, are the starts. The duals are those of a proximal
-program (`proximal_bundle`) around the best ones so far: first near these, where the search learns which
+program (`proximal_duals`) around the best ones so far: first near these, where the search learns which
 columns there are; then ever farther away, until the columns found make up a mechanism.
 
 Nothing here bounds the utility of the class (see `association_bound`).
@@ -21,10 +21,9 @@ from scipy.special import xlogy
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.deadline import TimeIsUp, no_time_limit, time_is_up
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
-from ldpfrontier.optimal.column_generation.proximal_bundle import proximal_duals
-from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.column_generation.smoothed import Master
 from ldpfrontier.optimal.large.columns.association_program import AssociationProgram
+from ldpfrontier.optimal.large.columns.proximal_duals import proximal_duals
 from ldpfrontier.optimal.large.columns.settings import SETTINGS
 from ldpfrontier.optimal.polyopt.solve import start_columns
 from ldpfrontier.optimal.projections.settings import SETTINGS as PROJECTIONS
@@ -111,7 +110,7 @@ def searched_columns(
     pool = Columns.join([first, utility.columns(np.ones((1, n))), *given])
     master = Master(n, unit=max(float(pool.values.max()), 1e-6))
     master.add(pool)
-    metric: FloatArray = np.maximum(prior, GENERATION.metric_floor / n)
+    metric: FloatArray = np.maximum(prior, 0.1 / n)
     centre: FloatArray = np.asarray(-SETTINGS.first_duals * xlogy(prior, prior), dtype=np.float64)
     trial = centre
     tau = SETTINGS.first_tau
@@ -129,7 +128,7 @@ def searched_columns(
         trial, of_columns = proximal_duals(pool, centre, prior, tau * metric, PROJECTIONS.finest_gap)
         if number > SETTINGS.growth_round:
             tau = min(tau * SETTINGS.tau_growth, SETTINGS.max_tau)
-        kept = np.sort(np.argsort(-of_columns, kind="stable")[: GENERATION.kept_per_input * n])
+        kept = np.sort(np.argsort(-of_columns, kind="stable")[: SETTINGS.kept_per_input * n])
         pool = Columns(pool.vectors[kept], pool.values[kept])
         if number == rounds or number % 8 == 0:
             try:

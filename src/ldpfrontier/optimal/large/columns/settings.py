@@ -30,6 +30,8 @@ class ConditionalSettings:
     random_scale: float = 1.5
     #: Largest conditional level of random starts, in nats.
     random_level: float = 3.0
+    #: Columns kept in the proximal program per input.
+    kept_per_input: int = 8
     #: First step length tau of the proximal program.
     first_tau: float = 8.0
     #: Growth of tau per round: short steps find good duals, long ones columns that make up a mechanism.

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from scipy.special import xlogy
 
-from ldpfrontier.optimal.column_generation.proximal_bundle import generate_proximal
 from ldpfrontier.optimal.large.over_set.affine_bounds import AffineBounds
 from ldpfrontier.optimal.large.over_set.affine_pieces import FitProblem, fit_knot
 from ldpfrontier.optimal.large.over_set.block_family import BlockLabel, body_between, interpolate, mean_bounds
@@ -22,7 +21,6 @@ from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.products.decomposition import Decomposition
 from ldpfrontier.optimal.projections.solve import class_bound
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from ldpfrontier.utility import MutualInformation
 
 
 def some_family(epsilon: float, *, distinct: bool) -> BallFamily:
@@ -38,11 +36,8 @@ def split():
     decomposition = Decomposition(family.product(0, 0.0), 3.0)
     decomposition.solve(family.explore, gap=1e-4, rounds=60)
     whole = float(decomposition.solve(family.explore, gap=1e-4, rounds=60).sum())
-    utility = MutualInformation(family.ball.centre)
-    duals = generate_proximal(
-        family, decomposition.columns(), utility, [decomposition.refine(gap=1e-4).ravel()],
-        tolerance=1e-4, max_rounds=30,
-    ).prices.reshape(family.ball.centre.shape)  # fmt: skip
+    refined = decomposition.refine(gap=1e-4)
+    duals = refined + family.price(refined.ravel(), 0)[0] * family.ball.centre
     sweep = DeltaSweep(family, 33)
     sweep.search(duals, 1e-5 * whole)
     return family, sweep, duals, whole
