@@ -156,7 +156,7 @@ def _refined(
         refined = decomposition.refine(gap=GENERATION.inner_share * aim).ravel()
         product.resolution = GENERATION.inner_share * aim * float(duals.sum())
         raised = refined + product.price(refined, 0)[0] * product.scale
-        return min(duals, raised, key=np.sum)
+        return raised if raised.sum() < duals.sum() else duals
     return duals
 
 

@@ -201,7 +201,7 @@ def test_columns_at_a_multiplier_are_at_the_level():
     products = BallFamily(ball, 0.5, distinct=True, budget_multiplier=0.5)
     channel, _ = mechanism_without_bound(products, tolerance=1e-3, max_rounds=5)
     assert ball.projected_epsilon(channel) > 0.55
-    assert ball.worst_case_epsilon(channel) == pytest.approx(0.5, rel=1e-3)
+    assert ball.worst_case_epsilon(channel) == pytest.approx(0.5, rel=3e-3)
     assert ball.worst_case_epsilon(channel) <= 0.5 * (1 + 1e-9)
 
 
