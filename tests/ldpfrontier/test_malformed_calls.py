@@ -4,7 +4,6 @@ import inspect
 import math
 import traceback
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,8 +11,6 @@ import pytest
 
 import ldpfrontier as l
 from support.calls import NAMES, bound, good_calls
-
-PACKAGE = Path(l.__file__).parent
 
 
 class Strange:

@@ -149,12 +149,3 @@ def divergence_cost(D: FloatArray | float, order: float) -> FloatArray:
     """Return k(D) = (e^(g D) - 1)/g, D at order 1."""
     g = (order - 1.0) / order
     return np.asarray(D if g == 0.0 else np.expm1(g * np.asarray(D)) / g)
-
-
-def radius_of_cost(k: FloatArray, order: float) -> FloatArray:
-    """Return D with k(D) = k; infinity where there is none."""
-    g = (order - 1.0) / order
-    if g == 0.0:
-        return np.asarray(k)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(g * k > -1.0, np.log1p(np.maximum(g * k, -1.0)) / g, np.inf))

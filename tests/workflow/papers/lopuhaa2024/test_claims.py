@@ -1,7 +1,5 @@
 """Every claim of lopuhaa2024 has a verdict that its tables decide."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -26,12 +24,8 @@ from reproduction.ledger.claims import (
     REPRODUCED,
     NotCheckable,
 )
-from reproduction.planning.paper import papers
 from reproduction.results.tables import PRINTED, Printed
 from support.instances import study
-
-ROOT = Path(__file__).parents[4]
-PAPER = papers()["lopuhaa2024"]
 
 
 class Tables(dict[str, pd.DataFrame]):
