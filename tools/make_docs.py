@@ -99,12 +99,13 @@ def engines(text: str) -> str:
 
 
 def ledger(text: str) -> str:
-    """Return the page of the project's own results with its claims: what each says, and its first table."""
+    """Return the page of the project's own results with its claims, but for statements of the README."""
+    readme = " ".join((DOCS.parent / "README.md").read_text(encoding="utf-8").split())
     claims = pd.DataFrame(
         {
             "claim": claim.id,
             "about": claim.where,
-            "statement": claim.statement.replace("$", ""),
+            "statement": "" if (statement := claim.statement.replace("$", "")) in readme else statement,
             "table": f"`{claim.tables[0]}`",
         }
         for claim in claims_of(papers()["frontier"])

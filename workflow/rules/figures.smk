@@ -29,13 +29,11 @@ rule layout:
     input:
         lambda wildcards: input_files(named(wildcards, "layout")),
     output:
-        report("results/tables/{paper}/{layout}.{suffix}", **report_options("layout")),
+        report("results/tables/{paper}/{layout}.md", **report_options("layout")),
     log:
-        "logs/{paper}/layouts/{layout}.{suffix}.log",
+        "logs/{paper}/layouts/{layout}.log",
     benchmark:
-        "logs/{paper}/layouts/{layout}.{suffix}.tsv"
-    wildcard_constraints:
-        suffix="md|tex",
+        "logs/{paper}/layouts/{layout}.tsv"
     localrule: True
     conda:
         "../envs/ldpfrontier.yaml"
@@ -45,7 +43,7 @@ rule layout:
         caption=lambda wildcards: named(wildcards, "layout").caption,
         code=lambda wildcards: code_of(named(wildcards, "layout")),
     message:
-        "Lay out {wildcards.layout} of {wildcards.paper} as {wildcards.suffix}"
+        "Lay out {wildcards.layout} of {wildcards.paper}"
     script:
         "../scripts/layout.py"
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from reproduction.planning.configuration import grid, grid_contradictions
 from reproduction.planning.entries import parse_yaml
-from reproduction.planning.paper import claim_entries
 
 #: Tables I and II, and instances on more letters.
 HYPOTHESES = Path(__file__).with_name("hypotheses.yaml")
@@ -49,11 +48,6 @@ def instances(configuration: Configuration) -> Arguments:
 def searches(configuration: Configuration) -> Arguments:
     """Return the arguments of the exhaustive searches."""
     return {"instances": read_instances(), "steps": sorted(configuration["liao2017"]["searches"])}
-
-
-def sensitivity(configuration: Configuration) -> Arguments:
-    """Return the claims that another search or nominal row may decide otherwise."""
-    return {"claims": claim_entries("liao2017", ["Li-F2a", "Li-F2b", "Li-F2c", "Li-F2d", "Li-F3"])}
 
 
 def sweeps(configuration: Configuration) -> dict[str, Arguments]:

@@ -249,19 +249,3 @@ def hypotheses_texts(hypotheses: pd.DataFrame) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
-
-
-def shares_texts(shares: pd.DataFrame) -> pd.DataFrame:
-    """Lay out the comparison of W' with the optima."""
-    names = {
-        "leakage": "ε / min H",
-        "eit": "W'",
-        "eit_w0": "W', best w_0",
-        "grid": "grid",
-        "optimal_2": "W*, 2 x 2",
-        "optimal": "W*",
-        "share_of_2": "W' / W*, 2 x 2",
-        "share_of_any": "W' / W*",
-    }
-    numbers = shares[list(names)].map(lambda x: "-" if math.isnan(x) else f"{x:.4g}").rename(columns=names)
-    return pd.concat([shares["instance"], numbers], axis=1)

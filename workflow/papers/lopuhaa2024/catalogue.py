@@ -196,18 +196,6 @@ MECHANISMS |= {
     for own in OWN.values()
 }
 
-#: The labels of everything that tables of results have, in the order of tables to read.
-LABELS: Mapping[str, str] = {
-    **{name: mechanism.label for name, mechanism in MECHANISMS.items()},
-    "association_known": "Optimum, acquaintances, odds ratios known",
-    "association": "Optimum, acquaintances, odds ratios in intervals",
-    "association_set": "Optimum, acquaintances, all odds ratios of F",
-    UNCONDITIONAL: "Optimum, anyone",
-    ACQUAINTANCES: f"Optimum against {ACQUAINTANCES}",
-    **{designed(name): f"Least error, {design.label}" for name, design in DESIGNS.items()},
-    FOR_SENSITIVE: "Least error of S, under any promise",
-}
-
 #: The mechanisms that the paper compares.
 OF_THE_PAPER = ("polyopt", "nr", "ir", "srr", "grr")
 

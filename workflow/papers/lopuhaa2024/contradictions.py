@@ -19,14 +19,10 @@ def contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
     names = [entry for entry in paper["mechanisms"] if isinstance(entry, str)]
     yield from unknown_mechanisms("lopuhaa2024.mechanisms", names)
     yield from own_contradictions("lopuhaa2024", paper, MECHANISMS)
-    yield from unknown_mechanisms("lopuhaa2024.orders.mechanisms", paper["orders"]["mechanisms"])
     seen: dict[str, tuple[str, str, str]] = {}
     for i, pair in enumerate(paper["pairs"]):
         key = f"lopuhaa2024.pairs[{i}]"
         yield from unknown_mechanisms(f"{key}.mechanisms", pair.get("mechanisms", []))
-        yield from unknown_mechanisms(
-            f"{key}.orders.mechanisms", pair.get("orders", {}).get("mechanisms", [])
-        )
         yield from pair_contradictions(key, pair, seen, configuration)
     for name, entry in configuration.get("data", {}).items():
         yield from unknown_mechanisms(f"data.{name}.mechanisms", entry.get("mechanisms", []))

@@ -5,27 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ldpfrontier.channel import Channel
+from ldpfrontier.cones import polyopt_cone
 from ldpfrontier.information import mutual_information, renyi_divergence
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
+from ldpfrontier.optimal.general.double_description import extreme_rays
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.two_reports import budget_split
-from ldpfrontier.types import FloatArray, Intractable
+from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.certificates import documents
 from papers.lopuhaa2024.solutions import PAPER, Solution, place_of
 from reproduction.results.certificates import DOCUMENTS
 from reproduction.results.tables import PRINTED, Printed
-
-#: Most cells of a table whose rays are listed; the candidates grow like (cells + 1)^(2 cells).
-MAX_CELLS = 5
 
 _TRUTH = np.array([[0.1, 0.1], [0.2, 0.6]])
 COUNTS = np.array([[7, 10], [26, 57]])
@@ -137,11 +135,16 @@ def _example_2(ball: RenyiBall) -> Iterator[_Quantity]:
 
 
 def _example_3(ball: RenyiBall, optima: Mapping[str, Optimum]) -> Iterator[_Quantity]:
-    vertices = extreme_rays(ball.lower_bounds, EPSILON)
+    cone = polyopt_cone(ball.lower_bounds, EPSILON)
+    rays = extreme_rays(cone.inequalities)
+    rays /= rays.sum(axis=1, keepdims=True)
+    # The rounding of the inequalities may split a ray in two that are next to each other.
+    vertices = rays[np.unique(rays.round(9), axis=0, return_index=True)[1]]
     optimum = optima["polyopt"]
     columns = optimum.channel.matrix.T
     p = ball.centre.ravel()
-    yield "inequalities", len(facets(ball.lower_bounds, EPSILON)), 20, 0, ""
+    # The cone leaves out v >= 0, and the comparison of each vertex of a simplex with itself.
+    yield "inequalities", len(cone.inequalities) + 2 * ball.centre.size, 20, 0, ""
     yield "vertices", len(vertices), 16, 0, ""
     for i, row in enumerate(_VERTICES, start=1):
         vertex, mu, theta = row[:4], row[4], row[5]
@@ -209,76 +212,3 @@ def _example_5(ball: RenyiBall) -> Iterator[_Quantity]:
     yield from _quantities(names, Q, np.tile([[0.3517, 0.1483], [0.1483, 0.3517]], (2, 2)))
     yield "I_P-hat of IR", mutual_information(ball.centre, split.channel), 0.0755, 4, ""
     yield "I_P* of IR", mutual_information(_TRUTH, split.channel), 0.0718, 4, ""
-
-
-# The cone of Example 3 ------------------------------------------------------------------------------------
-
-
-def facets(lower: FloatArray, epsilon: float) -> FloatArray:
-    """Return the inequalities f v >= 0 of the cone of PolyOpt (lopuhaa2024, Definition 3).
-
-    They say v >= 0, and A_s(v) <= e^eps B_s'(v) for all s, s'. Over the conditional distributions of a group
-    that have at least the probabilities L, A_s(v) is the largest mean of v and B_s'(v) the smallest: all that
-    L leaves free is put on one u.
-
-    Parameters
-    ----------
-    lower : ndarray, shape (a1, a2)
-        L_{u|s}.
-    epsilon : float
-        In nats.
-
-    Returns
-    -------
-    ndarray, shape (a^2 + a, a)
-        For a = a1 a2 cells in row-major order.
-    """
-    a1, a2 = lower.shape
-    extremes = lower[:, None, :] + (1.0 - lower.sum(axis=1))[:, None, None] * np.eye(a2)
-    blocks = np.zeros((a1, a2, a1, a2))
-    blocks[np.arange(a1), :, np.arange(a1)] = extremes
-    means = blocks.reshape(a1 * a2, a1 * a2)
-    rows = math.exp(epsilon) * means[None] - means[:, None]
-    return np.concatenate([np.eye(a1 * a2), rows.reshape(-1, a1 * a2)])
-
-
-def extreme_rays(lower: FloatArray, epsilon: float) -> FloatArray:
-    """List the extreme rays of the cone of PolyOpt: every d - 1 facets in d dimensions that meet in one.
-
-    Parameters
-    ----------
-    lower : ndarray, shape (a1, a2)
-        L_{u|s}.
-    epsilon : float
-        In nats, > 0.
-
-    Returns
-    -------
-    ndarray, shape (rays, a1 a2)
-        Each scaled to the sum one, to about 1e-12.
-
-    Raises
-    ------
-    Intractable
-        If the table has more than a few cells.
-    """
-    cells = lower.size
-    if cells > MAX_CELLS:
-        raise Intractable(
-            f"The table has {cells} cells; the rays are listed for at most {MAX_CELLS}, "
-            "because every set of facets is tried."
-        )
-    inequalities = facets(lower, epsilon)
-    inequalities = inequalities / np.linalg.norm(inequalities, axis=1, keepdims=True)
-    chosen = inequalities[list(combinations(range(len(inequalities)), cells - 1))]
-    _, sizes, directions = np.linalg.svd(chosen)
-    # A line is left if the d - 1 facets are independent.
-    lines = directions[sizes.min(axis=1, initial=1.0) > 1e-9, -1]
-    rays = lines * np.where(lines.sum(axis=1, keepdims=True) < 0, -1.0, 1.0)
-    rays = rays[(rays @ inequalities.T).min(axis=1) >= -1e-11]
-    rays /= rays.sum(axis=1, keepdims=True)
-    kept: list[FloatArray] = []
-    for ray in rays:
-        if all(np.abs(ray - other).max() > 1e-8 for other in kept):
-            kept.append(ray)
-    return np.array(kept)

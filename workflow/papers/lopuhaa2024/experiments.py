@@ -1,4 +1,4 @@
-"""lopuhaa2024 on tables of counts: Figure 2, with certificates, and several Renyi orders."""
+"""lopuhaa2024 on tables of counts: Figure 2, with certificates."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.certificates import documents
-from papers.lopuhaa2024.solutions import ALL, place_of, rows_of, rows_of_fig2, solve
+from papers.lopuhaa2024.solutions import ALL, place_of, rows_of_fig2, solve
 from reproduction.results.certificates import DOCUMENTS
-from reproduction.results.tables import RESULTS, Result
+from reproduction.results.tables import RESULTS
 
 
 def fig2(
@@ -97,28 +97,3 @@ def own_fig2(
     place = place_of("fig2", instance, beta, ball)
     solutions = solve(ball, epsilons, mechanisms, tolerance=tolerance, max_rounds=max_rounds)
     return RESULTS.table(rows_of_fig2(ball, place, solutions, counts, beta))
-
-
-def orders(
-    counts: ArrayLike | pd.DataFrame,
-    orders: Sequence[float],
-    epsilons: Sequence[float],
-    *,
-    instance: str,
-    beta: float = 0.05,
-    mechanisms: Sequence[str] = ALL,
-    tolerance: float = 1e-7,
-    max_rounds: int = 300,
-) -> pd.DataFrame:
-    """Compute the mechanisms on one table of counts under uncertainty sets of several Renyi orders.
-
-    The paper proves its theorems for every order and computes order 2. Arguments and result are as for
-    `own_fig2`, but for `orders`, the Renyi orders.
-    """
-    rows: list[Result] = []
-    for order in orders:
-        ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
-        place = place_of("orders", instance, beta, ball)
-        solutions = solve(ball, epsilons, mechanisms, tolerance=tolerance, max_rounds=max_rounds)
-        rows += rows_of(ball, place, solutions)
-    return RESULTS.table(rows)

@@ -3,51 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from papers.lopuhaa2024.catalogue import MECHANISMS
-from papers.lopuhaa2024.summaries import NO, STATEMENTS, YES, best_first, require_one
-from papers.lopuhaa2024.texts import name_columns, number_texts, sorted_rows
-
-
-def orderings(table: pd.DataFrame) -> pd.DataFrame:
-    """Lay the orderings of Figure 2 out: a row per pair of attributes and privacy level, small tables first.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `summaries.ORDERINGS`.
-    """
-    table = sorted_rows(table, "size")
-    ranked = (best_first(values) for _, values in table[list(MECHANISMS)].iterrows())
-    texts = name_columns(table) | {
-        "best first": [" > ".join(MECHANISMS[name].label for name in names) for names in ranked],
-    }
-    return pd.DataFrame(texts | {words: table[name] for name, words in STATEMENTS.items()}, dtype="str")
-
-
-def coverage(table: pd.DataFrame) -> pd.DataFrame:
-    """Lay out how often confidence sets contain the truth: a row per pair, truth and number of records.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `summaries.COVERAGE`.
-    """
-    keys = ["size", "instance", "records", "truth"]
-    sets = [f"{method}, order {x:g}" for method, x in zip(table["method"], table["order"], strict=True)]
-    wide = sorted_rows(table.assign(set=sets).pivot_table("covered", keys, "set").reset_index(), *keys)
-    texts: dict[str, Any] = {
-        "sensitive, useful": wide["instance"],
-        "size": wide["size"],
-        "records": [f"{records:,}" for records in wide["records"]],
-        "truth": wide["truth"],
-    }
-    texts |= {name: number_texts(wide[name], ".1%") for name in sorted(set(sets))}
-    return pd.DataFrame(texts, dtype="str")
+from papers.lopuhaa2024.summaries import NO, YES, require_one, small_first
 
 
 def table2(table: pd.DataFrame, digits: int = 4) -> pd.DataFrame:
@@ -71,7 +32,11 @@ def table2(table: pd.DataFrame, digits: int = 4) -> pd.DataFrame:
     change = (wide.iloc[:, -1] / wide.iloc[:, 0] - 1.0).map(lambda x: f"{100 * x:+.2f}%")
     texts = wide.map(lambda x: "" if pd.isna(x) else f"{x:.{digits}f}")
     texts.columns = pd.Index([f"beta = {beta:g}" for beta in wide.columns])
-    texts = sorted_rows(texts.assign(change=change).reset_index(), "size", "mechanism")
+    orders = {"size": small_first, "mechanism": [*MECHANISMS].index}
+    texts = texts.assign(change=change).reset_index()
+    texts = texts.sort_values(
+        [*orders], key=lambda column: column.map(orders[column.name]), ignore_index=True
+    )
     return texts.assign(mechanism=[MECHANISMS[name].label for name in texts["mechanism"]])
 
 

@@ -10,9 +10,6 @@ from papers.lopuhaa2024.contradictions import contradictions as contradictions
 from papers.lopuhaa2024.pairs import (
     PartsByName,
     chunks_of,
-    counts_of,
-    file_name,
-    keys_of_study,
     mechanisms_of,
     own_pairs,
     solver_of,
@@ -58,25 +55,6 @@ def coverage(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of the table of coverage: pairs of attributes."""
     paper, keys = configuration["lopuhaa2024"], ("orders", "shares", "added", "rare", "samples")
     return whole_pairs(paper, paper["coverage"], keys, {"seed": configuration["seed"]})
-
-
-def orders(configuration: Mapping[str, Any]) -> PartsByName:
-    """Return the parts of the table of Renyi orders: pairs of attributes."""
-    paper = configuration["lopuhaa2024"]
-    studies = {
-        file_name(pair): (pair, keys_of_study(paper["orders"], pair, "orders")) for pair in paper["pairs"]
-    }
-    return {
-        name: {
-            **counts_of(pair),
-            "orders": sorted(map(float, study["values"])),
-            "epsilons": sorted(map(float, study["epsilon"])),
-            "beta": float(paper["beta"]),
-            "mechanisms": mechanisms_of(paper, study),
-            "tolerance": float(study["tolerance"]),
-        }
-        for name, (pair, study) in studies.items()
-    }
 
 
 def random_tables(configuration: Mapping[str, Any]) -> PartsByName:

@@ -50,10 +50,6 @@ from reproduction.planning.own_papers import make_importable
 #: Where the papers are: the folder of the package `papers`.
 ROOT = Path(__file__).resolve().parents[2] / "papers"
 
-#: Of tables of texts.
-FORMATS = ("md", "tex")
-
-
 T = TypeVar("T", bound="Call")
 
 
@@ -202,9 +198,7 @@ class Table(Call):
 
 @dataclass(frozen=True)
 class Layout(Call):
-    """A table of texts to read, in the formats that are wanted."""
-
-    formats: tuple[str, ...] = ("md",)
+    """A table of texts to read, in Markdown."""
 
 
 @dataclass(frozen=True)
@@ -399,8 +393,6 @@ def _contradictions(call: Call, paper: Paper) -> Iterator[str]:
         yield "has parts and settings; allowed is one of them."
     if isinstance(call, Table) and not call.parts and not call.publish:
         yield "is not published and has no parts; allowed is only a table in parts."
-    if isinstance(call, Layout) and (unknown := [form for form in call.formats if form not in FORMATS]):
-        yield f"has the format {unknown[0]!r}; allowed are {', '.join(FORMATS)}."
 
 
 def claim_entries(key: str, ids: Sequence[str]) -> list[dict[str, Any]]:

@@ -191,11 +191,7 @@ class Plan:
                 for suffix in ("parquet", "csv")
             ),
             *(f"results/figures/{paper.key}/{name}.{suffix}" for name in paper.figures for suffix in formats),
-            *(
-                f"{tables}/{layout.name}.{suffix}"
-                for layout in paper.layouts.values()
-                for suffix in layout.formats
-            ),
+            *(f"{tables}/{name}.md" for name in paper.layouts),
         ]
 
     def verified_file(self, paper: Paper) -> list[str]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from csv import reader
 from dataclasses import dataclass
@@ -163,14 +162,14 @@ def read_counts(path: Path | str) -> pd.DataFrame:
 def write_texts(frame: pd.DataFrame, path: Path | str) -> None:
     """Write a table in the form of the suffix, all or nothing.
 
-    ``csv`` has floats that read back exactly; ``md`` and ``tex`` are for tables of texts to read.
+    ``csv`` has floats that read back exactly; ``md`` is for tables of texts to read.
 
     Raises
     ------
     ValueError
-        If the suffix is none of the three.
+        If the suffix is neither.
     """
-    writers = {".csv": csv, ".md": markdown, ".tex": latex}
+    writers = {".csv": csv, ".md": markdown}
     suffix = Path(path).suffix
     if suffix not in writers:
         raise ValueError(f"{path} ends in {suffix!r}; a table is written as {', '.join(writers)}.")
@@ -187,20 +186,3 @@ def markdown(frame: pd.DataFrame) -> str:
     cells = frame.map(lambda cell: "" if pd.isna(cell) else str(cell).replace("|", r"\|"))
     rows = [list(map(str, frame.columns)), ["---"] * frame.shape[1], *cells.to_numpy().tolist()]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
-
-
-def latex(frame: pd.DataFrame) -> str:
-    """Return a table of texts as a LaTeX tabular (booktabs): columns of numbers to the right."""
-    texts = frame.astype("str")
-    right = [all(re.fullmatch(r"|-|[-+]?[\d.,]+%?", cell) for cell in texts[name]) for name in texts.columns]
-    escaped = texts.map(_latex_cell)
-    head = [_latex_cell(str(name)) for name in texts.columns]
-    lines = [" & ".join(row) + r" \\" for row in [head, *escaped.to_numpy().tolist()]]
-    columns = "".join("r" if number else "l" for number in right)
-    body = "\n".join([r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"])
-    return f"\\begin{{tabular}}{{{columns}}}\n{body}\n\\end{{tabular}}\n"
-
-
-def _latex_cell(text: str) -> str:
-    text = re.sub(r"([%&#_$])", r"\\\1", text).replace(" x ", r" $\times$ ")
-    return re.sub(r"^(alpha|beta|epsilon)\b", r"$\\\1$", text)

@@ -17,9 +17,9 @@ from ldpfrontier.optimal.general import solve
 from ldpfrontier.optimal.general.solve import optimal_mechanism
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
-from papers.frontier import attackers, figures, layouts
+from papers.frontier import attackers, figures
 from papers.frontier.second_level import second_level
-from papers.lopuhaa2024.catalogue import MECHANISMS, UNCONDITIONAL
+from papers.lopuhaa2024.catalogue import UNCONDITIONAL
 from papers.lopuhaa2024.experiments import own_fig2
 from reproduction.figure_style import save
 from reproduction.results.tables import SKIPPED, TableError, select
@@ -116,7 +116,6 @@ def test_figure_of_two_levels_shows_the_table(summary, tmp_path):
     for name in ("polyopt", "unconditional"):
         assert any(np.array_equal(line.get_ydata(), [curve[name].iloc[0]] * 2) for line in ax.lines)
     save(figure, tmp_path / "two.png")
-    assert len(layouts.two_levels(summary)) == len(summary)
 
 
 # Levels for different attackers
@@ -161,13 +160,3 @@ def test_levels_for_acquaintances_that_contradict_others_are_refused(levels, cha
     damaged.loc[damaged["mechanism"] == "srr", [*changed]] = [*changed.values()]
     with pytest.raises(TableError, match=words):
         attackers.ATTACKERS.conform(damaged)
-
-
-def test_attackers_to_read(levels):
-    texts = layouts.attackers(levels)
-    shown = {mechanism.label for mechanism in MECHANISMS.values()}
-    assert set(texts["mechanism"]) <= shown
-    infinite = np.isinf(select(levels, epsilon=0.6)["given_useful"]).sum()
-    assert (texts["given U"][texts["epsilon"] == "0.6"] == "∞").sum() == infinite
-    srr = texts[texts["mechanism"] == "SRR"]
-    assert srr["about U, known"].tolist() == srr["about U, in intervals"].tolist() == ["0.6000", "1.5000"]

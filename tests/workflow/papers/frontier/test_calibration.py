@@ -13,7 +13,7 @@ from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import randomized_response
 from ldpfrontier.optimal.geometry import vertex_list
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from papers.frontier import bounds, figures, layouts, summaries
+from papers.frontier import bounds, figures, summaries
 from papers.frontier.calibration import calibration
 from papers.lopuhaa2024.experiments import own_fig2
 from papers.lopuhaa2024.panels import FRONTIER, LOOKS
@@ -91,7 +91,6 @@ def test_figure_of_equal_realized_privacy_shows_both(equal, tmp_path):
     for one, other in zip(ax.lines, linear.lines, strict=True):
         np.testing.assert_array_equal(one.get_ydata(), other.get_ydata())
     save(figure, tmp_path / "calibrated.png", dpi=50)
-    assert len(layouts.calibrated(table)) == len(table)
 
 
 def test_the_bound_of_the_optimum_is_a_line(sweep):

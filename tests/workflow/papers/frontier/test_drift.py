@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from ldpfrontier import RenyiBall, optimal_robust, rldp_epsilon
-from papers.frontier import layouts
 from papers.frontier.drift import drift, drifted_conditionals, proportional_fit
 from papers.lopuhaa2024.catalogue import ASSOCIATION, DRIFTS, MARGINALS, WHOLE
 
@@ -59,9 +58,6 @@ def test_the_table_counts_the_truths_whose_level_is_at_most_epsilon():
         assert row["survived"] == np.mean(levels <= 0.4 * (1 + 1e-9))
         assert row["median"] == np.median(levels)
         assert row["standard_error"] == pytest.approx(np.std(levels <= 0.4 * (1 + 1e-9)) / np.sqrt(60))
-    laid = layouts.drift(table)
-    assert len(laid) == 6
-    assert laid["mechanism"].iloc[-1] == "Optimum against acquaintances"
     by = table.set_index(["mechanism", "factor", "drift"])
     for name in ("polyopt", "exact"):
         small, large = (by.loc[(name, factor, WHOLE)] for factor in (1.0, 9.0))

@@ -25,7 +25,7 @@ from ldpfrontier import (
 )
 from ldpfrontier.types import Intractable
 from papers.frontier import estimation as study
-from papers.frontier import layouts, people_figures
+from papers.frontier import people_figures
 from papers.frontier.estimation import Setting, estimation, promise
 from papers.frontier.people import DISCLOSURE, PEOPLE, disclosure, people
 from papers.frontier.promises import promises
@@ -219,22 +219,6 @@ def test_people_that_contradict_the_bounds_are_refused(needed, mechanism, target
         PEOPLE.conform(damaged)
 
 
-def test_people_to_read(needed):
-    texts = layouts.people(needed)
-    assert set(texts["epsilon"]) == {"0.5", "1.5"}
-    polyopt = texts[(texts["mechanism"] == "PolyOpt") & (texts["epsilon"] == "0.5")].iloc[0]
-    assert (polyopt["all cells"], polyopt["n MSE, all cells"], polyopt["Bound"]) == (
-        "cannot be estimated",
-        "∞",
-        "-",
-    )
-    row = select(needed, mechanism=FOR_SENSITIVE, epsilon=0.5).iloc[0]
-    best = texts[texts["mechanism"] == "Least error of S, under any promise"].iloc[0]
-    assert (best["all cells"], best["S alone"]) == ("-", f"{row['people']:,.0f}")
-    both = texts[(texts["mechanism"] == "Least error, outsiders, over F") & (texts["k"] == "0.5")]
-    assert len(both) == 1
-
-
 def test_figure_shows_what_is_determined(needed, tmp_path):
     figure = people_figures.people(needed)
     (cells,) = figure.axes
@@ -267,7 +251,6 @@ def test_disclosure_splits_the_information(disclosed, measured):
     for first, second in (("sensitive", "useful_given"), ("useful", "sensitive_given")):
         total = disclosed[first] + disclosed[second]
         assert total.to_numpy() == pytest.approx(disclosed["information"].to_numpy(), abs=1e-12)
-    assert set(layouts.disclosure(disclosed)["epsilon"]) == {"0.5", "1", "1.5"}
     # Both levels bound what somebody who knows U learns.
     both = select(disclosed, mechanism="exact", epsilon=0.5, conditional_epsilon=0.5).iloc[0]
     alone = select(disclosed, mechanism="exact", epsilon=0.5, conditional_epsilon=math.inf).iloc[0]

@@ -12,8 +12,8 @@ import pytest
 from ldpfrontier import Channel, OddsRatios, RenyiBall, association_epsilon, optimal_association, rldp_epsilon
 from ldpfrontier.information import entropy
 from ldpfrontier.types import Intractable
-from papers.frontier import layouts, promises_figures
 from papers.frontier import promises as study
+from papers.frontier import promises_figures
 from papers.frontier.attackers import PROMISES_KEPT, promises_kept
 from papers.frontier.promises import one_of_two_epsilon, promises
 from papers.lopuhaa2024.catalogue import PROMISES
@@ -142,4 +142,3 @@ def test_figure_of_promises_shows_the_table(kept, tmp_path):
         assert any(np.array_equal(line.get_ydata(), told) for line in leakage.lines)
     assert leakage.get_yticklabels()[-1].get_text() == "2.4 or more"
     save(figure, tmp_path / "promises.png")
-    assert len(layouts.promises(kept)) == len(kept)

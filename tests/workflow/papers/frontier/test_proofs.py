@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ldpfrontier import verify
 from papers.frontier.proofs import proofs
+from reproduction.planning.plan import plan_of
 from reproduction.results.certificates import FAILED, PROVED, verified
 from reproduction.results.tables import SKIPPED, select
 
@@ -39,3 +42,11 @@ def test_what_has_no_proof_is_skipped(counts, order):
     assert documents.empty
     assert (results["status"] == SKIPPED).all()
     assert results["note"].str.startswith("no proof: ").all()
+
+
+def test_the_readme_says_what_the_default_configuration_has_proved():
+    readme = " ".join((Path(__file__).parents[4] / "README.md").read_text(encoding="utf-8").split())
+    said = re.search(r"at ε = ([\d.]+) and ([\d.]+) it is \S+ that none carries over ([\d.]+)% more", readme)
+    study = plan_of().configuration["frontier"]["proofs"]
+    assert [*map(float, said.groups())] == [*study["epsilon"], 100.0 * study["excess"]]
+    assert study["pairs"] == 2

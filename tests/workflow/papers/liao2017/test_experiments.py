@@ -240,8 +240,6 @@ def test_figures(sweeps: pd.DataFrame, searched: pd.DataFrame) -> None:
     assert [ax.get_xscale() for ax in figure.axes] == ["linear", "log"] * 2
     # W* twice, W' and the search; their shares; and the leakage that the text names.
     assert [len(ax.lines) for ax in figure.axes] == [4, 3, 4, 4]
-    study = figures.utilities(sweeps, searched, ["Three letters, pair", "Triple 1"])
-    assert [ax.axison for ax in study.axes] == [True, True, True, False]
     assert len(figures.shares(sweeps, PRINTED).axes) == 2
 
 

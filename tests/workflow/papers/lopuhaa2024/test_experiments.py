@@ -8,16 +8,14 @@ import pytest
 
 from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.robust import optimal_robust
-from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from oracles.enumeration import robust_rays
 from papers.lopuhaa2024 import layouts, solutions
 from papers.lopuhaa2024.catalogue import MECHANISMS, OPTIMA
-from papers.lopuhaa2024.example import extreme_rays, facets, worked_example
-from papers.lopuhaa2024.experiments import orders, own_fig2
+from papers.lopuhaa2024.example import worked_example
+from papers.lopuhaa2024.experiments import own_fig2
 from papers.lopuhaa2024.solutions import SOLVERS, Problem, evaluate
 from reproduction.plotting import Look
-from reproduction.results.tables import MEASURED, SKIPPED, TableError, select
+from reproduction.results.tables import MEASURED, SKIPPED, TableError
 
 COUNTS = np.array([[30, 0, 12], [25, 41, 60]])
 #: Of the optima: what holds for them holds also for coarse ones.
@@ -106,16 +104,6 @@ def test_the_level_of_the_optimum_over_f_is_that_over_f(monkeypatch):
     assert levels["polyopt"][0] == pytest.approx(1.0, abs=1e-6)
 
 
-def test_several_orders(sweep):
-    names = ["polyopt", "ir"]
-    found = orders(COUNTS, [1.0, 2.0], [1.0], instance="a, b", mechanisms=names, tolerance=TOLERANCE)
-    assert set(found["experiment"]) == {"orders"}
-    assert found.groupby("order")["value"].size().to_dict() == {1.0: 4, 2.0: 4}
-    # Order 2 is that of Figure 2.
-    same = select(sweep, epsilon=1.0, mechanism=names, metric=["mutual_information", "nmi"])
-    assert found[found["order"] == 2.0]["value"].tolist() == same["value"].tolist()
-
-
 def test_intractable_cases_are_rows_with_the_reason():
     table = own_fig2(np.ones((2, 21)) * 50, [1.0], instance="big", mechanisms=["polyopt"])
     assert (table["status"] == SKIPPED).all()
@@ -143,27 +131,3 @@ def test_every_printed_number_of_the_examples_agrees_or_says_why():
     assert differing.groupby("where").size().to_dict() == {"Example 2": 12, "Example 3": 1, "Example 5": 2}
     assert set(differing[differing["where"] == "Example 3"]["quantity"]) == {"I_P* of PolyOpt"}
     assert table["agrees"].sum() > 150
-
-
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
-@pytest.mark.parametrize("shape", [(2, 2), (1, 4), (4, 1), (2, 1), (1, 1)])
-def test_extreme_rays_against_exact_enumeration(shape, epsilon):
-    rng = np.random.default_rng(0)
-    for _ in range(3):
-        lower = rng.dirichlet(np.ones(shape[1]), size=shape[0]) * rng.uniform(0.3, 1.0, size=(shape[0], 1))
-        if shape[1] == 1:
-            # With one useful value its probability is 1.
-            lower[:] = 1.0
-        rays, exact = extreme_rays(lower, epsilon), robust_rays(lower, epsilon, "all")
-        exact = exact / exact.sum(axis=1, keepdims=True)
-        apart = np.abs(rays[:, None] - exact[None]).max(axis=2)
-        assert len(rays) == len(exact)
-        # The enumeration rounds L to multiples of 2^-44.
-        assert apart.min(axis=0).max() < 1e-11
-        assert apart.min(axis=1).max() < 1e-11
-
-
-def test_rays_of_a_larger_table_are_refused():
-    assert facets(np.full((2, 3), 0.1), 1.0).shape == (42, 6)
-    with pytest.raises(Intractable, match="6 cells; the rays are listed for at most 5"):
-        extreme_rays(np.full((2, 3), 0.1), 1.0)

@@ -50,17 +50,6 @@ def test_parts_share_the_grid_out_and_pairs_override_the_defaults():
     assert "chunks" not in parts["sex-race/0"]
 
 
-def test_a_pair_may_have_its_own_mechanisms_of_a_study():
-    own = {"orders": {"mechanisms": ["exact"]}}
-    pairs = [{"sensitive": "sex", "useful": "race", **own}, {"sensitive": "income", "useful": "race"}]
-    configuration = changed(pairs=pairs, chunks=100)
-    common = DEFAULT["lopuhaa2024"]
-    orders = plan.orders(configuration)
-    assert orders["sex-race"]["mechanisms"] == ["exact"]
-    assert orders["sex-race"]["orders"] == orders["income-race"]["orders"]
-    assert orders["income-race"]["mechanisms"] == common["orders"]["mechanisms"]
-
-
 def test_tables_of_ones_own_have_figures_of_their_own():
     configuration = changed(chunks=2)
     entry = {"file": "t.csv", "sensitive": "tax", "useful": "city"}

@@ -5,8 +5,6 @@ import pytest
 
 from papers.kairouz2016 import sensitivity as kairouz2016
 from papers.kairouz2016.populations import POPULATIONS
-from papers.liao2017 import sensitivity as liao2017
-from papers.liao2017 import summaries as liao2017_tables
 from papers.lopuhaa2024 import plan as lopuhaa2024_plan
 from papers.lopuhaa2024 import sensitivity as lopuhaa2024
 from papers.lopuhaa2024 import summaries as lopuhaa2024_tables
@@ -141,35 +139,3 @@ def test_orderings_of_single_pairs_and_shorter_grids():
         ("L-S83b", "repetitions", "50 tables"): ANOTHER_READING,
         ("L-S83b", "repetitions", "100 tables, as computed"): ANOTHER_READING,
     }
-
-
-def test_nominal_rows():
-    statements = CHECKS.table(
-        Check("liao2017", "Li-F2a", "Pair 1", quantity, 0.776, ">=", 0.99, note="up to 0.5% of min H")
-        for quantity in (liao2017_tables.OF_TWO, liao2017_tables.OF_ANY)
-    )
-    plain = dict.fromkeys(liao2017_tables.SEARCHES.columns, 0.5) | {"claim": "Li-F2a", "instance": "Pair 1"}
-    searches = liao2017_tables.SEARCHES.table(
-        plain | {"steps": steps, "leakage": 0.005, "mean": mean, "beyond": 0.9}
-        for steps, mean in ((100, 0.99), (500, 0.9))
-    )
-    high = dict.fromkeys(liao2017_tables.HIGH_PRIVACY.columns, 0.8) | {"instance": "Pair 1"}
-    shares = dict.fromkeys(liao2017_tables.SHARES.columns, 1.0) | {"instance": "Pair 1", "leakage": 0.005}
-
-    def decided(best):
-        return verdicts(
-            liao2017.sensitivity(
-                statements,
-                searches,
-                liao2017_tables.HIGH_PRIVACY.table([high]),
-                liao2017_tables.SHARES.table([shares | {"eit_w0": best}]),
-                claims=claim_entries("liao2017", ["Li-F2a"]),
-            )
-        )
-
-    found = decided(0.96)
-    assert found == {
-        ("Li-F2a", "nominal row", "uniform, as computed"): NOT_REPRODUCED,
-        ("Li-F2a", "nominal row", "the best one"): NOT_REPRODUCED,
-    }
-    assert decided(0.995)["Li-F2a", "nominal row", "the best one"] == REPRODUCED

@@ -38,7 +38,7 @@ SMALL = {
         "fig2": {"function": "more:scaling", "settings": "scaling", "brief": True, "memory": 9000},
     },
     "figures": {"fig1": {"tables": ["fig1"], "caption": "One\n  line. ", "labels": {"figure": "1"}}},
-    "layouts": {"table1": {"function": "wide", "tables": ["fig2", "fig1"], "formats": ["md", "tex"]}},
+    "layouts": {"table1": {"function": "wide", "tables": ["fig2", "fig1"]}},
 }
 PLAN = """
 def sweeps(configuration, utility):
@@ -146,7 +146,6 @@ def test_a_file_that_is_no_paper_gets_a_sentence(tmp_path, text, sentence):
         ({"claims": {"id": "S-1"}}, "claims of {path} is {{'id': 'S-1'}}; it must be a list."),
         ({"figures": {"f": {"tabels": []}}}, "f in {path} has the unknown key 'tabels'; did you mean"),
         ({"figures": {"f": {"tables": ["x"]}}}, "f in {path} reads the table x, which is not there."),
-        ({"layouts": {"f": {"formats": ["pdf"]}}}, "f in {path} has the format 'pdf'; allowed are md, tex."),
         ({"tables": {"t": {"parts": "x", "settings": "y"}}}, "t in {path} has parts and settings; allowed"),
         ({"tables": {"t": {"publish": False}}}, "t in {path} is not published and has no parts"),
     ],
@@ -224,7 +223,6 @@ def test_what_the_configuration_makes_of_a_paper(small):
         "results/figures/small2000/fig1.svg",
         "results/figures/small2000/fig1.pdf",
         "results/tables/small2000/table1.md",
-        "results/tables/small2000/table1.tex",
     ]
 
 

@@ -70,7 +70,9 @@ def test_claims_that_fail_are_counted(tmp_path: Path) -> None:
     assert list(table["outcome"]) == [PROVED, FAILED, FAILED]
     assert table["sentence"].iloc[1].startswith("NOT PROVED: ")
     counts = count_certificates([table]).to_dict("records")
-    assert [[x["bound proved"], x["weaker bound proved"], x["failed"]] for x in counts] == [[1, 0, 2]]
+    assert [[x["bound proved to 0.5%"], x["farther bound proved"], x["failed"]] for x in counts] == [
+        [1, 0, 2]
+    ]
 
 
 def test_what_is_no_certificate_is_an_error(tmp_path: Path) -> None:

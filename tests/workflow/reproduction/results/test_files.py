@@ -11,7 +11,6 @@ from reproduction.results.batches import gather
 from reproduction.results.files import (
     StoredTable,
     csv,
-    latex,
     read_counts,
     read_metadata,
     read_table,
@@ -156,19 +155,3 @@ def test_csv_floats_read_back_exactly(tmp_path):
     for name in ("value", "bound"):
         assert [float(text) for text in back[name]] == frame[name].tolist()
     assert (tmp_path / "t.csv").read_text() == csv(frame)
-
-
-def test_latex(tmp_path):
-    frame = pd.DataFrame({"size": ["2 x 5", "a_b & c"], "beta 0.5": ["0.5", "-"], "change": ["+1.5%", ""]})
-    write_texts(frame, tmp_path / "t.tex")
-    assert (tmp_path / "t.tex").read_text() == latex(frame)
-    assert latex(frame).splitlines() == [
-        r"\begin{tabular}{lrr}",
-        r"\toprule",
-        r"size & $\beta$ 0.5 & change \\",
-        r"\midrule",
-        r"2 $\times$ 5 & 0.5 & +1.5\% \\",
-        r"a\_b \& c & - &  \\",
-        r"\bottomrule",
-        r"\end{tabular}",
-    ]
