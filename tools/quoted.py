@@ -87,6 +87,8 @@ class Quoted:
         A condition on the rows of all the numbers.
     labels : mapping
         Names of the page, and the conditions on rows that they stand for.
+    configuration : str
+        The file of `config/` of the run that it quotes, if that is not the one of the page.
     """
 
     page: Path
@@ -95,6 +97,7 @@ class Quoted:
     text: str
     rows: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
+    configuration: str = ""
 
     @property
     def places(self) -> list[re.Match[str]]:
@@ -204,15 +207,15 @@ def stale(
     pages : mapping
         As `read` returns them.
     configuration : str
-        The name of the file of `config/` of the run. Of pages that quote another one, what a default run has
-        of the rows is compared.
+        The name of the file of `config/` of the run. Of what quotes another one, what a default run has of
+        the rows is compared.
     """
     tables = tables_of(results)
     for page in pages.values():
-        own = Path(page.get("configuration", "config")).stem
-        if configuration not in (own, "config"):
-            continue
         for quoted in page["quotes"]:
+            own = Path(quoted.configuration or page.get("configuration", "config")).stem
+            if configuration not in (own, "config"):
+                continue
             for number in quoted.numbers():
                 if number.quote.table not in tables[quoted.paper]:
                     continue

@@ -1,5 +1,7 @@
 """What docs/quoted.yaml says of the pages is there; the command notices others in a run."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
@@ -114,11 +116,14 @@ def test_a_bound_that_does_not_hold_or_is_loose_is_noticed(page, text, value, re
     assert texts(quoted, tables) == [(renewed, renewed)]
 
 
+@pytest.mark.parametrize("by_entry", [False, True])
 @pytest.mark.parametrize(
     ("configuration", "expected"), [("config", ["12.5%"]), ("beyond", ["12.5%", "3e-9"])]
 )
-def test_what_a_run_has_is_compared_with_the_page(page, tmp_path, monkeypatch, configuration, expected):
-    """Of a page that quotes a larger run, a default run has some rows."""
+def test_what_a_run_has_is_compared_with_the_page(
+    page, tmp_path, monkeypatch, configuration, expected, by_entry
+):
+    """Of a page or an entry that quotes a larger run, a default run has some rows."""
     table = pd.DataFrame({"value": [0.375, 2e-9], "size": ["2 x 5", "16 x 7"]})
     table = table if configuration == "beyond" else table[:1]
     monkeypatch.setattr(QUOTED, "tables_of", lambda results: {"lopuhaa2024": {"drift": table}})
@@ -130,7 +135,9 @@ def test_what_a_run_has_is_compared_with_the_page(page, tmp_path, monkeypatch, c
             ("missing", "it is {value} here"),
         )
     ]
-    pages = {"page": {"quotes": quoted, "configuration": "config/beyond.yaml"}}
+    larger = {"configuration": "config/beyond.yaml"}
+    quoted = [replace(x, **larger) for x in quoted] if by_entry else quoted
+    pages = {"page": {"quotes": quoted, **({} if by_entry else larger)}}
     wrong = list(QUOTED.stale(tmp_path, pages, configuration))
     assert [number.text for _, number, _ in wrong] == expected
     QUOTED.renew(wrong)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from papers.frontier.pairs import atlas_pairs
+from papers.frontier.pairs import pairs_of
 from papers.lopuhaa2024.catalogue import DESIGNS, MECHANISMS
 from papers.lopuhaa2024.contradictions import pair_contradictions, unknown_mechanisms
 from papers.lopuhaa2024.pairs import DATA
@@ -15,18 +15,20 @@ from reproduction.data.catalogue import attributes
 def contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
     """Yield one sentence per contradiction in the keys of frontier, each sound for itself."""
     own = configuration["frontier"]
-    designs = own["estimation"]["designs"]
-    if not any(designs.values()):
-        yield "frontier.estimation.designs has no privacy level; allowed is one or more, of any promise."
-    for name in designs:
-        if name not in DESIGNS:
-            yield f"frontier.estimation.designs has {name!r}; allowed is one of {', '.join(DESIGNS)}."
+    for study in ("estimation", "pairs_estimation"):
+        designs = own[study]["designs"]
+        if not any(designs.values()):
+            yield f"frontier.{study}.designs has no privacy level; allowed is one or more, of any promise."
+        for name in designs:
+            if name not in DESIGNS:
+                yield f"frontier.{study}.designs has {name!r}; allowed is one of {', '.join(DESIGNS)}."
     proofs = own["proofs"]
     if float(proofs["solver"].get("tolerance", 0.0)) >= proofs["excess"]:
         yield "frontier.proofs.solver.tolerance is at least frontier.proofs.excess; it must be below that."
-    for study in ("drift", "few_records", "several_levels", "atlas", "estimation"):
+    for study in ("drift", "few_records", "several_levels", "atlas", "estimation", "pairs_estimation"):
         yield from unknown_mechanisms(f"frontier.{study}.mechanisms", own[study]["mechanisms"])
-    yield from _calibrated("frontier.calibrated.mechanisms", own["calibrated"]["mechanisms"])
+    for study in ("calibrated", "pairs_calibrated"):
+        yield from _calibrated(f"frontier.{study}.mechanisms", own[study]["mechanisms"])
     for i, pair in enumerate(configuration["lopuhaa2024"]["pairs"]):
         names = pair.get("calibrated", {}).get("mechanisms", [])
         yield from _calibrated(f"lopuhaa2024.pairs[{i}].calibrated.mechanisms", names)
@@ -34,9 +36,10 @@ def contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
         if name not in MECHANISMS:
             yield f"frontier.atlas.cells has {name!r}; allowed is one of {', '.join(MECHANISMS)}."
     yield from _attack(configuration)
-    seen: dict[str, tuple[str, str, str]] = {}
-    for i, pair in enumerate(atlas_pairs(configuration)):
-        yield from pair_contradictions(f"frontier.atlas.pairs[{i}]", pair, seen, configuration)
+    for study in ("atlas", "pairs_calibrated", "pairs_promises", "pairs_estimation"):
+        seen: dict[str, tuple[str, str, str]] = {}
+        for i, pair in enumerate(pairs_of(study, configuration)):
+            yield from pair_contradictions(f"frontier.{study}.pairs[{i}]", pair, seen, configuration)
 
 
 def _attack(configuration: Mapping[str, Any]) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from papers.frontier.contradictions import contradictions as contradictions
-from papers.frontier.pairs import atlas_pairs
+from papers.frontier.pairs import pairs_of
 from papers.lopuhaa2024.pairs import (
     DATA,
     PartsByName,
@@ -38,11 +38,11 @@ def bounds(configuration: Mapping[str, Any]) -> PartsByName:
     }
 
 
-def calibration(configuration: Mapping[str, Any]) -> PartsByName:
+def calibration(configuration: Mapping[str, Any], study: str = "calibrated") -> PartsByName:
     """Return the parts of the table of equal realized privacy, cut as Figure 2 is."""
     return _study_of_pairs(
         configuration,
-        "calibrated",
+        study,
         lambda paper, study, pair: {
             "mechanisms": mechanisms_of(paper, keys_of_study(study, pair, "calibrated")),
             "accuracy": float(study["accuracy"]),
@@ -63,13 +63,12 @@ def second_level(configuration: Mapping[str, Any]) -> PartsByName:
     )
 
 
-def promises(configuration: Mapping[str, Any]) -> PartsByName:
+def promises(configuration: Mapping[str, Any], study: str = "promises") -> PartsByName:
     """Return the parts of the table of six promises: as many per pair as the study says."""
     return _study_of_pairs(
         configuration,
-        "promises",
+        study,
         lambda paper, study, pair: {"max_nodes": study["max_nodes"], **solver_of(paper, study)},
-        chunks=configuration["frontier"]["promises"]["chunks"],
     )
 
 
@@ -88,15 +87,15 @@ def proofs(configuration: Mapping[str, Any]) -> PartsByName:
     )
 
 
-def estimation(configuration: Mapping[str, Any]) -> PartsByName:
-    """Return the parts of the table of least errors: as many per pair as the study says."""
-    paper, study = configuration["lopuhaa2024"], configuration["frontier"]["estimation"]
+def estimation(configuration: Mapping[str, Any], name: str = "estimation") -> PartsByName:
+    """Return the parts of the table of least errors: as many per pair as the study of this name says."""
+    paper, study = configuration["lopuhaa2024"], configuration["frontier"][name]
     of_design = {name: sorted(map(float, levels)) for name, levels in study["designs"].items()}
     grid = sorted({level for levels in of_design.values() for level in levels})
     # The least error of S takes no time: the first part of a pair has it, also at the levels of Figure 2.
     of_sensitive = sorted({*grid, *map(float, values(paper["epsilon"]))})
     return {
-        name: {
+        place: {
             **part,
             "of_sensitive": of_sensitive if part["epsilons"][0] == grid[0] else [],
             "designs": {
@@ -107,9 +106,24 @@ def estimation(configuration: Mapping[str, Any]) -> PartsByName:
             "mechanisms": list(study["mechanisms"]),
             **solver_of(paper, study),
         }
-        for pair in paper["pairs"][: study["pairs"]]
-        for name, part in chunks_of(paper, {"chunks": study["chunks"], **pair}, grid)
+        for pair in pairs_of(name, configuration)
+        for place, part in chunks_of(paper, {"chunks": study["chunks"], **pair}, grid)
     }
+
+
+def pairs_calibration(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the table of equal realized privacy on many pairs of attributes."""
+    return calibration(configuration, "pairs_calibrated")
+
+
+def pairs_promises(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the table of six promises on many pairs of attributes."""
+    return promises(configuration, "pairs_promises")
+
+
+def pairs_estimation(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the table of least errors on many pairs of attributes."""
+    return estimation(configuration, "pairs_estimation")
 
 
 def drift(configuration: Mapping[str, Any]) -> PartsByName:
@@ -193,7 +207,7 @@ def atlas(configuration: Mapping[str, Any]) -> PartsByName:
             "order": float(paper["order"]),
             **solver_of(paper, study),
         }
-        for pair in atlas_pairs(configuration)
+        for pair in pairs_of("atlas", configuration)
     }
 
 
@@ -206,22 +220,23 @@ def _study_of_pairs(
     own: Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]],
     chunks: int | None = None,
 ) -> PartsByName:
-    """Return the parts of a study of the first pairs: those of `chunks_of`, with arguments of its own.
+    """Return the parts of a study of pairs: those of `chunks_of`, with arguments of its own.
 
     Parameters
     ----------
     configuration : mapping
     name : str
-        The key of the study, which has `pairs` and `epsilon`.
+        The key of the study, which has `pairs` and `epsilon`, and maybe `chunks` and `solver`.
     own : callable
         Its arguments, from the sections of lopuhaa2024 and of the study, and the keys of the pair.
     chunks : int, optional
-        Of a pair that does not say how many; as many as for Figure 2 by default.
+        Of a pair that does not say how many; as many as the study or else Figure 2 has by default.
     """
     paper, study = configuration["lopuhaa2024"], configuration["frontier"][name]
-    usual = {} if chunks is None else {"chunks": chunks}
+    usual = {key: study[key] for key in ("chunks", "solver") if key in study}
+    usual |= {} if chunks is None else {"chunks": chunks}
     return {
         part: {**keys, **own(paper, study, pair)}
-        for pair in paper["pairs"][: study["pairs"]]
+        for pair in pairs_of(name, configuration)
         for part, keys in chunks_of(paper, {**usual, **pair}, sorted(map(float, study["epsilon"])))
     }
