@@ -26,7 +26,7 @@ LONGEST = (
     "tests/test_own_promise.py",
     "survey/test_cli.py",
     "survey/test_extras.py",
-    "estimation/test_solve.py",
+    "designs/test_solve.py",
     "ledger/test_falsified.py",
     "ldpfrontier/test_several_reports.py",
     "questionnaire/test_channel.py",

@@ -44,23 +44,23 @@ if TYPE_CHECKING:
     )
     from ldpfrontier.numerics.deadline import TimeIsUp, time_limit
     from ldpfrontier.optimal.association import optimal_association
-    from ldpfrontier.optimal.estimation.error import estimation_error
-    from ldpfrontier.optimal.estimation.solve import optimal_estimation
-    from ldpfrontier.optimal.estimation.targets import logit_coefficients, logit_target, rate_target
-    from ldpfrontier.optimal.estimation.united_outputs import with_united_outputs
-    from ldpfrontier.optimal.estimation.worst_error import worst_estimation_error
-    from ldpfrontier.optimal.exact.association_cone import association_cone
-    from ldpfrontier.optimal.exact.separation import robust_cone
-    from ldpfrontier.optimal.general.double_description import extreme_rays
-    from ldpfrontier.optimal.general.solve import optimal_mechanism
+    from ldpfrontier.optimal.designs.error import estimation_error
+    from ldpfrontier.optimal.designs.solve import optimal_estimation
+    from ldpfrontier.optimal.designs.targets import logit_coefficients, logit_target, rate_target
+    from ldpfrontier.optimal.designs.united_outputs import with_united_outputs
+    from ldpfrontier.optimal.designs.worst_error import worst_estimation_error
+    from ldpfrontier.optimal.joint.association_cone import association_cone
+    from ldpfrontier.optimal.joint.separation import robust_cone
     from ldpfrontier.optimal.label import optimal_label, optimal_label_estimation
-    from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-    from ldpfrontier.optimal.ldp.solve import optimal_ldp
-    from ldpfrontier.optimal.ldp.thresholds import (
+    from ldpfrontier.optimal.listed.double_description import extreme_rays
+    from ldpfrontier.optimal.listed.ldp import optimal_ldp
+    from ldpfrontier.optimal.listed.nonrobust import optimal_nonrobust
+    from ldpfrontier.optimal.listed.thresholds import (
         binary_domination_threshold,
         binary_threshold,
         randomized_response_threshold,
     )
+    from ldpfrontier.optimal.mechanism import optimal_mechanism
     from ldpfrontier.optimal.repeated import RepeatedReports, optimal_repeated
     from ldpfrontier.optimal.robust import optimal_robust
     from ldpfrontier.optimal.robust_bound import robust_bound
@@ -185,11 +185,11 @@ _HOMES = {
     "SourceSet": "hamming.sources",
     "TimeIsUp": "numerics.deadline",
     "association_certificate": "certificates.association",
-    "association_cone": "optimal.exact.association_cone",
+    "association_cone": "optimal.joint.association_cone",
     "association_epsilon": "uncertainty.odds_ratios",
-    "binary_domination_threshold": "optimal.ldp.thresholds",
+    "binary_domination_threshold": "optimal.listed.thresholds",
     "binary_mechanism": "mechanisms",
-    "binary_threshold": "optimal.ldp.thresholds",
+    "binary_threshold": "optimal.listed.thresholds",
     "block_design_response": "block_designs",
     "budget_split": "two_reports",
     "calibrated": "calibration",
@@ -197,8 +197,8 @@ _HOMES = {
     "conditional_cone": "cones",
     "conditional_epsilon": "privacy",
     "entropy": "information",
-    "estimation_error": "optimal.estimation.error",
-    "extreme_rays": "optimal.general.double_description",
+    "estimation_error": "optimal.designs.error",
+    "extreme_rays": "optimal.listed.double_description",
     "geometric_mechanism": "kairouz_mechanisms",
     "hadamard_response": "block_designs",
     "hamming_leakage": "hamming.dp_leakage",
@@ -209,18 +209,18 @@ _HOMES = {
     "level_certificate": "certificates.levels",
     "levels_of_reports": "several_reports",
     "local_cone": "cones",
-    "logit_coefficients": "optimal.estimation.targets",
-    "logit_target": "optimal.estimation.targets",
+    "logit_coefficients": "optimal.designs.targets",
+    "logit_target": "optimal.designs.targets",
     "mutual_information": "information",
     "nonrobust_certificate": "certificates.robust",
     "optimal_association": "optimal.association",
-    "optimal_estimation": "optimal.estimation.solve",
+    "optimal_estimation": "optimal.designs.solve",
     "optimal_label": "optimal.label",
     "optimal_label_estimation": "optimal.label",
-    "optimal_ldp": "optimal.ldp.solve",
+    "optimal_ldp": "optimal.listed.ldp",
     "optimal_leakage": "hypothesis_testing.leakage",
-    "optimal_mechanism": "optimal.general.solve",
-    "optimal_nonrobust": "optimal.ldp.nonrobust",
+    "optimal_mechanism": "optimal.mechanism",
+    "optimal_nonrobust": "optimal.listed.nonrobust",
     "optimal_questionnaire": "questionnaires.solve",
     "optimal_repeated": "optimal.repeated",
     "optimal_robust": "optimal.robust",
@@ -230,19 +230,19 @@ _HOMES = {
     "quaternary_mechanism": "kairouz_mechanisms",
     "questionnaire_errors": "questionnaires.comparisons",
     "randomized_response": "mechanisms",
-    "randomized_response_threshold": "optimal.ldp.thresholds",
-    "rate_target": "optimal.estimation.targets",
+    "randomized_response_threshold": "optimal.listed.thresholds",
+    "rate_target": "optimal.designs.targets",
     "rldp_epsilon": "privacy",
     "robust_bound": "optimal.robust_bound",
     "robust_certificate": "certificates.robust",
-    "robust_cone": "optimal.exact.separation",
+    "robust_cone": "optimal.joint.separation",
     "secret_randomized_response": "mechanisms",
     "subset_selection": "mechanisms",
     "time_limit": "numerics.deadline",
     "unconditional_cone": "cones",
     "unconditional_epsilon": "privacy",
-    "with_united_outputs": "optimal.estimation.united_outputs",
-    "worst_estimation_error": "optimal.estimation.worst_error",
+    "with_united_outputs": "optimal.designs.united_outputs",
+    "worst_estimation_error": "optimal.designs.worst_error",
 }
 
 

@@ -6,7 +6,7 @@ keeps it if and only if all its columns are in that cone. Two promises are kept 
 columns are in both cones: ``a & b``.
 
 Most notions of local privacy are finitely many inequalities, B v <= 0 (`PolyhedralCone`). Those of an
-uncertainty set are infinitely many (`ldpfrontier.optimal.exact.separation`).
+uncertainty set are infinitely many (`ldpfrontier.optimal.joint.separation`).
 """
 
 from __future__ import annotations

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import xlogy
 
-from ldpfrontier.optimal.geometry.ball_body import Body, polish
 from ldpfrontier.optimal.large.over_set.branch_and_bound import BranchAndBound
 from ldpfrontier.optimal.large.over_set.majorant import Majorant, constant
+from ldpfrontier.optimal.products.geometry.ball_body import Body, polish
 from ldpfrontier.types import FloatArray
 from oracles.renyi_duality import largest_mean, least_mean
 from support.blocks import random_majorant

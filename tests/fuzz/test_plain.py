@@ -30,8 +30,8 @@ from ldpfrontier.hypothesis_testing.leakage import optimal_leakage
 from ldpfrontier.information import mutual_information
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
-from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.listed.ldp import optimal_ldp
+from ldpfrontier.optimal.listed.nonrobust import optimal_nonrobust
 from ldpfrontier.privacy import ldp_epsilon, rldp_epsilon
 from ldpfrontier.utility import FDivergence, MutualInformation
 

@@ -14,8 +14,8 @@ from ldpfrontier.hypothesis_testing.euclidean import euclidean
 from ldpfrontier.hypothesis_testing.leakage import optimal_leakage
 from ldpfrontier.information import kl_divergence, mutual_information, renyi_divergence
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response
-from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.listed.ldp import optimal_ldp
+from ldpfrontier.optimal.listed.nonrobust import optimal_nonrobust
 from ldpfrontier.privacy import ldp_epsilon, log_ratio, rldp_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import FDivergence, MutualInformation

@@ -17,7 +17,7 @@ import ldpfrontier as l
 from ldpfrontier.hamming.dp_leakage import hamming_leakages
 from ldpfrontier.numerics import deadline
 from ldpfrontier.optimal import registry, robust
-from ldpfrontier.optimal.polyopt import solve as polyopt
+from ldpfrontier.optimal.products import polyopt
 from ldpfrontier.optimal.registry import LIMITS
 
 END = 1e12

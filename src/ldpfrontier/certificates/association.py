@@ -17,7 +17,7 @@ from ldpfrontier.certificates.numbers import level_text, ratio_texts, text, text
 from ldpfrontier.certificates.robust import information_under, nonrobust_claim
 from ldpfrontier.certificates.settings import SETTINGS
 from ldpfrontier.numerics.arguments import as_instance
-from ldpfrontier.optimal.exact.association_cone import AssociationCone
+from ldpfrontier.optimal.joint.association_cone import AssociationCone
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios

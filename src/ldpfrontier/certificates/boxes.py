@@ -8,7 +8,7 @@ l >= 0 and cuts a_k . v <= 0 ::
 a sum of convex functions of one entry each, which are largest at an end of its interval. The best multipliers
 solve a linear program, the dual of one with the secants of v ln v. Where its value is positive, more cuts are
 asked for, and then the box is split where the secant is farthest off: spatial branch and bound, as in
-`optimal.exact.spatial_branch_and_bound`, of which every box is written.
+`optimal.joint.spatial_branch_and_bound`, of which every box is written.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ldpfrontier.certificates.numbers import text
 from ldpfrontier.certificates.settings import SETTINGS
 from ldpfrontier.numerics.arguments import as_number
 from ldpfrontier.numerics.highs import maximize
-from ldpfrontier.optimal.exact.cut_pool import CutPool
+from ldpfrontier.optimal.joint.cut_pool import CutPool
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.utility import MutualInformation

@@ -29,8 +29,8 @@ from ldpfrontier.certificates.numbers import Rows, text, text_above, weight_text
 from ldpfrontier.certificates.privacy import check_ball, uncertainty_claim
 from ldpfrontier.certificates.settings import SETTINGS
 from ldpfrontier.numerics.arguments import as_distribution, as_instance
-from ldpfrontier.optimal.exact.separation import Oracle
-from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.joint.separation import Oracle
+from ldpfrontier.optimal.listed.ldp import optimal_ldp
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall

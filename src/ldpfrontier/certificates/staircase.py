@@ -21,7 +21,7 @@ from ldpfrontier.certificates.settings import SETTINGS
 from ldpfrontier.certificates.two_valued import Sides, TwoValued, proved_prices, search_tree
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.highs import maximize
-from ldpfrontier.optimal.ldp.converse import converse
+from ldpfrontier.optimal.listed.converse import converse
 from ldpfrontier.types import FloatArray, Intractable
 
 

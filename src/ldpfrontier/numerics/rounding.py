@@ -48,7 +48,7 @@ downwards, and by moving the distributions that it is made of into their ball.
 - those with nodes over bodies at half budgets (`optimal.large.over_set`: tables of a node
   in `workspace`, its first intervals in `branch_and_bound`, majorants in `majorant`, kappa in
   `affine_bounds`), at all deltas;
-- those with nodes over joint columns (`optimal.exact`: programs in `numerics.dual_simplex`, secants in
+- those with nodes over joint columns (`optimal.joint`: programs in `numerics.dual_simplex`, secants in
   `spatial_branch_and_bound`, cuts in `budget_split`). The share 1e-12 (`optimum.ROUNDING`) is added to them
   all the same.
 
@@ -57,7 +57,7 @@ stored channel: those of PolyOpt, and of `optimal_unconditional` on larger table
 `optimal.products.pricing_error`.
 
 Not derived: bounds L of the simplex are taken as they are computed, as the data of PolyOpt and of joint
-columns over the simplex. Mechanisms of `optimal.projections.budget_multiplier` have no bound of their own:
+columns over the simplex. Mechanisms of `products.projections.budget_multiplier` have no bound of their own:
 vertices of bodies from Newton's method are candidates only, wherever they are used.
 """
 

@@ -1,7 +1,7 @@
 r"""The most informative mechanism that is private for all who know anything about U alone.
 
-The cone of its columns is that of `exact.association_cone`. The column program over it is solved by the
-general engine (`general.solve`), with a certificate, for tables with few cells. On larger ones columns are
+The cone of its columns is that of `joint.association_cone`. The column program over it is solved by the
+general engine (`mechanism`), with a certificate, for tables with few cells. On larger ones columns are
 searched for by linear programs (`conditional.association_program`), from the optimum under every
 distribution on, and the chain rule gives a bound (`association_bound`). Two cases have a closed
 form: with one sensitive value nothing is protected, and at the level 0 a mechanism sees no more of U than
@@ -19,10 +19,10 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import secret_randomized_response
 from ldpfrontier.numerics.arguments import as_count, as_instance, as_number
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
-from ldpfrontier.optimal.exact.association_cone import AssociationCone
-from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
-from ldpfrontier.optimal.general.solve import optimal_mechanism
-from ldpfrontier.optimal.polyopt.solve import allowed_level
+from ldpfrontier.optimal.joint.association_cone import AssociationCone
+from ldpfrontier.optimal.joint.settings import SETTINGS as EXACT
+from ldpfrontier.optimal.mechanism import optimal_mechanism
+from ldpfrontier.optimal.products.polyopt import allowed_level
 from ldpfrontier.optimal.registry import Call, choose
 from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimal.unconditional import optimal_unconditional

@@ -9,7 +9,7 @@ import numpy as np
 from ldpfrontier.channel import Channel
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
 from ldpfrontier.numerics.deadline import TimeIsUp, check_time
-from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound
+from ldpfrontier.optimal.listed.nonrobust import nonrobust_bound
 from ldpfrontier.optimum import Optimum, certified, fell_back, one_line
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.utility import MutualInformation

@@ -27,9 +27,9 @@ from ldpfrontier.cones import local_cone
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import unlimited_response
 from ldpfrontier.numerics.arguments import as_distribution
-from ldpfrontier.optimal.estimation.error import estimation_error, target_rows
-from ldpfrontier.optimal.estimation.solve import optimal_estimation
-from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.designs.error import estimation_error, target_rows
+from ldpfrontier.optimal.designs.solve import optimal_estimation
+from ldpfrontier.optimal.listed.ldp import optimal_ldp
 from ldpfrontier.optimal.registry import choose
 from ldpfrontier.optimum import (
     BROKEN,

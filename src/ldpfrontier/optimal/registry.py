@@ -112,7 +112,7 @@ class Regime:
         return Method(mechanisms, self.engine, self.size)
 
 
-_JOINT = "optimal/exact/spatial_branch_and_bound"
+_JOINT = "optimal/joint/spatial_branch_and_bound"
 _SECANTS = f"statement 1, with secants on boxes: `{_JOINT}.py`"
 
 
@@ -167,7 +167,7 @@ REGIMES = (
         "listed",
         f"up to {LIMITS.max_listed_inputs} inputs",
         "column generation over the list of all staircase columns",
-        "optimal/ldp/exact_cover",
+        "optimal/listed/exact_cover",
         "statement 1, with all columns priced",
         lambda call: call.inputs <= LIMITS.max_listed_inputs,
     ),
@@ -176,8 +176,8 @@ REGIMES = (
         "partition",
         "f-divergence, more inputs",
         "best partition of the inputs into blocks, which a theorem calls optimal (Ghazi, arXiv 2606.07443)",
-        "optimal/ldp/f_divergence",
-        "the theorem, which `optimal/ldp/f_divergence.py` states",
+        "optimal/listed/f_divergence",
+        "the theorem, which `optimal/listed/f_divergence.py` states",
         lambda call: call.utility == "f-divergence",
     ),
     Regime(
@@ -186,7 +186,7 @@ REGIMES = (
         f"mutual information, up to {LIMITS.max_generation_inputs} inputs",
         "packing of the inputs, and column generation where it leaves a gap",
         "optimal/large/packings/packing",
-        "a converse, `optimal/ldp/converse.py`, and statement 1 with `optimal/large/packings/set_pricing.py`",
+        "a converse, `optimal/listed/converse.py`; statement 1 with `optimal/large/packings/set_pricing.py`",
         lambda call: call.utility == "mutual information" and call.inputs <= LIMITS.max_generation_inputs,
     ),
     Regime(
@@ -195,7 +195,7 @@ REGIMES = (
         "mutual information, more inputs",
         "packing of the inputs",
         "optimal/large/packings/packing",
-        "a converse, `optimal/ldp/converse.py`",
+        "a converse, `optimal/listed/converse.py`",
         lambda call: call.utility == "mutual information",
     ),
     Regime(
@@ -229,7 +229,7 @@ REGIMES = (
         "coupled",
         "larger tables",
         f"decomposition, coupled; up to {LIMITS.max_master_cells} cells a linear program weights the columns",
-        "optimal/polyopt/solve",
+        "optimal/products/polyopt",
         "statement 6",
     ),
     _joint("F itself", "joint", f"up to {LIMITS.max_joint_cells} cells; {_TABLES}"),
@@ -238,7 +238,7 @@ REGIMES = (
         "search",
         f"up to {LIMITS.max_search_cells} cells; {_TABLES}",
         "products of blocks with a shared budget, the projections among them, and a search for joint columns",
-        "optimal/projections/budget_multiplier",
+        "optimal/products/projections/budget_multiplier",
         "statement 9",
         lambda call: call.inputs <= LIMITS.max_search_cells,
     ),
@@ -247,7 +247,7 @@ REGIMES = (
         "shared",
         f"larger tables; {_TABLES}",
         "products of blocks with a shared budget, the projections among them, and column generation",
-        "optimal/projections/budget_multiplier",
+        "optimal/products/projections/budget_multiplier",
         "statement 9",
     ),
     Regime(
@@ -281,7 +281,7 @@ REGIMES = (
         "rays",
         _LISTED,
         "column generation over all extreme rays, listed in exact arithmetic",
-        "optimal/general/double_description",
+        "optimal/listed/double_description",
         "statement 1, with all extreme rays priced",
         lambda call: call.listed,
     ),
@@ -291,7 +291,7 @@ REGIMES = (
         "rays",
         _LISTED,
         "interior-point method over all extreme rays",
-        "optimal/estimation/interior_point",
+        "optimal/designs/interior_point",
         "statement 12, with all extreme rays priced",
         lambda call: call.listed,
     ),
@@ -309,8 +309,8 @@ REGIMES = (
         "branches",
         f"cones known by cuts alone, such as that of F, up to {LIMITS.max_joint_cells} inputs",
         "column generation by search, and by spatial branch and bound over squares of linear forms",
-        "optimal/estimation/branch_and_bound",
-        "statement 12, with secants of squares: `optimal/estimation/branch_and_bound.py`",
+        "optimal/designs/branch_and_bound",
+        "statement 12, with secants of squares: `optimal/designs/branch_and_bound.py`",
         lambda call: call.cuts_alone and call.inputs <= LIMITS.max_joint_cells,
     ),
     Regime(
@@ -318,8 +318,8 @@ REGIMES = (
         "cuts",
         f"other cones, up to {LIMITS.max_joint_cells} inputs",
         "column generation by search, with the extreme rays of larger cones for a bound",
-        "optimal/estimation/outer_rays",
-        "statement 12, over a larger cone: `optimal/estimation/outer_rays.py`",
+        "optimal/designs/outer_rays",
+        "statement 12, over a larger cone: `optimal/designs/outer_rays.py`",
         _is_small,
     ),
     Regime(
@@ -328,7 +328,7 @@ REGIMES = (
         "F with a conditional level, acquaintances, or polyhedral, more inputs",
         "column generation by linear programs, with a bound by LDP where the promise implies it",
         "optimal/large/designs/program_columns",
-        "the least error of a larger class: `optimal/estimation/solve.py`",
+        "the least error of a larger class: `optimal/designs/solve.py`",
     ),
     Regime(
         "any robust",

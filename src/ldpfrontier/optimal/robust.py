@@ -22,16 +22,16 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy
 from ldpfrontier.numerics.arguments import as_count, as_instance, as_number, check_choice
 from ldpfrontier.optimal.closed_forms import best_closed_form, solved_in_time
-from ldpfrontier.optimal.exact.separation import Oracle
-from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
-from ldpfrontier.optimal.exact.spatial_branch_and_bound import joint_optimum, searched_mechanism
-from ldpfrontier.optimal.geometry.settings import SETTINGS as GEOMETRY
-from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound, optimal_nonrobust
-from ldpfrontier.optimal.polyopt.solve import allowed_level, check_class, polyopt
+from ldpfrontier.optimal.joint.separation import Oracle
+from ldpfrontier.optimal.joint.settings import SETTINGS as EXACT
+from ldpfrontier.optimal.joint.spatial_branch_and_bound import joint_optimum, searched_mechanism
+from ldpfrontier.optimal.listed.nonrobust import nonrobust_bound, optimal_nonrobust
 from ldpfrontier.optimal.products.ball_family import BallFamily
-from ldpfrontier.optimal.projections.budget_multiplier import check_level, shared_budget_mechanism
-from ldpfrontier.optimal.projections.frontier import frontier_bound
-from ldpfrontier.optimal.projections.solve import mechanism_without_bound
+from ldpfrontier.optimal.products.geometry.settings import SETTINGS as GEOMETRY
+from ldpfrontier.optimal.products.polyopt import allowed_level, check_class, polyopt
+from ldpfrontier.optimal.products.projections.budget_multiplier import check_level, shared_budget_mechanism
+from ldpfrontier.optimal.products.projections.frontier import frontier_bound
+from ldpfrontier.optimal.products.projections.solve import mechanism_without_bound
 from ldpfrontier.optimal.registry import LIMITS, Call, Regime, choose, is_in_range
 from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimum import (

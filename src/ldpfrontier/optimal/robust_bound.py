@@ -1,14 +1,14 @@
 """A bound on every robust mechanism, without a mechanism: for tables too large for the optimum over F.
 
 It is the least of the bound of NR and of that of a larger class, which takes nodes of branch and bound:
-mechanisms that are private over balls that F allows two groups at once (`projections.frontier`).
+mechanisms that are private over balls that F allows two groups at once (`products.projections.frontier`).
 """
 
 from __future__ import annotations
 
 from ldpfrontier.numerics.arguments import as_count, as_instance
-from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound
-from ldpfrontier.optimal.projections.frontier import frontier_bound
+from ldpfrontier.optimal.listed.nonrobust import nonrobust_bound
+from ldpfrontier.optimal.products.projections.frontier import frontier_bound
 from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimum import checked_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall

@@ -39,12 +39,11 @@ from ldpfrontier.numerics.subset_sums import subset_sums
 from ldpfrontier.optimal.closed_forms import best_closed_form, solved_in_time
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.column_generation.smoothed import basic_channel, generate
-from ldpfrontier.optimal.geometry.polytope import Block
-from ldpfrontier.optimal.geometry.vertex_list import VertexList
-from ldpfrontier.optimal.ldp.staircase import Staircase
-from ldpfrontier.optimal.polyopt.settings import SETTINGS as POLYOPT
-from ldpfrontier.optimal.polyopt.solve import allowed_level, start_columns
+from ldpfrontier.optimal.listed.staircase import Staircase
 from ldpfrontier.optimal.products.decomposition import Decomposition
+from ldpfrontier.optimal.products.geometry.polytope import Block
+from ldpfrontier.optimal.products.geometry.vertex_list import VertexList
+from ldpfrontier.optimal.products.polyopt import allowed_level, start_columns
 from ldpfrontier.optimal.products.pricing import BlockProduct
 from ldpfrontier.optimal.products.pricing_error import pricing_error
 from ldpfrontier.optimal.products.settings import SETTINGS as PRODUCTS
@@ -161,7 +160,7 @@ def _check_level(channel: Channel, shape: tuple[int, ...], epsilon: float) -> No
         If it is not.
     """
     level = unconditional_epsilon(channel, (shape[0], shape[1]))
-    if level > allowed_level(epsilon) + POLYOPT.level_rounding:
+    if level > allowed_level(epsilon) + PRODUCTS.level_rounding:
         raise ValueError(
             f"The start is private at level {level:.9g} under every distribution; epsilon is {epsilon:.9g}."
         )
@@ -206,7 +205,7 @@ def _solve_by_products(
     family = Unconditional(joint, epsilon, raised=True, product=product, efforts=product.efforts)
     utility, error = MutualInformation(joint), partial(pricing_error, [product])
     large = joint.size > LIMITS.max_master_cells
-    decomposition = Decomposition(product, epsilon, POLYOPT.max_simplex_work if large else math.inf)
+    decomposition = Decomposition(product, epsilon, PRODUCTS.max_simplex_work if large else math.inf)
     gap = max(PRODUCTS.finest_gap, GENERATION.inner_share * tolerance)
     duals = decomposition.solve(family.explore, gap=gap).ravel()
     if not large:

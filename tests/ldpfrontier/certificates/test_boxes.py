@@ -17,8 +17,8 @@ from ldpfrontier import verify
 from ldpfrontier.certificates import boxes
 from ldpfrontier.certificates.association import association_certificate
 from ldpfrontier.certificates.robust import robust_certificate
-from ldpfrontier.optimal.exact.association_cone import association_cone
-from ldpfrontier.optimal.exact.separation import robust_cone
+from ldpfrontier.optimal.joint.association_cone import association_cone
+from ldpfrontier.optimal.joint.separation import robust_cone
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios

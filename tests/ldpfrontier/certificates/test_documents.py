@@ -27,8 +27,8 @@ from ldpfrontier.certificates.privacy import uncertainty_claim
 from ldpfrontier.certificates.robust import information_under, nonrobust_certificate, robust_certificate
 from ldpfrontier.channel import Channel
 from ldpfrontier.optimal.association import optimal_association
-from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.listed.ldp import optimal_ldp
+from ldpfrontier.optimal.listed.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, rldp_epsilon, unconditional_epsilon

@@ -16,14 +16,14 @@ from ldpfrontier.cones import BaseCone, Cone, conditional_cone, unconditional_co
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
 from ldpfrontier.optimal.association import optimal_association
-from ldpfrontier.optimal.exact.association_cone import AssociationCone
-from ldpfrontier.optimal.exact.separation import robust_cone
-from ldpfrontier.optimal.general.solve import optimal_mechanism
+from ldpfrontier.optimal.joint.association_cone import AssociationCone
+from ldpfrontier.optimal.joint.separation import robust_cone
 from ldpfrontier.optimal.large import association_bound as bounds
 from ldpfrontier.optimal.large.association_bound import association_bound, largest_ratio, sensitive_bound
 from ldpfrontier.optimal.large.columns.association_program import AssociationProgram
 from ldpfrontier.optimal.large.columns.column_search import searched_columns
-from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound
+from ldpfrontier.optimal.listed.nonrobust import nonrobust_bound
+from ldpfrontier.optimal.mechanism import optimal_mechanism
 from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.privacy import conditional_epsilon, rldp_epsilon
 from ldpfrontier.types import FloatArray

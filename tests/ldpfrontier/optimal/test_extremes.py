@@ -16,9 +16,9 @@ from ldpfrontier.information import mutual_information
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
 from ldpfrontier.optimal import robust
 from ldpfrontier.optimal.association import optimal_association
-from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.ldp.solve import optimal_ldp
-from ldpfrontier.optimal.polyopt import solve as polyopt
+from ldpfrontier.optimal.listed.ldp import optimal_ldp
+from ldpfrontier.optimal.listed.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.products import polyopt
 from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional

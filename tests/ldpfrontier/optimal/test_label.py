@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike
 from ldpfrontier.channel import Channel
 from ldpfrontier.cones import conditional_cone
 from ldpfrontier.mechanisms import randomized_response
-from ldpfrontier.optimal.estimation.error import estimation_error
-from ldpfrontier.optimal.estimation.solve import optimal_estimation
-from ldpfrontier.optimal.estimation.targets import rate_target
-from ldpfrontier.optimal.general.solve import optimal_mechanism
+from ldpfrontier.optimal.designs.error import estimation_error
+from ldpfrontier.optimal.designs.solve import optimal_estimation
+from ldpfrontier.optimal.designs.targets import rate_target
 from ldpfrontier.optimal.label import optimal_label, optimal_label_estimation, with_useful
+from ldpfrontier.optimal.mechanism import optimal_mechanism
 from ldpfrontier.privacy import conditional_epsilon
 from ldpfrontier.utility import MutualInformation
 

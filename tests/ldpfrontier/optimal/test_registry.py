@@ -14,19 +14,19 @@ import ldpfrontier
 from ldpfrontier.cones import conditional_cone, local_cone
 from ldpfrontier.numerics.deadline import TimeIsUp
 from ldpfrontier.optimal import association, closed_forms, registry, robust
+from ldpfrontier.optimal import mechanism as general
 from ldpfrontier.optimal.association import optimal_association
-from ldpfrontier.optimal.estimation import solve as estimation
-from ldpfrontier.optimal.estimation.branch_and_bound import ExcessBound
-from ldpfrontier.optimal.estimation.solve import optimal_estimation
-from ldpfrontier.optimal.exact.separation import robust_cone
-from ldpfrontier.optimal.general import solve as general
-from ldpfrontier.optimal.general.solve import optimal_mechanism
+from ldpfrontier.optimal.designs import solve as estimation
+from ldpfrontier.optimal.designs.branch_and_bound import ExcessBound
+from ldpfrontier.optimal.designs.solve import optimal_estimation
+from ldpfrontier.optimal.joint.separation import robust_cone
 from ldpfrontier.optimal.label import optimal_label
 from ldpfrontier.optimal.large.columns import column_search
 from ldpfrontier.optimal.large.packings import packing
-from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.ldp.solve import optimal_ldp
-from ldpfrontier.optimal.polyopt import solve as polyopt
+from ldpfrontier.optimal.listed.ldp import optimal_ldp
+from ldpfrontier.optimal.listed.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.mechanism import optimal_mechanism
+from ldpfrontier.optimal.products import polyopt
 from ldpfrontier.optimal.products.decomposition import Decomposition
 from ldpfrontier.optimal.registry import LIMITS, REGIMES, Regime, choose
 from ldpfrontier.optimal.robust import optimal_robust

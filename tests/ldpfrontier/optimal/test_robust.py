@@ -15,11 +15,11 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy
 from ldpfrontier.numerics import highs
 from ldpfrontier.optimal import registry
-from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound, optimal_nonrobust
-from ldpfrontier.optimal.ldp.solve import optimal_ldp
-from ldpfrontier.optimal.polyopt import solve
-from ldpfrontier.optimal.polyopt.settings import SETTINGS as POLYOPT
+from ldpfrontier.optimal.listed.ldp import optimal_ldp
+from ldpfrontier.optimal.listed.nonrobust import nonrobust_bound, optimal_nonrobust
 from ldpfrontier.optimal.products import decomposition
+from ldpfrontier.optimal.products import polyopt as solve
+from ldpfrontier.optimal.products.settings import SETTINGS as POLYOPT
 from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.privacy import rldp_epsilon

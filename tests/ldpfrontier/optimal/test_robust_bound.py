@@ -1,7 +1,7 @@
 """The bound on every robust mechanism, against optima and the bounds that it is the least of."""
 
 from ldpfrontier import RenyiBall, optimal_robust, robust_bound
-from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound
+from ldpfrontier.optimal.listed.nonrobust import nonrobust_bound
 
 BALL = RenyiBall.confidence([[150, 50, 100], [100, 350, 250]])
 

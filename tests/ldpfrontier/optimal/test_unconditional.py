@@ -11,8 +11,8 @@ import pytest
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
 from ldpfrontier.optimal import registry
-from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.listed.ldp import optimal_ldp
+from ldpfrontier.optimal.listed.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.unconditional import (
     Unconditional,

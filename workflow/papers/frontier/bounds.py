@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ldpfrontier.information import entropy
-from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.listed.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.robust_bound import robust_bound
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall

@@ -19,9 +19,9 @@ from numpy.typing import ArrayLike
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.cones import Cone, conditional_cone, local_cone, polyopt_cone, unconditional_cone
-from ldpfrontier.optimal.estimation.solve import optimal_estimation
-from ldpfrontier.optimal.exact.association_cone import association_cone
-from ldpfrontier.optimal.exact.separation import robust_cone
+from ldpfrontier.optimal.designs.solve import optimal_estimation
+from ldpfrontier.optimal.joint.association_cone import association_cone
+from ldpfrontier.optimal.joint.separation import robust_cone
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, unconditional_epsilon
 from ldpfrontier.types import Intractable

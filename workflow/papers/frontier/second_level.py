@@ -19,9 +19,9 @@ from numpy.typing import ArrayLike
 from ldpfrontier.channel import Channel
 from ldpfrontier.cones import conditional_cone
 from ldpfrontier.information import entropy
-from ldpfrontier.optimal.exact.separation import robust_cone
-from ldpfrontier.optimal.general.solve import optimal_mechanism
-from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.joint.separation import robust_cone
+from ldpfrontier.optimal.listed.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.mechanism import optimal_mechanism
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.optimum import Optimum

@@ -19,8 +19,8 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.cones import conditional_cone
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.optimal.association import optimal_association
-from ldpfrontier.optimal.exact.separation import robust_cone
-from ldpfrontier.optimal.general.solve import optimal_mechanism
+from ldpfrontier.optimal.joint.separation import robust_cone
+from ldpfrontier.optimal.mechanism import optimal_mechanism
 from ldpfrontier.optimal.repeated import optimal_repeated
 from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.several_reports import composition, levels_of_reports

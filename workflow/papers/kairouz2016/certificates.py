@@ -8,7 +8,7 @@ from typing import TypedDict
 import pandas as pd
 
 from ldpfrontier.certificates.local import ldp_certificate
-from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.listed.ldp import optimal_ldp
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.utility import MutualInformation
 from papers.kairouz2016 import experiments

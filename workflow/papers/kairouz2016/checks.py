@@ -18,8 +18,8 @@ from scipy.optimize import linprog
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.kairouz_mechanisms import quaternary_mechanism
-from ldpfrontier.optimal.general.double_description import extreme_rays
-from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.listed.double_description import extreme_rays
+from ldpfrontier.optimal.listed.ldp import optimal_ldp
 from ldpfrontier.priors import generator
 from ldpfrontier.privacy import delta_at, error_region
 from ldpfrontier.utility import FDivergence, MutualInformation

@@ -14,7 +14,7 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, total_variation
 from ldpfrontier.kairouz_mechanisms import geometric_mechanism
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response
-from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.listed.ldp import optimal_ldp
 from ldpfrontier.optimum import UNKNOWN, Optimum
 from ldpfrontier.privacy import ldp_epsilon
 from ldpfrontier.utility import MutualInformation

@@ -11,8 +11,8 @@ import numpy as np
 
 from ldpfrontier.information import total_variation
 from ldpfrontier.mechanisms import randomized_response
-from ldpfrontier.optimal.ldp.solve import optimal_ldp
-from ldpfrontier.optimal.ldp.thresholds import binary_domination_threshold
+from ldpfrontier.optimal.listed.ldp import optimal_ldp
+from ldpfrontier.optimal.listed.thresholds import binary_domination_threshold
 from ldpfrontier.priors import generator
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import FDivergence, MutualInformation

@@ -10,8 +10,8 @@ from functools import partial
 import pandas as pd
 
 from ldpfrontier.mechanisms import binary_mechanism
-from ldpfrontier.optimal.ldp.solve import optimal_ldp
-from ldpfrontier.optimal.ldp.thresholds import (
+from ldpfrontier.optimal.listed.ldp import optimal_ldp
+from ldpfrontier.optimal.listed.thresholds import (
     binary_domination_threshold,
     binary_threshold,
     randomized_response_threshold,
@@ -36,7 +36,7 @@ def thresholds(
 
     At the threshold of binary itself, its optimality is certified by the optimum's upper bound, to the gap in
     the note. For the pair P0, P1 the metric ``all_f`` is the threshold of binary for every f-divergence at
-    once (Theorem 5). The functions of `ldpfrontier.optimal.ldp.thresholds` say what is exact.
+    once (Theorem 5). The functions of `ldpfrontier.optimal.listed.thresholds` say what is exact.
 
     Parameters
     ----------

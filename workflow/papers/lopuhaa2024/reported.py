@@ -10,7 +10,7 @@ import numpy as np
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import mutual_information
-from ldpfrontier.optimal.estimation.error import estimation_error
+from ldpfrontier.optimal.designs.error import estimation_error
 from ldpfrontier.types import FloatArray
 from papers.lopuhaa2024.catalogue import ABOUT_SENSITIVE, ABOUT_USEFUL, CELLS, ERRORS
 

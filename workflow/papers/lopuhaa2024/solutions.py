@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
-from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.listed.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimum import UNKNOWN, Method, Optimum

@@ -21,8 +21,8 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.cones import polyopt_cone
 from ldpfrontier.information import mutual_information
 from ldpfrontier.mechanisms import secret_randomized_response
-from ldpfrontier.optimal.general.double_description import extreme_rays
-from ldpfrontier.optimal.general.solve import optimal_mechanism
+from ldpfrontier.optimal.listed.double_description import extreme_rays
+from ldpfrontier.optimal.mechanism import optimal_mechanism
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional, response_threshold
 from ldpfrontier.two_reports import independent_reporting

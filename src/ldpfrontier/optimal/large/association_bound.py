@@ -29,12 +29,12 @@ from ldpfrontier.information import entropy
 from ldpfrontier.numerics.deadline import TimeIsUp, time_is_up
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
-from ldpfrontier.optimal.exact.association_cone import AssociationCone
-from ldpfrontier.optimal.general.solve import optimal_mechanism
+from ldpfrontier.optimal.joint.association_cone import AssociationCone
 from ldpfrontier.optimal.large.columns.association_program import AssociationProgram
 from ldpfrontier.optimal.large.columns.settings import SETTINGS
-from ldpfrontier.optimal.ldp.nonrobust import nonrobust_bound
-from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.listed.ldp import optimal_ldp
+from ldpfrontier.optimal.listed.nonrobust import nonrobust_bound
+from ldpfrontier.optimal.mechanism import optimal_mechanism
 from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimum import Optimum, recorded_failure
 from ldpfrontier.types import FloatArray, Intractable

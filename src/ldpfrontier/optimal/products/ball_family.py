@@ -2,13 +2,13 @@ r"""The columns that are private over the projections of an uncertainty set: pro
 
 A column v is allowed if A_s(v) <= e^eps B_s'(v), with A_s and B_s the largest and the least mean of v_s over
 the projection F_{U|s}: for all pairs (s, s'), or for s != s' only. As for PolyOpt (lopuhaa2024, section 5;
-`polyopt.solve`), with a Renyi ball in place of a simplex, every column is a multiple of one in a product ::
+`polyopt`), with a Renyi ball in place of a simplex, every column is a multiple of one in a product ::
 
     {w : B_s(w) >= c, A_s(w) <= c e^(eps + shift)},    c = e^(-shift / 2),
 
 over all s, with shift = delta for one special value s0 and -delta for the others, delta in [0, eps]; for all
 pairs delta is 0. The family has the products of some deltas, and of every body the vertices found so far
-(`geometry.ball_body`), polished at the duals of the day.
+(`products.geometry.ball_body`), polished at the duals of the day.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.optimal.geometry.ball_body import Body, polish
-from ldpfrontier.optimal.geometry.block_key import BlockKey, block_keys
+from ldpfrontier.optimal.products.geometry.ball_body import Body, polish
+from ldpfrontier.optimal.products.geometry.block_key import BlockKey, block_keys
 from ldpfrontier.optimal.products.pricing import BlockProduct
 from ldpfrontier.optimal.products.settings import SETTINGS
 from ldpfrontier.types import FloatArray
@@ -45,7 +45,7 @@ class BallFamily:
         In nats, of the balls that take the place of the projections; by default those of the projections.
     budget_multiplier : float
         Price of all of the budget, relative to e^eps - 1, from 0 to less than 1 (see
-        `projections.budget_multiplier`). With 0 every projection has its share for nothing.
+        `products.projections.budget_multiplier`). With 0 every projection has its share for nothing.
     margin : float
         Share of the level that epsilon leaves unused, so that rounding of columns errs on the safe side.
     resolution : float

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.optimal.geometry.vertex_list import VertexList
+from ldpfrontier.optimal.products.geometry.vertex_list import VertexList
 from ldpfrontier.optimal.products.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 

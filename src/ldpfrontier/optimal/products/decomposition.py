@@ -35,8 +35,8 @@ from numpy.typing import NDArray
 from ldpfrontier.numerics.deadline import TimeIsUp
 from ldpfrontier.numerics.highs import OutOfIterations, add_column, new_lp, solve
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
-from ldpfrontier.optimal.geometry.vertex_list import best_at_slope
 from ldpfrontier.optimal.products.coupling import Coupling, Weights, couple
+from ldpfrontier.optimal.products.geometry.vertex_list import best_at_slope
 from ldpfrontier.optimal.products.pricing import BlockProduct, bregman
 from ldpfrontier.optimal.products.settings import SETTINGS
 from ldpfrontier.types import FloatArray

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
-from ldpfrontier.optimal.geometry.vertex_list import VertexList
+from ldpfrontier.optimal.products.geometry.vertex_list import VertexList
 from ldpfrontier.optimal.products.partial_sums import PartialSumTable, discard_by_tangent, pareto_vertices
 from ldpfrontier.optimal.products.settings import SETTINGS
 from ldpfrontier.optimal.products.tangents import best_tangent

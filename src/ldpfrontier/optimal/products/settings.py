@@ -1,4 +1,4 @@
-"""Accuracy and tuning of pricing, decomposing and coupling product columns, and of the family of a ball."""
+"""Limits, accuracy and tuning of PolyOpt, and of pricing, decomposing and coupling product columns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ from dataclasses import dataclass
 class ProductsSettings:
     """Constants of the modules of this folder; lengths of lists are numbers, gaps and shares are relative."""
 
+    # Stated limits.
+    #: Beyond that, simplex iterations of the decomposition, times the rows of its programs: 20 s. Without a
+    #: limit 500 x 2 took minutes at epsilon 10, and the gap is 0.4% with it.
+    max_simplex_work: float = 3e8
+
     # Accuracy and safety.
+    #: By how many nats the level of a start may exceed epsilon; below 1 nat, by that share of it.
+    start_rounding: float = 1e-9
+    #: The least that levels may be off, in nats.
+    level_rounding: float = 1e-14
     #: Cells of any grid, at 8 bytes per block: 2 MB each.
     max_cells: int = 2**18
     #: Times that a band is halved: to 1e-9 of its width.
@@ -34,6 +43,8 @@ class ProductsSettings:
     # Tuning: decomposition and coupling. Tuned on Adult 16 x 7.
     #: Vertices added per block and round.
     batch: int = 3
+    #: Gap of a decomposition that is a start only. On Adult 16 x 7 it does not matter from 1e-4 to 1e-2.
+    start_gap: float = 1e-3
     #: Tangents of z log z that a class starts with; others are added where they are violated.
     first_tangents: int = 8
     #: Where the columns of a product are split first by their largest z, in units of the mean of Z.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldpfrontier.optimal.geometry.polytope import Block
 from ldpfrontier.optimal.products.coupling import couple
+from ldpfrontier.optimal.products.geometry.polytope import Block
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 

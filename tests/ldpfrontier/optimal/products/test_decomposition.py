@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ldpfrontier.optimal.geometry.polytope import Block
 from ldpfrontier.optimal.products import pricing
 from ldpfrontier.optimal.products.decomposition import Decomposition
+from ldpfrontier.optimal.products.geometry.polytope import Block
 from ldpfrontier.utility import MutualInformation
 from oracles.column_lp import full_lp
 from oracles.enumeration import robust_rays

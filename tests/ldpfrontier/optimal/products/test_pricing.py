@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ldpfrontier.optimal.geometry.polytope import Block
 from ldpfrontier.optimal.products import pricing
 from ldpfrontier.optimal.products.decomposition import Decomposition
+from ldpfrontier.optimal.products.geometry.polytope import Block
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation

@@ -5,8 +5,8 @@ import pytest
 from mpmath import exp, fsum, log, mpf
 
 from ldpfrontier.optimal.column_generation.smoothed import generate
-from ldpfrontier.optimal.geometry.polytope import Block
 from ldpfrontier.optimal.products.decomposition import Decomposition
+from ldpfrontier.optimal.products.geometry.polytope import Block
 from ldpfrontier.optimal.products.pricing import BlockProduct
 from ldpfrontier.optimal.products.pricing_error import pricing_error
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall

@@ -12,9 +12,9 @@ import pytest
 
 from ldpfrontier.cones import conditional_cone
 from ldpfrontier.information import entropy
-from ldpfrontier.optimal.exact.separation import robust_cone
-from ldpfrontier.optimal.general import solve
-from ldpfrontier.optimal.general.solve import optimal_mechanism
+from ldpfrontier.optimal import mechanism
+from ldpfrontier.optimal.joint.separation import robust_cone
+from ldpfrontier.optimal.mechanism import optimal_mechanism
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
 from papers.frontier import attackers, figures
@@ -93,7 +93,7 @@ def test_a_table_that_contradicts_itself_is_refused(summary, changed, words):
 
 
 def test_tables_out_of_reach_are_skipped_with_the_reason(monkeypatch):
-    monkeypatch.setattr(solve, "LIMITS", replace(solve.LIMITS, max_joint_cells=5))
+    monkeypatch.setattr(mechanism, "LIMITS", replace(mechanism.LIMITS, max_joint_cells=5))
     table = second_level(COUNTS, [1.0], [], instance="a, b", tolerance=0.1)
     optima = select(table, mechanism="exact", metric="nmi")
     assert optima["conditional_epsilon"].tolist() == [1.0, math.inf]

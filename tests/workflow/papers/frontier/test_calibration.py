@@ -11,7 +11,7 @@ import pytest
 
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.mechanisms import randomized_response
-from ldpfrontier.optimal.geometry import vertex_list
+from ldpfrontier.optimal.products.geometry import vertex_list
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.frontier import bounds, figures, summaries
 from papers.frontier.calibration import calibration

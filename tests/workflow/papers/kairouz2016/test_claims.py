@@ -7,7 +7,7 @@ import pytest
 
 from falsified.kairouz2016 import LEDGER, minima, ratios
 from ldpfrontier.mechanisms import randomized_response
-from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.listed.ldp import optimal_ldp
 from ldpfrontier.utility import FDivergence, MutualInformation
 from reproduction.ledger import claims
 from reproduction.ledger.claims import ANOTHER_READING, NOT_CHECKABLE, NOT_REPRODUCED, REPRODUCED

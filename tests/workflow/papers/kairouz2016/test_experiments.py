@@ -9,7 +9,7 @@ import pytest
 from ldpfrontier.information import entropy, kl_divergence
 from ldpfrontier.kairouz_mechanisms import geometric_mechanism
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response
-from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.listed.ldp import optimal_ldp
 from ldpfrontier.priors import dirichlet
 from ldpfrontier.utility import FDivergence
 from papers.kairouz2016.checks import theorems

@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response
-from ldpfrontier.optimal.ldp import thresholds
-from ldpfrontier.optimal.ldp.solve import optimal_ldp
-from ldpfrontier.optimal.ldp.staircase import Staircase
+from ldpfrontier.optimal.listed import thresholds
+from ldpfrontier.optimal.listed.ldp import optimal_ldp
+from ldpfrontier.optimal.listed.staircase import Staircase
 from ldpfrontier.optimal.registry import LIMITS
 from papers.kairouz2016 import alphabets, plan
 from papers.kairouz2016.styles import STAIRCASES, UTILITIES

@@ -5,7 +5,7 @@ import pytest
 
 from ldpfrontier.information import entropy
 from ldpfrontier.mechanisms import binary_mechanism, randomized_response
-from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.listed.ldp import optimal_ldp
 from ldpfrontier.utility import MutualInformation
 from papers.kairouz2016.expansions import response_loss
 from papers.kairouz2016.instances import fresh_instances

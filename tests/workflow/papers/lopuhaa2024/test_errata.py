@@ -8,7 +8,7 @@ from scipy.stats import chi2
 
 from ldpfrontier.information import mutual_information, renyi_divergence
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
-from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.listed.ldp import optimal_ldp
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.two_reports import independent_reporting

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.listed.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024 import layouts, solutions

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ldpfrontier.certificates.local import ldp_certificate
-from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.listed.ldp import optimal_ldp
 from ldpfrontier.utility import MutualInformation
 from reproduction.results.certificates import (
     DOCUMENTS,

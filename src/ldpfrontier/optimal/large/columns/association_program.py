@@ -1,6 +1,6 @@
 r"""Linear programs over the columns that are private for all who know anything about U alone.
 
-The cone is that of `exact.association_cone`: the level given U, and for all s != t and u != w with the least
+The cone is that of `joint.association_cone`: the level given U, and for all s != t and u != w with the least
 odds ratio rho < 1 and all shares a of u given s the cuts ::
 
     a v_su + (1 - a) v_sw  <=  e^eps (a' v_tu + (1 - a') v_tw),       a' = rho a / (rho a + 1 - a).
@@ -18,8 +18,8 @@ import numpy as np
 
 from ldpfrontier.numerics.warm_simplex import WarmSimplex
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
-from ldpfrontier.optimal.exact.association_cone import AssociationCone
-from ldpfrontier.optimal.exact.settings import SETTINGS as EXACT
+from ldpfrontier.optimal.joint.association_cone import AssociationCone
+from ldpfrontier.optimal.joint.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.large.columns.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 

@@ -25,8 +25,8 @@ from ldpfrontier.optimal.column_generation.smoothed import Master
 from ldpfrontier.optimal.large.columns.association_program import AssociationProgram
 from ldpfrontier.optimal.large.columns.proximal_duals import proximal_duals
 from ldpfrontier.optimal.large.columns.settings import SETTINGS
-from ldpfrontier.optimal.polyopt.solve import start_columns
-from ldpfrontier.optimal.projections.settings import SETTINGS as PROJECTIONS
+from ldpfrontier.optimal.products.polyopt import start_columns
+from ldpfrontier.optimal.products.projections.settings import SETTINGS as PROJECTIONS
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import Columns, MutualInformation
 

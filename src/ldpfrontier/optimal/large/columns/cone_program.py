@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 
 from ldpfrontier.numerics.highs import new_lp, solve
 from ldpfrontier.numerics.jit import kernel
-from ldpfrontier.optimal.exact.separation import Conditionals
-from ldpfrontier.optimal.geometry.support_function import empty_extreme, extreme_mean
+from ldpfrontier.optimal.joint.separation import Conditionals
 from ldpfrontier.optimal.large.columns.settings import SETTINGS
+from ldpfrontier.optimal.products.geometry.support_function import empty_extreme, extreme_mean
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.divergence import divergence_cost
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall

@@ -15,10 +15,10 @@ import numpy as np
 
 from ldpfrontier.cones import ConditionalCone, Cone, Intersection, PolyhedralCone
 from ldpfrontier.numerics.highs import new_lp, solve
-from ldpfrontier.optimal.estimation.settings import SETTINGS
-from ldpfrontier.optimal.estimation.weights import Prices
-from ldpfrontier.optimal.exact.association_cone import AssociationCone
-from ldpfrontier.optimal.exact.separation import Oracle
+from ldpfrontier.optimal.designs.settings import SETTINGS
+from ldpfrontier.optimal.designs.weights import Prices
+from ldpfrontier.optimal.joint.association_cone import AssociationCone
+from ldpfrontier.optimal.joint.separation import Oracle
 from ldpfrontier.optimal.large.columns.association_program import AssociationProgram
 from ldpfrontier.optimal.large.columns.cone_program import ConeProgram
 from ldpfrontier.optimal.large.columns.settings import SETTINGS as SEARCH

@@ -26,9 +26,9 @@ from scipy.linalg import cho_factor, cho_solve
 from ldpfrontier.numerics.deadline import check_time, time_is_up
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
-from ldpfrontier.optimal.estimation.error import orthonormal_span
-from ldpfrontier.optimal.estimation.settings import SETTINGS
-from ldpfrontier.optimal.estimation.weights import Prices, Problem
+from ldpfrontier.optimal.designs.error import orthonormal_span
+from ldpfrontier.optimal.designs.settings import SETTINGS
+from ldpfrontier.optimal.designs.weights import Prices, Problem
 from ldpfrontier.types import FloatArray, IntArray
 
 

@@ -18,8 +18,8 @@ import numpy as np
 
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
-from ldpfrontier.optimal.estimation.settings import SETTINGS
-from ldpfrontier.optimal.estimation.weights import Prices
+from ldpfrontier.optimal.designs.settings import SETTINGS
+from ldpfrontier.optimal.designs.weights import Prices
 from ldpfrontier.types import FloatArray
 
 

@@ -4,7 +4,7 @@ With b = e^-delta from 1 to e^-eps, the columns of distinct pairs with special v
 
     {1 <= B(w), A(w) <= b e^eps} for s != s0,      {b <= B(w), A(w) <= e^eps} for s0,
 
-A and B the largest and the least mean of w over the projection of s (`geometry.ball_body`). With
+A and B the largest and the least mean of w over the projection of s (`products.geometry.ball_body`). With
 b = 1 - t (1 - e^-eps), the bounds of A and B are linear in t from 0 to 1. All pairs are the one product at
 t = 0.
 """
@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ldpfrontier.optimal.geometry.ball_body import Body
 from ldpfrontier.optimal.products.ball_family import BallFamily
+from ldpfrontier.optimal.products.geometry.ball_body import Body
 from ldpfrontier.types import FloatArray
 
 #: The values of a function that is linear in t at t = 0 and at t = 1.

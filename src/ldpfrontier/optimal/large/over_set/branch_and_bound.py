@@ -27,12 +27,12 @@ from itertools import pairwise
 import numpy as np
 
 from ldpfrontier.numerics.rounding import gamma
-from ldpfrontier.optimal.geometry.ball_body import Body
 from ldpfrontier.optimal.large.over_set.lagrangian_relaxation import search_best_first
 from ldpfrontier.optimal.large.over_set.majorant import Majorant, constant
 from ldpfrontier.optimal.large.over_set.nodes import BlockProblem, Nodes, max_ratio
 from ldpfrontier.optimal.large.over_set.settings import SETTINGS
 from ldpfrontier.optimal.large.over_set.workspace import Workspace
+from ldpfrontier.optimal.products.geometry.ball_body import Body
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.divergence import allowed_probabilities, divergence_cost
 

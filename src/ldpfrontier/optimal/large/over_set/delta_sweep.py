@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.optimal.geometry.ball_body import polish_from
 from ldpfrontier.optimal.large.over_set.affine_bounds import AffineBounds
 from ldpfrontier.optimal.large.over_set.affine_pieces import Fitter, KnotPoints
 from ldpfrontier.optimal.large.over_set.block_family import BlockLabel
@@ -23,6 +22,7 @@ from ldpfrontier.optimal.large.over_set.dual_certificate import Certificate
 from ldpfrontier.optimal.large.over_set.settings import SETTINGS
 from ldpfrontier.optimal.large.over_set.vertex_tracking import VertexTrack
 from ldpfrontier.optimal.products.ball_family import BallFamily
+from ldpfrontier.optimal.products.geometry.ball_body import polish_from
 from ldpfrontier.optimal.products.pricing import price_combinations
 from ldpfrontier.optimal.products.tangents import best_tangent
 from ldpfrontier.types import FloatArray

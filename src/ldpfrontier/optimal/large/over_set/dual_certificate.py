@@ -22,7 +22,6 @@ from scipy.special import xlogy
 
 from ldpfrontier.numerics.deadline import check_time, time_is_up
 from ldpfrontier.numerics.rounding import gamma
-from ldpfrontier.optimal.geometry.ball_body import Body, climb_or_restore
 from ldpfrontier.optimal.large.over_set.affine_bounds import AffineBounds
 from ldpfrontier.optimal.large.over_set.block_family import (
     BlockPoints,
@@ -34,6 +33,7 @@ from ldpfrontier.optimal.large.over_set.branch_and_bound import BranchAndBound
 from ldpfrontier.optimal.large.over_set.majorant import Majorant, evaluate
 from ldpfrontier.optimal.large.over_set.settings import SETTINGS
 from ldpfrontier.optimal.products.ball_family import BallFamily
+from ldpfrontier.optimal.products.geometry.ball_body import Body, climb_or_restore
 from ldpfrontier.optimal.products.settings import SETTINGS as PRODUCTS
 from ldpfrontier.types import FloatArray
 

@@ -25,13 +25,6 @@ from scipy.special import xlogy
 from ldpfrontier.numerics.deadline import check_time
 from ldpfrontier.numerics.jit import borrowing_kernel
 from ldpfrontier.numerics.subset_sums import subset_sums
-from ldpfrontier.optimal.geometry.ball_body import (
-    Body,
-    climb_or_restore,
-    indicator_levels,
-    polish,
-    single_letter_moves,
-)
 from ldpfrontier.optimal.large.over_set.affine_pieces import Located
 from ldpfrontier.optimal.large.over_set.block_family import (
     BlockLabel,
@@ -42,6 +35,13 @@ from ldpfrontier.optimal.large.over_set.block_family import (
 )
 from ldpfrontier.optimal.large.over_set.settings import SETTINGS
 from ldpfrontier.optimal.products.ball_family import BallFamily
+from ldpfrontier.optimal.products.geometry.ball_body import (
+    Body,
+    climb_or_restore,
+    indicator_levels,
+    polish,
+    single_letter_moves,
+)
 from ldpfrontier.optimal.products.settings import SETTINGS as PRODUCTS
 from ldpfrontier.types import FloatArray
 

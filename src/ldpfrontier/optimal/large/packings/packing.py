@@ -26,8 +26,8 @@ from ldpfrontier.numerics.subset_sums import balanced_set
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.column_generation.smoothed import generate
 from ldpfrontier.optimal.large.packings.set_pricing import ALIKE, SetFamily
-from ldpfrontier.optimal.ldp.converse import ColumnValue, converse
-from ldpfrontier.optimal.ldp.settings import SETTINGS
+from ldpfrontier.optimal.listed.converse import ColumnValue, converse
+from ldpfrontier.optimal.listed.settings import SETTINGS
 from ldpfrontier.optimal.registry import LIMITS, Call, choose
 from ldpfrontier.optimum import Optimum, certified, fell_back, one_line
 from ldpfrontier.types import FloatArray

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from ldpfrontier.numerics.rounding import UNIT_ROUNDOFF, gamma
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
-from ldpfrontier.optimal.ldp.converse import ColumnValue
-from ldpfrontier.optimal.ldp.settings import SETTINGS
+from ldpfrontier.optimal.listed.converse import ColumnValue
+from ldpfrontier.optimal.listed.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import Columns, MutualInformation
 

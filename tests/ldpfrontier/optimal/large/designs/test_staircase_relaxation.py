@@ -7,8 +7,8 @@ import pytest
 
 from ldpfrontier import local_cone, optimal_estimation
 from ldpfrontier.mechanisms import uniform_error
-from ldpfrontier.optimal.estimation import solve
-from ldpfrontier.optimal.estimation.weights import Problem
+from ldpfrontier.optimal.designs import solve
+from ldpfrontier.optimal.designs.weights import Problem
 from ldpfrontier.optimal.large.designs import staircase_relaxation
 from ldpfrontier.optimal.large.designs.staircase_relaxation import relaxed_bound
 from support.grids import few

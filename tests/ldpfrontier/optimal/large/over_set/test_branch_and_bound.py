@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from ldpfrontier.optimal.geometry.ball_body import Body, climb_or_restore, polish
 from ldpfrontier.optimal.large.over_set.branch_and_bound import BranchAndBound
 from ldpfrontier.optimal.large.over_set.majorant import evaluate
+from ldpfrontier.optimal.products.geometry.ball_body import Body, climb_or_restore, polish
 from support.blocks import extreme_means, function_values, random_body, random_majorant
 
 ORDERS = (0.5, 1.0, 2.0, 3.0)

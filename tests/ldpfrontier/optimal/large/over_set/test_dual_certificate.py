@@ -19,7 +19,7 @@ from ldpfrontier.optimal.large.over_set.majorant import evaluate
 from ldpfrontier.optimal.products import ball_family
 from ldpfrontier.optimal.products.ball_family import BallFamily
 from ldpfrontier.optimal.products.decomposition import Decomposition
-from ldpfrontier.optimal.projections.solve import class_bound
+from ldpfrontier.optimal.products.projections.solve import class_bound
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from mpmath import expm1, fsum, log, mpf
 
-from ldpfrontier.optimal.geometry.ball_body import Body
 from ldpfrontier.optimal.large.over_set.branch_and_bound import BranchAndBound
 from ldpfrontier.optimal.large.over_set.lagrangian_relaxation import _ZERO, search_best_first
 from ldpfrontier.optimal.large.over_set.majorant import Majorant, affine_minorant
+from ldpfrontier.optimal.products.geometry.ball_body import Body
 from oracles.high_precision import xlogx
 from support.blocks import random_majorant
 

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import xlogy
 
-from ldpfrontier.optimal.geometry.ball_body import Body, indicator_levels
 from ldpfrontier.optimal.large.over_set.block_family import BlockLabel, body_between, interpolate, mean_bounds
 from ldpfrontier.optimal.large.over_set.settings import SETTINGS
 from ldpfrontier.optimal.large.over_set.vertex_tracking import VertexTrack
 from ldpfrontier.optimal.products.ball_family import BallFamily
+from ldpfrontier.optimal.products.geometry.ball_body import Body, indicator_levels
 from ldpfrontier.uncertainty.divergence import least_mean
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from ldpfrontier.optimal.large.packings import packing
 from ldpfrontier.optimal.large.packings.packing import optimal_packing, pack
-from ldpfrontier.optimal.ldp.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.ldp.settings import SETTINGS
-from ldpfrontier.optimal.ldp.solve import optimal_ldp
+from ldpfrontier.optimal.listed.ldp import optimal_ldp
+from ldpfrontier.optimal.listed.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.listed.settings import SETTINGS
 from ldpfrontier.privacy import ldp_epsilon, rldp_epsilon
 from ldpfrontier.utility import MutualInformation
 from support.grids import few

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from ldpfrontier.optimal.large.packings import set_pricing
 from ldpfrontier.optimal.large.packings.set_pricing import SetFamily
-from ldpfrontier.optimal.ldp.converse import converse
-from ldpfrontier.optimal.ldp.settings import SETTINGS
-from ldpfrontier.optimal.ldp.staircase import Staircase
+from ldpfrontier.optimal.listed.converse import converse
+from ldpfrontier.optimal.listed.settings import SETTINGS
+from ldpfrontier.optimal.listed.staircase import Staircase
 from ldpfrontier.utility import MutualInformation
 from support.priors import concentrations, random_prior
 

@@ -1,0 +1,112 @@
+"""A bound on the error over a cone that is not polyhedral, by the extreme rays of larger polyhedral cones.
+
+The least error over a larger cone, which a few cuts make, is a lower bound. It is found by listing the
+extreme rays of that cone. The column of its best mechanism that is outside of the cone and counts most yields
+a new cut, until the bound is close enough: with several cuts at a time, rays become more for the same bound.
+The method is that of cutting planes; rays are listed by double description, to which cuts are added.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ldpfrontier.cones import Cone
+from ldpfrontier.numerics.deadline import TimeIsUp, check_time
+from ldpfrontier.optimal.designs.generation import generate
+from ldpfrontier.optimal.designs.settings import SETTINGS
+from ldpfrontier.optimal.designs.weights import Prices, Problem
+from ldpfrontier.optimal.listed.double_description import DoubleDescription, irredundant, lexicographic
+from ldpfrontier.optimum import fell_back, one_line
+from ldpfrontier.types import FloatArray, Intractable
+
+
+@dataclass(frozen=True, eq=False)
+class ListedRays:
+    """Columns that are listed: a `Pricing`.
+
+    Attributes
+    ----------
+    vectors : ndarray, shape (m, inputs)
+        With p . v = 1.
+    """
+
+    vectors: FloatArray
+    exact: bool = True
+
+    def search(self, prices: Prices, known: FloatArray) -> FloatArray:
+        """Return the columns of the largest excess."""
+        best = np.argsort(-prices.excess(self.vectors), kind="stable")
+        return np.asarray(self.vectors[best[: SETTINGS.new_columns * self.vectors.shape[1]]])
+
+    def excess(self, prices: Prices) -> float:
+        """Return the largest excess of all columns."""
+        return float(prices.excess(self.vectors).max())
+
+
+def outer_bound(
+    problem: Problem, cone: Cone, inner: FloatArray, phi: float, tolerance: float, max_rays: int
+) -> float:
+    """Return a lower bound of phi over a cone.
+
+    Parameters
+    ----------
+    problem : Problem
+    cone : Cone
+    inner : ndarray, shape (m, inputs)
+        Columns of the cone with p . v = 1, which span what all columns span, with weights of a channel.
+    phi : float
+        The error that was found.
+    tolerance : float
+        How far the bound may be from it, relatively.
+    max_rays : int
+        Most extreme rays of a larger cone.
+    """
+    p, best, known, is_rough = problem.p, 0.0, inner, True
+    rays = DoubleDescription(p.size, max_rays)
+    try:
+        left = list(lexicographic(irredundant(cone.inequalities)))
+        try:
+            while left:
+                rays.cut(coarse(left[0][None])[0])
+                del left[0]
+        except Intractable as error:
+            fell_back(f"the bound of fewer inequalities, as rays became too many: {one_line(error)}")
+        while True:
+            check_time()
+            vectors = rays.points / (rays.points @ p)[:, None]
+            # Until the bound is close, any good mechanism of the larger cone shows where to cut it.
+            gap = max(tolerance, 1.0 - best / phi) if is_rough else tolerance
+            found = generate(
+                problem, known, ListedRays(vectors), SETTINGS.outer_share * gap, SETTINGS.max_rounds
+            )
+            best = max(best, found.bound)
+            if left or best >= phi * (1.0 - tolerance):
+                break
+            columns, theta = found.weighted.vectors, found.weighted.theta
+            cuts = cone.separate(columns, exact=True)
+            outside = np.einsum("mpx,mx->mp", cuts, columns) / np.abs(cuts).max(axis=2)
+            furthest = outside.max(axis=1, initial=0.0)  # of a polyhedral cone there are no more cuts
+            i = int((theta * furthest).argmax())
+            if furthest[i] <= SETTINGS.equality:  # all columns are inside
+                if not is_rough:
+                    break
+                is_rough = False
+                continue
+            most = int(outside[i].argmax())
+            cut = coarse(cuts[i, most : most + 1])[0]
+            rays.cut(cut)
+            # What the cut leaves of the best columns is where the next search begins.
+            known = np.vstack([inner, columns[(theta > 0.0) & (columns @ cut <= 0.0)]])
+    except TimeIsUp:
+        fell_back("the bound of fewer cuts, as the time for the proof was up")
+    except Intractable as error:
+        fell_back(f"the bound of fewer cuts, as rays became too many: {one_line(error)}")
+    return best
+
+
+def coarse(cuts: FloatArray) -> FloatArray:
+    """Return cuts a . v <= 0, (m, n), with coefficients lowered to few digits, which leaves them valid."""
+    unit = 2.0**-SETTINGS.cut_bits * np.abs(cuts).max(axis=1, keepdims=True)
+    return np.asarray(np.floor(cuts / unit) * 2.0**-SETTINGS.cut_bits)

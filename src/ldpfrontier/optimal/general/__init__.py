@@ -1,1 +1,0 @@
-"""The column program of any cone and any sublinear convex utility."""

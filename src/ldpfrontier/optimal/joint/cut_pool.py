@@ -1,0 +1,124 @@
+r"""A pool of cuts of a convex cone, and the linear programs over it.
+
+The cone C = {v : a . v <= 0 for all a of an infinite family} is known by the cuts a that its separation
+oracle has returned so far. The programs are ::
+
+    maximize cost . v   subject to   scale . v = 1,  lo <= v <= hi,  a . v <= 0 for all a of the pool,
+
+a relaxation of the same one over C (Kelley's cutting planes). Cuts that no program needed for long are
+forgotten, which leaves every bound valid.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ldpfrontier.numerics.dual_simplex import Pool, maximize
+from ldpfrontier.optimal.joint.settings import SETTINGS
+from ldpfrontier.types import FloatArray, IntArray
+
+
+@dataclass(eq=False)
+class CutPool:
+    """Linear programs over {v : scale . v = 1, a . v <= 0 for all cuts a in the pool}.
+
+    Attributes
+    ----------
+    scale : ndarray, shape (n,)
+    slack : float
+        Violations up to this are ignored.
+    working : int
+        Cuts that every step of a program looks at, more than n.
+    permanent : int
+        First cuts of the pool that are never forgotten.
+    kept : int
+        Most cuts in the pool before unused ones are forgotten.
+    """
+
+    scale: FloatArray
+    slack: float = 0.0
+    working: int = SETTINGS.working_cuts
+    permanent: int = 0
+    kept: int = SETTINGS.max_cuts[0]
+    _pool: Pool = field(init=False)
+
+    def __post_init__(self) -> None:
+        n = len(self.scale)
+        self._pool = Pool(
+            self.scale.copy(),  # one that cannot be written would compile another kernel
+            np.zeros((n, 0)),
+            np.zeros(0, dtype=np.int64),
+            np.zeros(self.working, dtype=np.int64),
+            np.zeros((n, self.working)),
+            np.zeros(self.working),
+            np.zeros(3, dtype=np.int64),
+        )
+
+    @property
+    def solved(self) -> int:
+        """The number of calls of `maximize`."""
+        return int(self._pool.counts[2])
+
+    @property
+    def cuts(self) -> FloatArray:
+        """All cuts, the largest coefficient of each 1, shape (cuts, n)."""
+        return self._pool.rows[:, : self._pool.counts[0]].T
+
+    @property
+    def used(self) -> IntArray:
+        """The numbers of the cuts that the last program used, and of some that it looked at."""
+        return np.flatnonzero(self._pool.needed[: self._pool.counts[0]] == self.solved)
+
+    def add(self, cuts: FloatArray) -> None:
+        """Add cuts a . v <= 0, shape (cuts, n), and forget those not needed for long if there are many."""
+        pool, count = self._pool, self._pool.counts[0]
+        if count > self.kept:
+            needed = pool.needed[:count].copy()
+            needed[: self.permanent] = np.iinfo(np.int64).max
+            kept = np.argsort(-needed, kind="stable")[: max(self.kept // 2, self.permanent)]
+            count = pool.counts[0] = len(kept)
+            pool.rows[:, :count], pool.needed[:count] = pool.rows[:, kept], pool.needed[kept]
+            pool.counts[1] = working = min(count, self.working // 2)
+            pool.working[:working] = np.arange(working)
+            pool.copied[:, :working] = pool.rows[:, :working]
+        if (total := count + len(cuts)) > len(pool.needed):
+            room = ((0, 2 * total - len(pool.needed)),)
+            self._pool = pool = pool._replace(
+                rows=np.pad(pool.rows, ((0, 0), *room)),
+                needed=np.pad(pool.needed, room),
+            )
+        pool.rows[:, count:total] = (cuts / np.abs(cuts).max(axis=1, keepdims=True)).T
+        pool.needed[count:total] = self.solved
+        pool.counts[0] = total
+
+    def maximize(
+        self, cost: FloatArray, lo: FloatArray, hi: FloatArray, enough: float = -math.inf
+    ) -> tuple[float, FloatArray, FloatArray] | None:
+        """Return bound, solution and reduced costs as `dual_simplex.maximize`; None if there is no such v."""
+        found = maximize(self._pool, cost, lo, hi, self.slack, enough)
+        return None if found[0] == -math.inf else found
+
+
+def cut_down(
+    lo: FloatArray, hi: FloatArray, reduced: FloatArray, above: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the part of a box where the bound of a program allows values above a threshold.
+
+    Parameters
+    ----------
+    lo, hi : ndarray, shape (n,)
+    reduced : ndarray, shape (n,)
+        Reduced costs of the bound, as `CutPool.maximize` returns them.
+    above : float
+        How far the bound is above the threshold.
+    """
+    # Moving a variable from its end costs its reduced cost: beyond `reach` the bound is below the threshold.
+    with np.errstate(divide="ignore"):
+        reach = above / np.abs(reduced)
+    return (
+        np.where(reduced > 0, np.maximum(lo, hi - reach), lo),
+        np.where(reduced < 0, np.minimum(hi, lo + reach), hi),
+    )

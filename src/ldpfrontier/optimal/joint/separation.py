@@ -1,0 +1,256 @@
+r"""Separation oracle of the cone of columns that are private under an uncertainty set.
+
+A column v is in the cone if ::
+
+    R_s . v_s <= e^eps R_t . v_t
+
+for all pairs of conditional distributions (R_s, R_t) in the envelope: for s != t those that some P in F has
+(``"exact"``; `budget_split` says which these are), or all pairs of the projections F_{U|s} and F_{U|t}
+(``"projections"``, a larger envelope and a smaller cone), or all pairs of the simplices of PolyOpt around
+these (``"simplex"``, the largest envelope). For a column outside, the oracle returns the inequality that it
+violates most for every (s, t), a *cut*. Those returned so far make a polyhedron around the cone (`cut_pool`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpfrontier.cones import BaseCone
+from ldpfrontier.numerics.arguments import as_instance, as_number, check_choice
+from ldpfrontier.numerics.rounding import gamma
+from ldpfrontier.optimal.joint.budget_split import Accuracy, Ball, ComparedPairs, worst_pairs
+from ldpfrontier.optimal.joint.settings import SETTINGS
+from ldpfrontier.privacy import log_ratio
+from ldpfrontier.types import FloatArray, Pairs
+from ldpfrontier.uncertainty.divergence import allowed_probabilities
+from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+
+Conditionals = Literal["exact", "projections", "simplex"]
+
+
+@dataclass(frozen=True, eq=False)
+class Oracle(BaseCone):
+    """The cone of an uncertainty set (`ldpfrontier.cones.Cone`), by the cuts that columns violate.
+
+    Attributes
+    ----------
+    ball : RenyiBall
+    epsilon : float
+        Privacy level of the cone, in nats.
+    envelope : {"exact", "projections", "simplex"}
+        Whether two sensitive values share the budget, or each has all of it, or a simplex around that.
+    pairs : {"all", "distinct"}
+        Whether a sensitive value is also compared with itself, both sides at full budget.
+    """
+
+    ball: RenyiBall
+    epsilon: float
+    envelope: Conditionals = "exact"
+    pairs: Pairs = "distinct"
+
+    @property
+    def prior(self) -> FloatArray:
+        """Distribution of the inputs of columns, under which their utility counts, shape (a1, a2)."""
+        return self.ball.centre
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of sensitive and useful values."""
+        a1, a2 = self.prior.shape
+        return a1, a2
+
+    def entry_bounds(self, scale: FloatArray) -> FloatArray:
+        """Return upper bounds on the entries of columns v with scale . v = 1, shape (a1 a2,)."""
+        if not np.array_equal(scale, self.prior.ravel()):
+            return super().entry_bounds(scale)
+        # Averages of two groups differ by at most e^eps and have the mean 1: R . v_s <= e^(2 eps).
+        return math.exp(2.0 * self.epsilon) * (1.0 + gamma(16)) / self._largest_probabilities.ravel()
+
+    def constant_slack(self, cuts: FloatArray) -> float:
+        """Return the slack of cuts (..., a1 a2) at the constant column, whose averages are equal."""
+        return math.expm1(self.epsilon)
+
+    @property
+    def least_constant_slack(self) -> float:
+        """The least slack at the constant column of cuts whose largest coefficient is 1.
+
+        It is (e^eps - 1) / e^eps, as no coefficient exceeds e^eps.
+        """
+        return -math.expm1(-self.epsilon)
+
+    @cached_property
+    def _largest_probabilities(self) -> FloatArray:
+        """The largest R_s(u) over the projections, rounded downwards, shape (a1, a2)."""
+        ball = self.ball
+        return allowed_probabilities(ball.conditionals, ball.projected_radii[:, None], ball.order)
+
+    @property
+    def inequalities(self) -> FloatArray:
+        """None to begin with: all cuts come from columns outside, shape (0, inputs)."""
+        return np.zeros((0, self.prior.size))
+
+    @cached_property
+    def _pairs(self) -> ComparedPairs:
+        a1 = range(len(self.ball.centre))
+        chosen = [(s, t) for s, t in itertools.product(a1, a1) if s != t or self.pairs == "all"]
+        s, t = np.array(chosen, dtype=np.intp).reshape(-1, 2).T
+        return ComparedPairs(s, t, (s != t) & (self.envelope == "exact"))
+
+    @cached_property
+    def _ball(self) -> Ball:
+        ball = self.ball
+        return Ball(ball.conditionals, ball.sensitive, float(ball.radius), float(ball.order))
+
+    def worst(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the most violated cut of every column and pair of sensitive values.
+
+        Parameters
+        ----------
+        columns : ndarray, shape (m, a1 a2)
+
+        Returns
+        -------
+        levels : ndarray, shape (m, pairs)
+            Largest log R_s . v_s - log R_t . v_t, in nats.
+        cuts : ndarray, shape (m, pairs, a1 a2)
+            a with a . v <= 0 on the cone.
+        """
+        means, cuts = self._worst_cuts(columns)
+        return log_ratio(means[..., 0], means[..., 1]), cuts
+
+    def _worst_cuts(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return `_cuts` as exactly as they are found."""
+        smooth = self.ball.order >= 1
+        angle = SETTINGS.angle_accuracy if smooth else SETTINGS.kink_angle_accuracy
+        return self._cuts(columns, Accuracy(angle, 0.0, True))
+
+    def separate(self, columns: FloatArray, *, exact: bool = False) -> FloatArray:
+        """Return cuts that are nearly the most violated ones, at little cost, shape (m, pairs, a1 a2)."""
+        if exact:
+            return self._worst_cuts(columns)[1]
+        smooth = self.ball.order >= 1
+        angle = SETTINGS.fast_angle_accuracy if smooth else SETTINGS.angle_accuracy
+        return self._cuts(columns, Accuracy(angle, SETTINGS.unspent_share, False))[1]
+
+    def _cuts(self, columns: FloatArray, accuracy: Accuracy) -> tuple[FloatArray, FloatArray]:
+        """Return the two means, (m, pairs, 2), and the cut, (m, pairs, a1 a2), of every worst pair found."""
+        m, shape = len(columns), self.ball.centre.shape
+        factor = math.exp(self.epsilon)
+        if self.envelope == "simplex":
+            means, cuts = self._simplex_cuts(columns.reshape(m, *shape), factor)
+            return means, cuts.reshape(*means.shape[:2], -1)
+        # A copy, as what is compiled depends on how an array lies in memory.
+        blocks = np.array(columns.reshape(m, *shape), order="C")
+        means, cuts = worst_pairs(blocks, self._pairs, self._ball, factor, accuracy)
+        return means, cuts.reshape(*means.shape[:2], -1)
+
+    def _simplex_cuts(self, blocks: FloatArray, factor: float) -> tuple[FloatArray, FloatArray]:
+        """Return the two means, (m, pairs, 2), and the cuts, (m, pairs, a1, a2), where R_s >= L_s is any.
+
+        Parameters
+        ----------
+        blocks : ndarray, shape (m, a1, a2)
+        factor : float
+            e^eps.
+        """
+        lower, a2 = self.ball.lower_bounds, blocks.shape[2]
+        rest = np.maximum(1.0 - lower.sum(axis=1), 0.0)[:, None]
+        above = lower + rest * np.eye(a2)[blocks.argmax(axis=2)]
+        below = lower + rest * np.eye(a2)[blocks.argmin(axis=2)]
+        s, t, _ = self._pairs
+        A, B = (above * blocks).sum(axis=2), (below * blocks).sum(axis=2)
+        cuts, pairs = np.zeros((len(blocks), len(s), *lower.shape)), np.arange(len(s))
+        cuts[:, pairs, s] = above[:, s]
+        cuts[:, pairs, t] -= factor * below[:, t]
+        return np.stack([A[:, s], B[:, t]], axis=2), cuts
+
+    def levels(self, columns: FloatArray) -> FloatArray:
+        """Return the realized levels of columns, in nats, shape (m,)."""
+        return np.asarray(self.worst(columns)[0].max(axis=1, initial=0.0))
+
+    def pull(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mix columns with the constant one, no more than needed (`pulled`)."""
+
+        def worst(inside: FloatArray) -> tuple[FloatArray, Callable[[NDArray[np.bool_]], FloatArray]]:
+            means, found = self._worst_cuts(inside)
+            return means, found.__getitem__
+
+        return pulled(columns, self.epsilon, worst)
+
+
+#: Given columns (m, inputs): the means of their worst comparisons, (m, pairs, 2), of which the first may be
+#: at most e^eps times the second, and the cuts (any, inputs) of those comparisons that a mask chooses.
+Worst = Callable[[FloatArray], tuple[FloatArray, Callable[[NDArray[np.bool_]], FloatArray]]]
+
+
+def pulled(columns: FloatArray, epsilon: float, worst: Worst) -> tuple[FloatArray, FloatArray]:
+    """Mix columns with the constant one, no more than needed for the level epsilon.
+
+    Newton's method from outside: the weight is that of the most violated cut.
+
+    Parameters
+    ----------
+    columns : ndarray, shape (m, inputs)
+    epsilon : float
+        In nats, above 0.
+    worst : callable
+
+    Returns
+    -------
+    columns : ndarray, shape (m, inputs)
+    cuts : ndarray, shape (any, inputs)
+        The cuts met on the way.
+    """
+    inside, cuts, rows = columns.copy(), list[FloatArray](), np.arange(len(columns))
+    for step in range(SETTINGS.max_pull_steps):
+        # Levels over a tiny set are noisy: a wider margin, should the usual one not do.
+        margin = SETTINGS.pull_margin * 2.0 ** max(step - 8, 0)
+        means, cuts_of = worst(inside[rows])
+        over = log_ratio(means[..., 0], means[..., 1]) > epsilon - 0.5 * SETTINGS.pull_margin
+        cuts.append(cuts_of(over))
+        bad = over.any(axis=1)
+        rows, means = rows[bad], means[bad]
+        if rows.size == 0:
+            return inside, np.concatenate(cuts)
+        v = inside[rows]
+        excess = means[..., 0] - math.exp(epsilon - margin) * means[..., 1]
+        excess = np.maximum(excess.max(axis=1, keepdims=True), 0.0)
+        weight = excess / (excess + math.expm1(epsilon - margin))
+        inside[rows] = (1.0 - weight) * v + weight
+    inside[rows] = 1.0
+    return inside, np.concatenate(cuts)
+
+
+def robust_cone(
+    ball: RenyiBall, epsilon: float, *, envelope: Conditionals = "exact", pairs: Pairs = "distinct"
+) -> Oracle:
+    """Return the columns that are private over an uncertainty set (lopuhaa2024, Definition 1).
+
+    Parameters
+    ----------
+    ball : RenyiBall
+    epsilon : float
+        Level in nats, above 0 and at most 30.
+    envelope : {"exact", "projections", "simplex"}
+        Which pairs of conditionals are compared, as above: those of F by default.
+    pairs : {"all", "distinct"}
+        Whether a sensitive value is also compared with itself.
+
+    Raises
+    ------
+    ValueError
+        If an argument is of another kind or out of range.
+    """
+    as_instance(ball, RenyiBall, "The ball")
+    check_choice(envelope, "envelope", ("simplex", "projections", "exact"))
+    check_choice(pairs, "pairs", get_args(Pairs))
+    level = as_number(epsilon, "epsilon", "a number of nats, above 0 and at most 30", least=1e-300, most=30.0)
+    return Oracle(ball, level, envelope, pairs)
