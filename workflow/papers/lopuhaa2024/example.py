@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from ldpfrontier.optimal.general.double_description import extreme_rays
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.cones import polyopt_cone
 from ldpfrontier.information import mutual_information, renyi_divergence
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
+from ldpfrontier.optimal.listed.double_description import extreme_rays
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.two_reports import budget_split
