@@ -23,7 +23,7 @@ from ldpfrontier.optimal.joint.association_cone import AssociationCone
 from ldpfrontier.optimal.joint.settings import SETTINGS as EXACT
 from ldpfrontier.optimal.mechanism import optimal_mechanism
 from ldpfrontier.optimal.products.polyopt import allowed_level
-from ldpfrontier.optimal.registry import Call, choose
+from ldpfrontier.optimal.registry import LIMITS, Call, choose
 from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimal.unconditional import optimal_unconditional
 from ldpfrontier.optimum import (
@@ -113,7 +113,7 @@ def optimal_association(
     if a1 == 1 or epsilon == 0.0:
         channel = Channel(np.eye(a2)) if a1 == 1 else _without_any_difference(odds)
         value = utility(channel)
-        method = choose("no secret" if a1 == 1 else "no difference").method(_MECHANISMS)
+        method = choose("closed form").method(_MECHANISMS)
         return certified(channel, value, value, tolerance, method=method)
     regime = choose("odds ratios", Call(a1 * a2))
     if regime.name == "joint":
@@ -125,7 +125,7 @@ def optimal_association(
     from ldpfrontier.optimal.large.association_bound import association_bound
 
     bound = association_bound(odds, epsilon, nodes)
-    channel, found_in = _searched(odds, epsilon, regime.name == "search", rounds, tolerance)
+    channel, found_in = _searched(odds, epsilon, a1 * a2 <= LIMITS.max_master_cells, rounds, tolerance)
     method = regime.method(_MECHANISMS)
     return certified(channel, utility(channel), bound, tolerance, found_in, method=method)
 

@@ -139,28 +139,12 @@ _LISTED = (
 #: In the order in which they are asked; the first entry that serves is the one that runs.
 REGIMES = (
     Regime(
-        "no information",
-        "nothing",
-        "level 0, or a single input",
-        "closed form, a single output",
+        "closed form",
+        "closed form",
+        "level 0, a single input, or a single sensitive value",
+        "closed form: a single output, the identity, or the values that odds ratios tell apart",
         "optimum",
-        "every private mechanism tells nothing",
-    ),
-    Regime(
-        "no difference",
-        "kinds",
-        "odds ratios at level 0",
-        "closed form, one output for useful values that odds ratios tell apart",
-        "optimal/association",
-        "`optimal/association.py`",
-    ),
-    Regime(
-        "no secret",
-        "identity",
-        "a single sensitive value, where nothing is compared",
-        "closed form, the identity",
-        "optimal/robust",
-        "no mechanism tells more than its input",
+        "no mechanism that is allowed tells more: `optimum.py`, `optimal/association.py`",
     ),
     Regime(
         "LDP",
@@ -182,20 +166,11 @@ REGIMES = (
     ),
     Regime(
         "LDP",
-        "packing, columns",
-        f"mutual information, up to {LIMITS.max_generation_inputs} inputs",
-        "packing of the inputs, and column generation where it leaves a gap",
-        "optimal/large/packings/packing",
-        "a converse, `optimal/listed/converse.py`; statement 1 with `optimal/large/packings/set_pricing.py`",
-        lambda call: call.utility == "mutual information" and call.inputs <= LIMITS.max_generation_inputs,
-    ),
-    Regime(
-        "LDP",
         "packing",
         "mutual information, more inputs",
-        "packing of the inputs",
+        f"packing of the inputs; up to {LIMITS.max_generation_inputs}, column generation where a gap is left",
         "optimal/large/packings/packing",
-        "a converse, `optimal/listed/converse.py`",
+        "a converse, `optimal/listed/converse.py`; statement 1 with `optimal/large/packings/set_pricing.py`",
         lambda call: call.utility == "mutual information",
     ),
     Regime(
@@ -235,18 +210,10 @@ REGIMES = (
     _joint("F itself", "joint", f"up to {LIMITS.max_joint_cells} cells; {_TABLES}"),
     Regime(
         "F itself",
-        "search",
-        f"up to {LIMITS.max_search_cells} cells; {_TABLES}",
-        "products of blocks with a shared budget, the projections among them, and a search for joint columns",
-        "optimal/products/projections/budget_multiplier",
-        "statement 9",
-        lambda call: call.inputs <= LIMITS.max_search_cells,
-    ),
-    Regime(
-        "F itself",
-        "shared",
+        "products",
         f"larger tables; {_TABLES}",
-        "products of blocks with a shared budget, the projections among them, and column generation",
+        "products of blocks with a shared budget, the projections among them; up to"
+        f" {LIMITS.max_search_cells} cells a search for joint columns",
         "optimal/products/projections/budget_multiplier",
         "statement 9",
     ),
@@ -262,18 +229,10 @@ REGIMES = (
     Regime(
         "odds ratios",
         "search",
-        f"up to {LIMITS.max_master_cells} cells",
-        "search for columns by linear programs over the cone",
-        "optimal/large/columns/association_program",
-        "statement 11 (g): `optimal/large/association_bound.py`",
-        lambda call: call.inputs <= LIMITS.max_master_cells,
-    ),
-    Regime(
-        "odds ratios",
-        "unconditional",
         "larger tables",
-        "the optimum under every distribution, with the bound of odds ratios",
-        "optimal/unconditional",
+        f"the optimum under every distribution; up to {LIMITS.max_master_cells} cells a search for columns by"
+        " linear programs over the cone",
+        "optimal/large/columns/association_program",
         "statement 11 (g): `optimal/large/association_bound.py`",
     ),
     Regime(

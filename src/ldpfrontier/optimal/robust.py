@@ -137,12 +137,12 @@ def optimal_robust(
     if envelope == "exact" and ball.centre.shape[0] == 1:
         # With one sensitive value there is nothing to hide: the identity is best.
         h = entropy(ball.centre)
-        method = choose("no secret").method(_MECHANISMS[envelope])
+        method = choose("closed form").method(_MECHANISMS[envelope])
         return certified(Channel(np.eye(ball.centre.size)), h, h, tolerance, method=method)
     if ball.radius == 0:
         return optimal_nonrobust(ball.centre, epsilon, tolerance=tolerance, max_rounds=max_rounds)
     if epsilon == 0:
-        return uninformative(ball.centre.size, method=choose("no information").method(_MECHANISMS[envelope]))
+        return uninformative(ball.centre.size, method=choose("closed form").method(_MECHANISMS[envelope]))
     if envelope == "simplex":
         if start is not None:
             check_class(start, ball.lower_bounds, epsilon)
@@ -294,7 +294,7 @@ def _by_products(
         )
         found = _over_projections(ball, epsilon, tolerance, max_rounds, start)
     channel, rounds = found
-    if regime.name == "search":
+    if ball.centre.size <= LIMITS.max_search_cells:
         better = searched_mechanism(Oracle(ball, inside), channel)
         # Rounding may put columns beyond the level, and never costs what there was.
         if ball.worst_case_epsilon(better) <= allowed_level(inside):

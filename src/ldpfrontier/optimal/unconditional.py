@@ -121,10 +121,10 @@ def optimal_unconditional(
     if joint.shape[0] == 1:
         # Nothing to hide, and no constraint.
         identity = Channel(np.eye(joint.size))
-        method = choose("no secret").method(_MECHANISMS)
+        method = choose("closed form").method(_MECHANISMS)
         return certified(identity, utility(identity), entropy(joint), tolerance, method=method)
     if epsilon == 0:
-        return uninformative(joint.size, method=choose("no information").method(_MECHANISMS))
+        return uninformative(joint.size, method=choose("closed form").method(_MECHANISMS))
     if start is not None:
         _check_level(start, joint.shape, epsilon)
     if joint.size > SETTINGS.max_cells and not _columns_are_listed(joint.shape):

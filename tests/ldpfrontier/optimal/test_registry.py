@@ -49,15 +49,10 @@ TESTED = [[0.5, 0.5], [0.2, 0.8]]
 
 #: A small call of every entry, and the limits that make it one of that entry.
 CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str, int]]] = {
-    ("no information", "nothing"): (lambda: optimal_robust(BALL, 0.0), {}),
-    ("no secret", "identity"): (
-        lambda: optimal_robust(RenyiBall.confidence([[3, 4]]), 1.0, envelope="exact"),
-        {},
-    ),
+    ("closed form", "closed form"): (lambda: optimal_robust(BALL, 0.0), {}),
     ("LDP", "partition"): (lambda: optimal_ldp(FDivergence(*DRAWN), 1.0), {}),
     ("LDP", "listed"): (lambda: optimal_ldp(UNIFORM[4], 1.0), {}),
-    ("LDP", "packing, columns"): (lambda: optimal_ldp(UNIFORM[22], 1.0), {}),
-    ("LDP", "packing"): (lambda: optimal_ldp(UNIFORM[300], 1.0), {}),
+    ("LDP", "packing"): (lambda: optimal_ldp(UNIFORM[22], 1.0), {}),
     ("unconditional", "listed"): (lambda: optimal_unconditional(BALL.centre, 1.0), {}),
     ("unconditional", "products"): (
         lambda: optimal_unconditional(THREE.centre, 1.0),
@@ -66,19 +61,10 @@ CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str
     ("simplex", "coupled"): (lambda: optimal_robust(BALL, 1.0), {"max_master_cells": 5}),
     ("simplex", "exact"): (lambda: optimal_robust(BALL, 1.0), {}),
     ("F itself", "joint"): (lambda: optimal_robust(BALL, 1.0, envelope="exact", max_nodes=5), {}),
-    ("F itself", "search"): (lambda: optimal_robust(BALL, 1.0, envelope="exact"), {"max_joint_cells": 5}),
-    ("F itself", "shared"): (
-        lambda: optimal_robust(BALL, 1.0, envelope="exact"),
-        {"max_joint_cells": 4, "max_search_cells": 5},
-    ),
+    ("F itself", "products"): (lambda: optimal_robust(BALL, 1.0, envelope="exact"), {"max_joint_cells": 5}),
     ("given U", "label"): (lambda: optimal_label(BALL.centre, 1.0), {}),
-    ("no difference", "kinds"): (lambda: optimal_association(ODDS, 0.0), {}),
     ("odds ratios", "joint"): (lambda: optimal_association(ODDS, 1.0, max_nodes=10), {}),
     ("odds ratios", "search"): (lambda: optimal_association(ODDS, 1.0, max_rounds=2), {"max_joint_cells": 5}),
-    ("odds ratios", "unconditional"): (
-        lambda: optimal_association(ODDS, 1.0),
-        {"max_joint_cells": 4, "max_master_cells": 5},
-    ),
     ("estimates", "rays"): (lambda: optimal_estimation(UNIFORM[4].prior, local_cone(4, 1.0)), {}),
     ("estimates", "staircases"): (lambda: optimal_estimation(UNIFORM[22].prior, local_cone(22, 3.0)), {}),
     ("estimates", "branches"): (
@@ -107,12 +93,11 @@ CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str
 
 #: What an entry must call: a function of the engine, which the test counts.
 CALLED: dict[tuple[str, str], tuple[object, str]] = {
-    ("LDP", "packing, columns"): (packing, "generate"),
+    ("LDP", "packing"): (packing, "generate"),
     ("simplex", "coupled"): (polyopt, "_coupled"),
     ("simplex", "exact"): (polyopt, "generate"),
     ("F itself", "joint"): (robust, "joint_optimum"),
-    ("F itself", "search"): (robust, "searched_mechanism"),
-    ("F itself", "shared"): (robust, "shared_budget_mechanism"),
+    ("F itself", "products"): (robust, "shared_budget_mechanism"),
     ("odds ratios", "joint"): (association, "optimal_mechanism"),
     ("odds ratios", "search"): (column_search, "searched_columns"),
     ("estimates", "rays"): (estimation, "_over_listed_rays"),
@@ -132,7 +117,7 @@ def test_what_the_registry_says_is_what_runs(regime: Regime, monkeypatch: pytest
         monkeypatch.setattr(closed_forms, "check_time", out_of_time)
     solve, limits = CALLS[key]
     changed = replace(LIMITS, **limits)
-    for module in (registry, robust, polyopt, estimation):
+    for module in (registry, robust, association, packing, polyopt, estimation):
         monkeypatch.setattr(module, "LIMITS", changed, raising=False)
     ran = list[str]()
     if key in CALLED:
@@ -152,12 +137,41 @@ def test_what_the_registry_says_is_what_runs(regime: Regime, monkeypatch: pytest
 
 def test_the_first_entry_of_a_class_that_serves_is_the_one() -> None:
     assert choose("LDP", registry.Call(20)).name == "listed"
-    assert choose("LDP", registry.Call(21)).name == "packing, columns"
-    assert choose("F itself", registry.Call(LIMITS.max_joint_cells + 1)).name == "search"
+    assert choose("LDP", registry.Call(21)).name == "packing"
+    assert choose("F itself", registry.Call(LIMITS.max_joint_cells + 1)).name == "products"
     # The last entry of every class serves all that is left, but the list of columns of other utilities.
     for cone in {regime.cone for regime in REGIMES}:
         last = [regime for regime in REGIMES if regime.cone == cone][-1]
         assert last.serves(registry.Call(10**6, 10**3, 10**9))
+
+
+@pytest.mark.parametrize(
+    ("solve", "limits", "step"),
+    [
+        (lambda: optimal_ldp(UNIFORM[22], 1.0), {"max_generation_inputs": 21}, (packing, "generate")),
+        (
+            lambda: optimal_robust(BALL, 1.0, envelope="exact"),
+            {"max_joint_cells": 4, "max_search_cells": 5},
+            (robust, "searched_mechanism"),
+        ),
+        (
+            lambda: optimal_association(ODDS, 1.0),
+            {"max_joint_cells": 4, "max_master_cells": 5},
+            (column_search, "searched_columns"),
+        ),
+    ],
+    ids=["packing", "F itself", "odds ratios"],
+)
+def test_a_step_that_ends_at_a_size_is_not_taken_beyond_it(
+    solve: Callable[[], Optimum],
+    limits: dict[str, int],
+    step: tuple[object, str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for module in (registry, robust, association, packing):
+        monkeypatch.setattr(module, "LIMITS", replace(LIMITS, **limits))
+    monkeypatch.setattr(*step, failing)
+    assert solve().method.fallbacks == ()
 
 
 @pytest.mark.parametrize("regime", REGIMES, ids=lambda r: f"{r.cone}: {r.name}")

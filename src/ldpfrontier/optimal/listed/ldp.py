@@ -102,7 +102,7 @@ def optimal_ldp(
     k = len(utility.prior)
     check_start(start, k)
     if epsilon == 0 or k == 1:
-        return uninformative(k, utility.unit, choose("no information").method(_MECHANISMS))
+        return uninformative(k, utility.unit, choose("closed form").method(_MECHANISMS))
     divergence = isinstance(utility, FDivergence)
     most = SETTINGS.max_divergence_inputs if divergence else SETTINGS.max_information_inputs
     if k > most:

@@ -28,7 +28,7 @@ from ldpfrontier.optimal.column_generation.smoothed import generate
 from ldpfrontier.optimal.large.packings.set_pricing import ALIKE, SetFamily
 from ldpfrontier.optimal.listed.converse import ColumnValue, converse
 from ldpfrontier.optimal.listed.settings import SETTINGS
-from ldpfrontier.optimal.registry import LIMITS, Call, choose
+from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimum import Optimum, certified, fell_back, one_line
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import Columns, MutualInformation
@@ -50,7 +50,7 @@ def optimal_packing(
     prior = utility.prior
     k, limit = len(prior), converse(prior, epsilon)
     error = storage(epsilon) * limit.bound
-    small = choose("LDP", Call(k)).name != "packing"
+    small = k <= LIMITS.max_generation_inputs
     most = max(SETTINGS.max_channel_entries // k, 2)
     # Where even the inputs alone are too many outputs, only the likeliest are.
     alone = np.argsort(-prior, kind="stable")[: min(int(limit.alone.sum()), most // 2)]
