@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, reduce
 from typing import Any
 
 import pandas as pd
@@ -46,7 +46,14 @@ def by_mechanism(table: pd.DataFrame, column: str, numbers: Mapping[str, float])
 @cache
 def cases() -> dict[str, Case]:
     """Return what the tables of every claim may say."""
-    return {**_of_information(), **_of_drift(), **_of_promises(), **_of_attackers(), **_of_the_papers()}
+    return {
+        **_of_information(),
+        **_of_many_pairs(),
+        **_of_drift(),
+        **_of_promises(),
+        **_of_attackers(),
+        **_of_the_papers(),
+    }
 
 
 def _of_information() -> dict[str, Case]:
@@ -92,6 +99,30 @@ def _of_information() -> dict[str, Case]:
             one("people", people, "bound", loose=(1.97, best)),
         ),
     }
+
+
+def _of_many_pairs() -> dict[str, Case]:
+    gain = pd.DataFrame(
+        {
+            "name": "polyopt",
+            "quantity": ["gain", "gain", "bound of the gain", "gain"],
+            "tables": ["small", "small", "small", "all"],
+            "epsilon": [0.075, 1.0, 0.075, 0.075],
+            "pairs": 14,
+            "lower": [1.09, 1.00, 9.0, 9.0],
+            "median": [1.51, 1.01, 9.0, 9.0],
+            "upper": [1.87, 1.03, 9.0, 9.0],
+        }
+    )
+    low, high = ({"quantity": "gain", "tables": "small", "epsilon": epsilon} for epsilon in (0.075, 1.0))
+    name = "pairs_gain"
+    cases = [
+        one(name, gain, "median", more=(1.51 + 0.02, low), less_at_1=(1.01 - 0.02, high)),
+        one(name, gain, "lower", lower=(1.09 - 0.02, low), higher_at_1=(1.00 + 0.02, high)),
+        one(name, gain, "upper", another=(1.87 - 0.02, low), another_at_1=(1.03 + 0.02, high)),
+        one(name, gain, "pairs", thirteen=(13, low)),
+    ]
+    return {"F-18": reduce(both, cases)}
 
 
 def _of_drift() -> dict[str, Case]:
