@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ldpfrontier.atomic import replacing
 from ldpfrontier.survey.channel_file import PrivateChannel, read_channel, written_files
+from ldpfrontier.survey.estimate_texts import give_estimates
 from ldpfrontier.survey.exports import as_json, files_beside
 from ldpfrontier.survey.known_channels import (
     classical_matrix,
@@ -19,20 +18,17 @@ from ldpfrontier.survey.known_channels import (
     parameter,
     read_matrix,
 )
-from ldpfrontier.survey.layout import wrapped
+from ldpfrontier.survey.layout import remark, wrapped
 from ldpfrontier.survey.outputs import check_new
 from ldpfrontier.survey.people import Aim, people_needed, people_text
 from ldpfrontier.survey.reading import said, shown
 from ldpfrontier.survey.regression import randomized_logit
-from ldpfrontier.survey.reports import Codes, channel_column, check_channel
+from ldpfrontier.survey.reports import channel_column, check_channel, decoder
 from ldpfrontier.survey.tables import parsed_values, table_of_values
 from ldpfrontier.survey.targets import with_expected
 from ldpfrontier.survey.together import levels_together, read_channels, together_text
-from ldpfrontier.survey.weighted import read_sample, weighted_csv, weighted_estimates, weighted_text
+from ldpfrontier.survey.weighted import read_sample, weighted_estimates, weighted_text
 from ldpfrontier.verify import visible
-
-if TYPE_CHECKING:
-    from ldpfrontier.survey.questionnaire.command import Progress
 
 
 def write_channel(options: argparse.Namespace) -> int:
@@ -81,19 +77,14 @@ def estimate_sample(options: argparse.Namespace, private: PrivateChannel) -> int
     )  # fmt: skip
     groups = [("", None), *(sample.by_group() if options.by is not None else ())]
     found = [(name, weighted_estimates(private, sample, options.confidence, who)) for name, who in groups]
-    if options.out is not None:
-        rows = [(name, row) for name, some in found for row in some]
-        with replacing(options.out) as partial:
-            text = weighted_csv(rows, spreadsheet=options.spreadsheet)
-            partial.write_text(text, encoding="utf-8", newline="\n")
-    if options.json:
-        print(as_json({"groups": [{"group": name, "estimates": some} for name, some in found]}))
-        return 0
-    for name, some in found:
-        title = f"{options.by} = {name}" if name else ""
-        print(weighted_text(some, sample, options.confidence, title) + "\n")
-    print(wrapped(f"The promise to the people who reported: {private.promise()}"))
-    return 0
+    titles = [f"{options.by} = {name}" if name else "" for name, _ in found]
+    texts = [
+        weighted_text(some, sample, options.confidence, title)
+        for title, (_, some) in zip(titles, found, strict=True)
+    ]
+    rows = [(name, row) for name, some in found for row in some]
+    about = {"groups": [{"group": name, "estimates": some} for name, some in found]}
+    return give_estimates(options, rows, "\n\n".join(texts), private.promise(), None, about)
 
 
 def say_levels(options: argparse.Namespace) -> int:
@@ -106,19 +97,18 @@ def say_levels(options: argparse.Namespace) -> int:
     return 0
 
 
-def count_people(options: argparse.Namespace, progress: Progress) -> int:
+def count_people(options: argparse.Namespace, progress: Callable[[int], None]) -> int:
     """Compute how many people have to report."""
     private = read_channel(options.channel).verified()
     private = replace(private, table=with_expected(private.table, options.expect))
     given = ("error", "width", "power", "probability", "value", "confidence")
     aim = Aim(**{name: getattr(options, name) for name in given})
     found = people_needed(private, options.precise, aim, progress)
-    progress.end()
     print(as_json({"estimates": found}) if options.json else people_text(found, aim, options.precise))
     return 0
 
 
-def fit_reports(options: argparse.Namespace, warn: Callable[[str], None]) -> int:
+def fit_reports(options: argparse.Namespace) -> int:
     """Fit a logistic regression to reports."""
     private = read_channel(options.channel).verified()
     data = pd.read_csv(options.data, dtype={options.column: str})
@@ -128,13 +118,12 @@ def fit_reports(options: argparse.Namespace, warn: Callable[[str], None]) -> int
             f" {', '.join(map(str, data))}."
         )
     if (gone := int(data[options.column].isna().sum())) > 0:
-        warn(f"{gone:,} rows without a report were left out.")
+        remark(f"{gone:,} rows without a report were left out.")
         data = data[data[options.column].notna()]
     if channel_column(options.column) in data:
         named = data[channel_column(options.column)].fillna("").astype(str).tolist()
-        check_channel(private, options.data, named, 0)
-    codes = Codes(options.data, (options.column,), [(report,) for report in private.outputs])
-    reports = codes([(report,) for report in data[options.column]])
+        check_channel(private.id, options.data, named, 0)
+    reports = decoder(private, options.data, options.column)(data[options.column].tolist(), 0)
     rest = data.drop(columns=[options.column])
     found = randomized_logit(
         options.formula, rest, reports, private.channel.matrix, private.table.attributes, private.table.labels

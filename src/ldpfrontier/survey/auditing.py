@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -17,8 +17,8 @@ from ldpfrontier.survey.channel_file import PrivateChannel
 from ldpfrontier.survey.estimation import check_confidence
 from ldpfrontier.survey.exports import certified
 from ldpfrontier.survey.groups import translations_for
-from ldpfrontier.survey.reading import labels_of, read_chunks
-from ldpfrontier.survey.reports import REPORT, Codes, channel_column, check_channel
+from ldpfrontier.survey.reading import labels_of
+from ldpfrontier.survey.reports import REPORT, Codes, decoder, report_chunks
 from ldpfrontier.survey.sampling import Sampler
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.types import FloatArray, IntArray
@@ -257,7 +257,6 @@ def count_pairs(
     missing: str | None = None,
     missing_codes: Sequence[str] = (),
     decimal: str = ".",
-    progress: Callable[[int], None] | None = None,
 ) -> IntArray:
     """Count the pairs of a record and its report in a file that contains both.
 
@@ -273,17 +272,11 @@ def count_pairs(
     """
     attributes = private.table.attributes
     inputs = Codes(path, attributes, private.table.labels)
-    outputs = Codes(path, (column,), [(report,) for report in private.outputs])
     counts = np.zeros(private.weights.shape, dtype=np.int64)
-    done = 0
     made = translations_for(path, attributes, private.table.labels, missing, missing_codes, decimal)
-    named = channel_column(column)
-    for chunk in read_chunks(path, (*attributes, column), optional=[named], progress=progress):
-        x = inputs(labels_of(chunk, attributes, made), done)
-        y = outputs([(report,) for report in chunk[column]], done)
-        check_channel(private, path, chunk[named].tolist(), done)
-        np.add.at(counts, (x, y), 1)
-        done += len(chunk)
+    decode = decoder(private, path, column)
+    for chunk, y in report_chunks(path, private.id, decode, column, attributes):
+        np.add.at(counts, (inputs(labels_of(chunk, attributes, made), int(chunk.index[0]) - 1), y), 1)
     return counts
 
 

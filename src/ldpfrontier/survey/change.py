@@ -10,7 +10,7 @@ independent samples.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,8 @@ import numpy as np
 from scipy.special import stdtrit
 
 from ldpfrontier.survey.channel_file import PrivateChannel
-from ldpfrontier.survey.estimation import FittedReports, Quantity, check_confidence, inversion, quantities
+from ldpfrontier.survey.estimates import Quantity
+from ldpfrontier.survey.estimation import FittedReports, check_confidence, inversion, quantities
 from ldpfrontier.survey.layout import columns, number, reports_text, wrapped
 from ldpfrontier.survey.reading import said
 from ldpfrontier.survey.reports import REPORT, reports_of_people
@@ -154,7 +155,6 @@ def change_of_files(
     column: str = REPORT,
     confidence: float = 0.95,
     simultaneous: bool = False,
-    remark: Callable[[str], None] | None = None,
 ) -> Changes:
     """Estimate how shares have changed between two files of reports.
 
@@ -166,7 +166,7 @@ def change_of_files(
         Two.
     person : str, optional
         The column of ids in both files, of people of whom some may be in both. Without it nobody is.
-    column, remark
+    column
         As in `count_reports`.
     confidence, simultaneous
         As in `estimate_change`.
@@ -183,7 +183,7 @@ def change_of_files(
     if Path(paths[0]).resolve() == Path(paths[1]).resolve():
         raise ValueError(f"{paths[0]} is given for both waves; each needs a file of its own.")
     first, second = (
-        reports_of_people(private, path, person=person, column=column, remark=remark)
+        reports_of_people(private, path, person=person, column=column)
         for private, path in zip((privates[0], privates[-1]), paths, strict=True)
     )
     if person is None and (shared := len(first.keys() & second.keys())):

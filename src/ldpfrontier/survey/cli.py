@@ -7,21 +7,24 @@ import math
 import os
 import sys
 import time
+import warnings
 from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext, redirect_stdout
 from io import StringIO, TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from ldpfrontier.extras import MissingExtra
-from ldpfrontier.survey.analysis_options import OF_SAMPLES
-from ldpfrontier.survey.layout import wrapped
+from ldpfrontier.survey.layout import Remark, remark, wrapped
+from ldpfrontier.survey.option_table import OF_SAMPLES
 from ldpfrontier.survey.options import PROGRAM, read_options
 from ldpfrontier.survey.questionnaire.routing import is_questionnaire, is_questionnaire_asked
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.verify import visible
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ldpfrontier.survey.own_methods import OwnFunction
     from ldpfrontier.survey.tables import CountTable
 
@@ -69,7 +72,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     run |= dict.fromkeys(("channel", "level", "people", "regress"), _analysis)
     Progress.quiet = options.quiet
     try:
-        with redirect_stdout(StringIO()) if options.quiet else nullcontext():
+        with warnings.catch_warnings(), redirect_stdout(StringIO()) if options.quiet else nullcontext():
+            warnings.simplefilter("always", Remark)
+            warnings.showwarning = _show
             status = run[options.command](options)
         if sys.stdout is not None:
             sys.stdout.flush()  # an error of the command, and not at the end of the interpreter
@@ -86,6 +91,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{PROGRAM}: interrupted; nothing was written.", file=sys.stderr)
         return INTERRUPTED
     return FAILED
+
+
+def _show(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Print a warning: one that is meant for the user as a sentence, another one as Python does."""
+    if issubclass(category, Remark):
+        print(f"{PROGRAM}: warning: {visible(str(message))}", file=sys.stderr)
+    else:
+        sys.stderr.write(warnings.formatwarning(message, category, filename, lineno, line))
 
 
 def _give_up_output() -> None:
@@ -124,7 +144,7 @@ def design(options: argparse.Namespace) -> int:
     if is_questionnaire_asked(options):
         from ldpfrontier.survey.questionnaire import command
 
-        return command.design(options, _warn, Progress("{:,} records read"))
+        return command.design(options)
     if options.picture is not None:
         from ldpfrontier.survey.pictures import channel_picture, check_picture, draw
 
@@ -158,7 +178,7 @@ def design(options: argparse.Namespace) -> int:
             search = Progress("looking for the least epsilon, at {:.3f}")
             aim = {"utility": options.utility, "error": options.error if options.utility is None else None}
             # Half of the time at most: the mechanisms at that level take some, too.
-            aim |= {"remark": _warn, "max_seconds": most and most / 2}
+            aim |= {"max_seconds": most and most / 2}
             epsilon = least_epsilon(table, **aim, mechanism=named, progress=search, **choice)
             search.end()
         solving = Progress("solving for {}" + ("" if most is None else f" (at most {most:g} s)"), 0.0)
@@ -173,7 +193,7 @@ def design(options: argparse.Namespace) -> int:
             made = design_for_reports(table, epsilon, options.reports, options.purpose, **choice)
         solving.end()
     if limit.reached:
-        _warn(
+        remark(
             f"the time limit of {limit.seconds:g} s ended the computation; there may be better mechanisms,"
             " and --max-seconds allows more time. On another machine, the mechanism may be another one."
         )
@@ -184,9 +204,9 @@ def design(options: argparse.Namespace) -> int:
     private = made.private(best)
     for candidate in made.candidates:
         if options.purpose == "information" and candidate.name in LONGEST and candidate.channel is None:
-            _warn(f"{candidate.name}, which {candidate.title}, is not among the choice: {candidate.note}")
+            remark(f"{candidate.name}, which {candidate.title}, is not among the choice: {candidate.note}")
     if made.population is not None and options.alpha > 2.0:
-        _warn(
+        remark(
             f"at order {options.alpha:g}, F may contain the true distribution much less often than with"
             f" confidence {1.0 - options.beta:g}, since the quantile that determines the size of F is"
             " accurate for large tables only."
@@ -196,7 +216,7 @@ def design(options: argparse.Namespace) -> int:
     safe = {"spreadsheet": options.spreadsheet}
     with ExitStack() as stack:  # all or none
         if options.picture is not None:
-            draw(channel_picture(private), stack.enter_context(replacing(options.picture)), _warn)
+            draw(channel_picture(private), stack.enter_context(replacing(options.picture)))
         paths = private.write(options.out, files_beside(private, **safe), **safe)
     paths += map(Path, _given(options.picture))
     if options.json:
@@ -205,18 +225,17 @@ def design(options: argparse.Namespace) -> int:
     print(answer_text(made, best, private, options.error or usual, options.out))
     if not (options.details or options.compare):
         return 0
-    from ldpfrontier.survey.advice import advice_text, too_few
-    from ldpfrontier.survey.texts import design_text, public_text
+    from ldpfrontier.survey.advice import advice_text
+    from ldpfrontier.survey.texts import design_text
 
     print("\n" + design_text(made, best, options.error or usual))
     print(f"\nThe mechanism chosen for {options.purpose} is {best.name}, at epsilon {made.epsilon:g}.")
     print(wrapped(private.promise()))
     wanted = None if options.epsilon is options.utility is None else options.error
-    few = too_few(made, best, wanted) if made.allowance is None else None  # advice is for one report
-    if few is not None:
-        print("\n" + advice_text(few) + "\n")
+    # Advice is for one report.
+    if made.allowance is None and (helps := advice_text(made, best, wanted)):
+        print(f"\n{helps}\n")
     print(wrapped(f"Files written: {', '.join(map(str, paths))}."))
-    print("\n" + wrapped(public_text(table, options.out)))
     return 0
 
 
@@ -227,27 +246,23 @@ def _table(options: argparse.Namespace, sources: Sequence[str]) -> CountTable:
     from ldpfrontier.survey.tables import count_records, parsed_values, table_of_values, with_values
     from ldpfrontier.survey.weights import stated_people
 
-    bins, values = parsed_bins(options.bins), parsed_values(options.values or ())
+    values, bins = parsed_values(options.values or ()), parsed_bins(options.bins)
     if not sources:
         table = table_of_values(values, options.sensitive, options.useful, bins=bins)
     else:
-        if both := [name for name in values if name in bins]:
-            raise ValueError(f"The column {both[0]!r} has values and groups; it may have one of the two.")
-        counting = Progress("{:,} records counted")
         count = options.count or ("count" if options.table is not None and options.weight is None else None)
         weights = {"weight": options.weight, "totals": options.table is not None}
         weights |= {"effective": stated_people(options.people, options.design_effect)}
         table = count_records(
-            sources[0], options.sensitive, options.useful, count=count, bins=bins, progress=counting,
-            remark=_warn, **weights, **_reading(options),
+            sources[0], options.sensitive, options.useful, count=count, bins=bins,
+            **weights, **_reading(options),
         )  # fmt: skip
-        counting.end()
         table = with_values(table, values) if values else table
     for hint in table.hints:
-        _warn(hint)
+        remark(hint)
     cells = {cell for label in (table.attributes, *table.labels) for cell in label}
     if found := sorted(cell for cell in cells if without_formulas(cell) != cell and not options.spreadsheet):
-        _warn(
+        remark(
             f"a spreadsheet program would take {found[0]!r} in a CSV file for a formula; with --spreadsheet,"
             " an apostrophe comes before such texts."
         )
@@ -282,7 +297,7 @@ def _check_outputs(outputs: Sequence[Path | str], inputs: Sequence[Path | str]) 
     from ldpfrontier.survey.outputs import check_outputs
 
     for folder in check_outputs(outputs, inputs):
-        _warn(f"the folder {folder} does not exist; it will be made.")
+        remark(f"the folder {folder} does not exist; it will be made.")
 
 
 def apply(options: argparse.Namespace) -> int:
@@ -299,22 +314,20 @@ def apply(options: argparse.Namespace) -> int:
 
         if options.seed < 0:
             raise ValueError(f"The seed is {options.seed}; it must be a whole number, 0 or more.")
-        _warn("INSECURE: whoever guesses the seed can undo the reports.")
-        _warn("INSECURE: they protect nobody; a seed is for tests alone.")
+        remark("INSECURE: whoever guesses the seed can undo the reports.")
+        remark("INSECURE: they protect nobody; a seed is for tests alone.")
         source = np.random.default_rng(options.seed).bytes
     if is_questionnaire(options.channel):
         from ldpfrontier.survey.questionnaire import command
 
-        return command.apply(options, Progress("{:,} records privatized"), source)
+        return command.apply(options, source)
     private = read_channel(options.channel).verified()
     replaced = Path(options.out).is_file()
-    working = Progress("{:,} records privatized")
     memo = None if options.memo is None else Memo(options.memo, options.id, source, options.wave)
     done = privatize_file(
         private, options.data, options.out, memo=memo, keep=options.keep, column=options.column,
-        spreadsheet=options.spreadsheet, source=source, progress=working, **_reading(options),
+        spreadsheet=options.spreadsheet, source=source, **_reading(options),
     )  # fmt: skip
-    working.end()
     print(f"{done.records:,} {'record' if done.records == 1 else 'records'} privatized.")
     if memo is not None:
         print(
@@ -324,50 +337,48 @@ def apply(options: argparse.Namespace) -> int:
     if memo is None:
         several, more = several_reports_text(private)
         if replaced:
-            _warn(f"{options.out} was replaced; people who had a report in it have given two. {several}")
+            remark(f"{options.out} was replaced; people who had a report in it have given two. {several}")
         elif more:
-            _warn(several)
+            remark(several)
         else:
             print(wrapped(several))
     print(visible(f"File written: {options.out}."))
     if done.unmatched:
-        _warn(
+        remark(
             f"the memo {options.memo} has the reports of {done.unmatched:,} people, and none of them is among"
             " these records. If some of them are, their ids are written in another way now: write the ids as"
             " they were written before, or these people report twice."
         )
     if done.removed:
-        _warn(
+        remark(
             f"an earlier run for {options.out} was killed. The reports that it left behind were removed:"
             f" {', '.join(map(str, done.removed))}. If they had been passed on, these people have reported"
             " twice."
         )
     if done.designed_from:
-        _warn(
+        remark(
             "the counts of these records are exactly those that the channel was designed from. The guarantee"
             f" does not cover these people, since {options.channel} contains their counts."
         )
     if options.keep:
-        _warn(f"{options.out} contains {', '.join(options.keep)} of each record without any protection.")
+        remark(f"{options.out} contains {', '.join(options.keep)} of each record without any protection.")
     return 0
 
 
 def estimate(options: argparse.Namespace) -> int:
     """Estimate a distribution."""
-    from ldpfrontier.atomic import replacing
     from ldpfrontier.survey.channel_file import read_channel
-    from ldpfrontier.survey.estimate_texts import estimate_csv, estimate_text
+    from ldpfrontier.survey.estimate_texts import estimate_text, give_estimates
     from ldpfrontier.survey.estimation import FittedReports, check_confidence
     from ldpfrontier.survey.rates import rates_of, reference
     from ldpfrontier.survey.reports import count_reports
     from ldpfrontier.survey.scores import estimate_scores
 
-    outputs = [*_given(options.out), *_given(options.picture)]
-    _check_outputs(outputs, [options.channel, options.data])
+    _check_outputs([*_given(options.out), *_given(options.picture)], [options.channel, options.data])
     if is_questionnaire(options.channel):
         from ldpfrontier.survey.questionnaire import command
 
-        return command.estimate(options, _warn, Progress("{:,} reports read"))
+        return command.estimate(options)
     private = read_channel(options.channel).verified()
     if options.rates is not None:
         raise ValueError("--rates is for questionnaires; other rates are estimated anyway.")
@@ -378,40 +389,27 @@ def estimate(options: argparse.Namespace) -> int:
     confidence = check_confidence(options.confidence)
     has_rates = bool(private.table.useful) or options.compare_with is not None
     place = reference(private, options.compare_with) if has_rates else None
-    reading = Progress("{:,} reports read")
-    counts = count_reports(
-        private, options.data, column=options.column, person=options.id, progress=reading, remark=_warn
-    )
-    reading.end()
+    counts = count_reports(private, options.data, column=options.column, person=options.id)
     fit, together = FittedReports(private, counts), options.simultaneous
     if fit.doubt and not options.despite_misfit:
         raise ValueError(f"{fit.doubt} (--id). --despite-misfit estimates all the same.")
     if fit.doubt:
-        _warn(f"{fit.doubt}.")
+        remark(f"{fit.doubt}.")
     found = fit.distribution(confidence, simultaneous=together)
     rates = None if place is None else rates_of(fit, place, confidence, simultaneous=together)
     asked = options.mean or (), options.cumulative or ()
     scores = estimate_scores(fit, *asked, confidence, simultaneous=together)
-    with ExitStack() as stack:  # both or none
-        if options.out is not None:
-            partial = stack.enter_context(replacing(options.out))
-            text = estimate_csv(found, rates, scores, spreadsheet=options.spreadsheet)
-            partial.write_text(text, encoding="utf-8", newline="\n")
-        if options.picture is not None:
-            from ldpfrontier.survey.pictures import check_picture, draw, estimate_picture
+    rows = [*found.frequencies, *(rates.rows if rates else ()), *scores]
 
-            check_picture(options.picture)
-            draw(estimate_picture(found, rates), stack.enter_context(replacing(options.picture)), _warn)
-    if options.json:
-        from ldpfrontier.survey.exports import as_json
+    def picture() -> Figure:
+        from ldpfrontier.survey.pictures import estimate_picture
 
-        print(as_json(found, rates=rates, scores=scores))
-        return 0
-    print(estimate_text(found, rates, scores))
-    print("\n" + wrapped(f"The promise to the people who reported: {private.promise()}"))
-    if outputs:
-        print("\n" + visible(f"Files written: {', '.join(outputs)}."))
-    return 0
+        return estimate_picture(found, rates)
+
+    return give_estimates(
+        options, [("", row) for row in rows], estimate_text(found, rates, scores), private.promise(),
+        picture, found, rates=rates, scores=scores,
+    )  # fmt: skip
 
 
 def change(options: argparse.Namespace) -> int:
@@ -422,7 +420,6 @@ def change(options: argparse.Namespace) -> int:
     found = change_of_files(
         [read_channel(path).verified() for path in options.channel], options.data, person=options.id,
         column=options.column, confidence=options.confidence, simultaneous=options.simultaneous,
-        remark=_warn,
     )  # fmt: skip
     if options.json:
         from ldpfrontier.survey.exports import as_json
@@ -446,11 +443,7 @@ def audit(options: argparse.Namespace) -> int:
     private = read_channel(options.channel)
     pairs = None
     if options.data:
-        reading = Progress("{:,} records read")
-        pairs = count_pairs(
-            private, options.data, column=options.column, progress=reading, **_reading(options)
-        )
-        reading.end()
+        pairs = count_pairs(private, options.data, column=options.column, **_reading(options))
     found = audit_channel(private, samples=options.samples or 0, pairs=pairs, confidence=options.confidence)
     if options.json:
         from ldpfrontier.survey.exports import as_json
@@ -459,7 +452,7 @@ def audit(options: argparse.Namespace) -> int:
         return FOUND if found.problems else 0
     if options.quiet:
         for problem in found.problems:
-            _warn(problem)
+            remark(problem)
     print(audit_text(found, private))
     return FOUND if found.problems else 0
 
@@ -469,9 +462,12 @@ def _analysis(options: argparse.Namespace) -> int:
     from ldpfrontier.survey.analysis_commands import count_people, fit_reports, say_levels, write_channel
 
     if options.command == "people":
-        return count_people(options, Progress("drawing surveys of {:,} people", 0.0))
+        drawing = Progress("drawing surveys of {:,} people", 0.0)
+        status = count_people(options, drawing)
+        drawing.end()
+        return status
     if options.command == "regress":
-        return fit_reports(options, _warn)
+        return fit_reports(options)
     return write_channel(options) if options.command == "channel" else say_levels(options)
 
 
@@ -484,10 +480,6 @@ def verify(options: argparse.Namespace) -> int:
         # Indented, so that no part of a name begins a line as a file that is proved does.
         print(wrapped(f"{path}: {message}", "  "))
     return max(code for code, _ in found)
-
-
-def _warn(text: str) -> None:
-    print(f"{PROGRAM}: warning: {visible(text)}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import rel_entr, xlogy
 
 from ldpfrontier.survey.channel_file import PrivateChannel
+from ldpfrontier.survey.estimates import Estimated, Quantity, is_estimable
 from ldpfrontier.survey.intervals import intervals, limit_weights
 from ldpfrontier.survey.reading import Label
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.survey.tables import CountTable
 from ldpfrontier.types import FloatArray
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """A frequency that can be asked for: of a value of some columns together."""
-
-    attributes: Label
-    value: Label
 
 
 def column_quantities(table: CountTable, columns: int) -> tuple[list[Quantity], FloatArray]:
@@ -204,46 +197,13 @@ def misfit(counts: FloatArray, fitted: FloatArray, gap: float = 0.0) -> float:
     return math.exp(free * (math.log(x / free) + 1.0) - x) if 0 < free < x else 1.0
 
 
-def is_estimable(likely: float, width: float) -> bool:
-    """Tell whether the channel shows a value from 0 to 1, with an interval that says something."""
-    return math.isfinite(likely) and width < SETTINGS.uninformative_width
-
-
-@dataclass(frozen=True)
-class Frequency:
-    """An estimated frequency.
-
-    Attributes
-    ----------
-    quantity : Quantity
-    likely : float
-        Under a most likely distribution: never below 0 or above 1; NaN if the channel does not show it.
-    unbiased : float
-        Right on average, and sometimes below 0; NaN if the channel does not show it.
-    low, high : float
-        Confidence interval, within 0 and 1. It has the most likely frequency, and is never a point.
-    estimable : bool
-        Whether the channel shows it, and the interval is narrower than `uninformative_width` of the settings.
-    """
-
-    quantity: Quantity
-    likely: float
-    unbiased: float
-    low: float
-    high: float
-    estimable: bool = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "estimable", is_estimable(self.likely, self.high - self.low))
-
-
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """An estimate of the distribution of records, computed from their reports.
 
     Attributes
     ----------
-    frequencies : list of Frequency
+    frequencies : list of Estimated
         Of all of a record, of what is sensitive, and of what is useful.
     records : int
     rank, inputs : int
@@ -258,7 +218,7 @@ class Estimate:
         Largest probability that reports of the channel fit it as badly as these, as `misfit` returns it.
     """
 
-    frequencies: list[Frequency]
+    frequencies: list[Estimated]
     records: int
     rank: int
     inputs: int
@@ -267,7 +227,7 @@ class Estimate:
     gap: float
     fit: float
 
-    def of(self, attributes: Label) -> list[Frequency]:
+    def of(self, attributes: Label) -> list[Estimated]:
         """Return the estimated frequencies of some columns."""
         return [row for row in self.frequencies if row.quantity.attributes == attributes]
 
@@ -390,12 +350,12 @@ class FittedReports:
         Returns
         -------
         tuple of ndarray, shape (m,)
-            As a `Frequency` has them: most likely and unbiased values, and the ends of their intervals.
+            Most likely values, the ends of their intervals, and unbiased values.
         """
         linear = Inversion(self._whole, self.table.expected.ravel(), vectors)
         likely = np.where(linear.shown, vectors @ self.p, math.nan)
         low, high = intervals(self._limit_weights(linear, vectors, tail), self.counts, self.fitted, tail)
-        return likely, linear.estimate(self.frequencies), low, high
+        return likely, low, high, linear.estimate(self.frequencies)
 
     def distribution(self, confidence: float, *, simultaneous: bool) -> Estimate:
         """Return what `estimate_distribution` does."""
@@ -404,8 +364,8 @@ class FittedReports:
         tail = 0.5 * (1.0 - check_confidence(confidence)) / (len(self.asked) if simultaneous else 1)
         low, high = intervals(self.weights(tail), self.counts, self.fitted, tail)
         rows = [
-            Frequency(q, *map(float, row))
-            for q, *row in zip(self.asked, likely, unbiased, low, high, strict=True)
+            Estimated(q, *map(float, row), estimable=is_estimable(row[0], row[2] - row[1]))
+            for q, *row in zip(self.asked, likely, low, high, unbiased, strict=True)
         ]
         rank, inputs = self.linear.rank, len(self.p)
         return Estimate(rows, self.records, rank, inputs, float(confidence), simultaneous, self.gap, self.fit)

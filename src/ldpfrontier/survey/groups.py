@@ -17,7 +17,16 @@ from pathlib import Path
 import numpy as np
 
 from ldpfrontier.extras import extra
-from ldpfrontier.survey.reading import Label, Memory, as_number, is_standard_input, read_chunks, shown
+from ldpfrontier.survey.layout import remark
+from ldpfrontier.survey.reading import (
+    Label,
+    Translation,
+    as_number,
+    is_standard_input,
+    read_chunks,
+    remembered,
+    shown,
+)
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.survey.values import DROP, KEEP, as_code, declared_codes, may_be_missing, missing_name
 from ldpfrontier.types import FloatArray
@@ -152,6 +161,27 @@ def parsed_bins(words: Iterable[str]) -> dict[str, Bins]:
     return found
 
 
+def with_groups(values: Mapping[str, Sequence[str]], bins: Mapping[str, Bins]) -> dict[str, Label]:
+    """Return the values of columns without a table, and the names of groups that begin at given numbers.
+
+    Raises
+    ------
+    ValueError
+        If groups are not given by the numbers at which they begin, or a column has values as well.
+    """
+    known = {name: tuple(some) for name, some in values.items()}
+    for column, edges in bins.items():
+        if isinstance(edges, int):
+            raise ValueError(
+                f"--bins {column}={edges} makes groups of the numbers in a table, and there is none; state"
+                f" the numbers at which groups begin, as in {column}=18,40,65."
+            )
+        if column in known:
+            raise ValueError(f"The column {column!r} has values and groups; it may have one of the two.")
+        known[column] = Groups("the values", column, edges).labels
+    return known
+
+
 def _number_of_groups(column: str, number: float) -> int:
     if not 2 <= number <= SETTINGS.max_values or number != int(number):
         raise ValueError(
@@ -168,8 +198,7 @@ def translations_of(
     codes: Sequence[str],
     decimal: str,
     amounts: tuple[str, Callable[[int, str], float]] | None = None,
-    remark: Callable[[str], None] | None = None,
-) -> dict[str, Memory]:
+) -> dict[str, Translation]:
     """Return what becomes of the values of columns.
 
     Parameters
@@ -184,8 +213,6 @@ def translations_of(
     decimal : {".", ","}
     amounts : (str, callable), optional
         Column of counts or of weights, and what gives the number of a record and its text.
-    remark : callable, optional
-        Called with a sentence for a column that has fewer groups than wanted.
 
     Raises
     ------
@@ -207,7 +234,7 @@ def translations_of(
             edges = _quantiles(path, column, number, decimal, amounts, before)
         groups = Groups(path, column, edges, decimal)
         made[column] = _without(declared.get(column, ()), groups)
-        if remark and len(groups.labels) < number:
+        if len(groups.labels) < number:
             remark(
                 f"the values of {column} are put into {len(groups.labels)} groups, not {number}, since too"
                 f" many records have equal numbers: {' '.join(groups.labels)}."
@@ -222,7 +249,7 @@ def translations_for(
     missing: str | None = None,
     codes: Sequence[str] = (),
     decimal: str = ".",
-) -> dict[str, Memory]:
+) -> dict[str, Translation]:
     """Return what becomes of the values of a channel's columns: numbers go into the channel's groups.
 
     Parameters
@@ -254,7 +281,7 @@ def translations_for(
     name = None if missing == KEEP else missing
     declared = declared_codes(codes, attributes)
 
-    def translation(column: str, values: set[str]) -> Memory:
+    def translation(column: str, values: set[str]) -> Translation:
         starts = {start for value in values if (start := interval_start(value)) is not None}
         groups = None
         if -math.inf in starts and len(starts) > 1:
@@ -277,14 +304,14 @@ def translations_for(
     }
 
 
-def _without(codes: Collection[float | str], then: Callable[[str], str] | None = None) -> Memory:
+def _without(codes: Collection[float | str], then: Callable[[str], str] | None = None) -> Translation:
     """Return what takes some codes for empty fields, before another translation."""
 
     def made(value: str) -> str:
         value = "" if codes and as_code(value) in codes else value
         return value if then is None else then(value)
 
-    return Memory(made)
+    return remembered(made)
 
 
 def _quantiles(
@@ -293,7 +320,7 @@ def _quantiles(
     number: int,
     decimal: str,
     amounts: tuple[str, Callable[[int, str], float]] | None,
-    before: Memory | None,
+    before: Translation | None,
 ) -> list[float]:
     """Return numbers of a column at which groups of about as many records each begin."""
     if is_standard_input(path):
@@ -305,7 +332,7 @@ def _quantiles(
     asked = (column,) if amounts is None else (column, amounts[0])
     values, weights = list[FloatArray](), list[FloatArray]()
     for chunk in read_chunks(path, asked):
-        texts = chunk[column] if before is None else [before[text] for text in chunk[column]]
+        texts = chunk[column] if before is None else list(map(before, chunk[column]))
         numbers = {text: as_number(text, decimal) for text in dict.fromkeys(texts)}
         for text in (text for text, value in numbers.items() if value is None):
             check(text)  # raises unless it is missing

@@ -29,51 +29,30 @@ from ldpfrontier.types import FloatArray
 _Matrix = tuple[FloatArray, tuple[str, ...]]
 
 
-def _binary(yes: float, no: float, reports: tuple[str, str] | None = None) -> _Matrix:
+def _binary(yes: float, no: float, *reports: str) -> _Matrix:
     """Return the channel with the chances of the second report, given each value."""
-    return np.array([[1.0 - no, no], [1.0 - yes, yes]]), reports or ()
-
-
-def _warner(p: float) -> _Matrix:
-    """Return that of Warner (1965): with probability p the statement, else its opposite."""
-    return _binary(p, 1.0 - p)
-
-
-def _forced(yes: float, no: float) -> _Matrix:
-    """Return that of forced response (Boruch 1971): forced to say yes, forced to say no, else the truth."""
-    return _binary(1.0 - no, yes)
-
-
-def _unrelated(p: float, q: float) -> _Matrix:
-    """Return that of the unrelated question (Greenberg et al. 1969), which a share q answers with yes."""
-    return _binary(p + (1.0 - p) * q, (1.0 - p) * q)
-
-
-def _crosswise(p: float) -> _Matrix:
-    """Return that of the crosswise model (Yu, Tian and Tang 2008): same or different answers to both."""
-    return _binary(p, 1.0 - p, ("different", "same"))
-
-
-def _triangular(p: float) -> _Matrix:
-    """Return that of the triangular model (Yu, Tian and Tang 2008): no to both, or yes to one at least."""
-    return _binary(1.0, p, ("neither", "some"))
+    return np.array([[1.0 - no, no], [1.0 - yes, yes]]), reports
 
 
 def _kuk(p: float, q: float, cards: float) -> _Matrix:
-    """Return that of Kuk (1990): red cards of some from a deck with a share p of them, or q without."""
-    number = int(cards)
-    drawn = np.arange(number + 1)
-    rows = [binom.pmf(drawn, number, share) for share in (q, p)]
-    return np.array(rows), tuple(map(str, drawn))
+    """Return the channel of Kuk (1990): red cards of some from a deck with a share p of them, or q."""
+    drawn = np.arange(int(cards) + 1)
+    chances = np.asarray(binom.pmf(drawn, int(cards), np.array([[q], [p]])), dtype=np.float64)
+    return chances, tuple(map(str, drawn))
 
 
 #: The designs, each with the names of its parameters: probabilities but `cards`, a whole number.
 DESIGNS: Mapping[str, tuple[Callable[..., _Matrix], tuple[str, ...]]] = {
-    "warner": (_warner, ("p",)),
-    "forced": (_forced, ("yes", "no")),
-    "unrelated": (_unrelated, ("p", "q")),
-    "crosswise": (_crosswise, ("p",)),
-    "triangular": (_triangular, ("p",)),
+    # Warner (1965): with probability p the statement, else its opposite.
+    "warner": (lambda p: _binary(p, 1.0 - p), ("p",)),
+    # Boruch (1971): forced to say yes, forced to say no, else the truth.
+    "forced": (lambda yes, no: _binary(1.0 - no, yes), ("yes", "no")),
+    # Greenberg et al. (1969): else another question, which a share q answers with yes.
+    "unrelated": (lambda p, q: _binary(p + (1.0 - p) * q, (1.0 - p) * q), ("p", "q")),
+    # Yu, Tian and Tang (2008): the same or different answers to both questions.
+    "crosswise": (lambda p: _binary(p, 1.0 - p, "different", "same"), ("p",)),
+    # Yu, Tian and Tang (2008): no to both questions, or yes to one at least.
+    "triangular": (lambda p: _binary(1.0, p, "neither", "some"), ("p",)),
     "kuk": (_kuk, ("p", "q", "cards")),
     "pram": (lambda p: (np.zeros((0, 0)), ()), ("p",)),
 }

@@ -12,6 +12,7 @@ import json
 import math
 import re
 import textwrap
+import warnings
 from collections.abc import Iterable, Sequence
 
 from ldpfrontier.verify import visible
@@ -23,6 +24,15 @@ WIDTH = 80
 #: another separator takes for the start of one, such as Excel's semicolon in many countries.
 _FORMULA = re.compile("((?:^|[;\t\r\n]) *)(?=[=+\\-@\uff1d\uff0b\uff0d\uff20].)")
 _NUMBER = re.compile(r"[+-]?[0-9]*[.,]?[0-9]+(?:[eE][+-]?[0-9]+)?")
+
+
+class Remark(UserWarning):
+    """Something about the data or the computation that whoever reads the result should know."""
+
+
+def remark(sentence: str) -> None:
+    """Warn; the command prints the sentence."""
+    warnings.warn(sentence, Remark, stacklevel=3)
 
 
 def wrapped(text: str, indent: str = "") -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from ldpfrontier import TimeIsUp, entropy, time_limit
 from ldpfrontier.survey.attackers import Attacker
 from ldpfrontier.survey.design import design_channel, information_bound
+from ldpfrontier.survey.layout import remark
 from ldpfrontier.survey.methods import BOUNDING, attacker_of
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.survey.tables import CountTable
@@ -22,7 +22,6 @@ def least_epsilon(
     against: Attacker | None = None,
     mechanism: str | None = None,
     progress: Callable[[float], None] | None = None,
-    remark: Callable[[str], None] | None = None,
     max_seconds: float | None = None,
     **choice: Any,
 ) -> float:
@@ -45,8 +44,6 @@ def least_epsilon(
         By default the mechanism that is best for the aim.
     progress : callable, optional
         A function that is called with every level that is tried.
-    remark : callable, optional
-        A function that is called with a sentence if the time limit ended the search; a warning by default.
     max_seconds : float, optional
         Seconds after which the search ends with the least level at which the aim is known to be reached; 0 or
         more.
@@ -98,33 +95,23 @@ def least_epsilon(
             if 2 * high > SETTINGS.max_epsilon * unit:
                 raise ValueError(f"{what.capitalize()} is not reached at any level up to {high / unit:g}.")
             low, high = high, 2 * high
-        for ends in bisected(low, high, reached) if known else ():
-            high = ends[1]
-            if limit.reached:  # what was cut short might have reached the aim
-                break
-            low = ends[0]
+        while known and high - low > 1 and not limit.reached:
+            middle = (low + high) // 2
+            if reached(middle):
+                high = middle
+            elif not limit.reached:  # what was cut short might have reached the aim
+                low = middle
     if limit.reached and not known:
         raise TimeIsUp(
             f"The time limit ended the search before {what} was reached; it may be reached at the level"
             f" {high / unit:g}, or only above."
         )
     if limit.reached:
-        (remark or warnings.warn)(
+        remark(
             f"the time limit ended the search: {what} is reached at the level {high / unit:g}, and may be"
             " reached below it."
         )
     return high / unit
-
-
-def bisected(low: int, high: int, is_reached: Callable[[int], bool]) -> Iterator[tuple[int, int]]:
-    """Yield ends between which the least whole number that reaches an aim lies, until they are neighbours.
-
-    The aim is taken to be reached at the upper end, and not at the lower one.
-    """
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_reached(middle) else (middle, high)
-        yield low, high
 
 
 def _quick_first(table: CountTable, information: bool, against: Attacker) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import errno
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -10,12 +10,12 @@ from ldpfrontier.survey.reading import is_standard_input
 
 
 def check_outputs(outputs: Iterable[Path | str], inputs: Iterable[Path | str]) -> list[Path]:
-    """Refuse outputs that are inputs, by any name or link, or one another, or no files.
+    """Refuse outputs that are inputs, by any name or link, or one another, or folders.
 
     Parameters
     ----------
     outputs : iterable of path
-        Everything that will be written. What exists must be a regular file, a device or a pipe.
+        Everything that will be written.
     inputs : iterable of path
         Everything that is read.
 
@@ -29,8 +29,7 @@ def check_outputs(outputs: Iterable[Path | str], inputs: Iterable[Path | str]) -
     ValueError
         With the name of the first output that is refused, and the reason.
     """
-    sources = [Path(source) for source in inputs]
-    seen: dict[Path, Path] = {}
+    sources, seen = [Path(source) for source in inputs], dict[str, Path]()
     new: dict[Path, None] = {}
     for target in map(Path, outputs):
         if is_standard_input(target):
@@ -38,41 +37,20 @@ def check_outputs(outputs: Iterable[Path | str], inputs: Iterable[Path | str]) -
                 "'-' is not the name of a file; outputs must be files, since they are written whole or not at"
                 " all."
             )
-        if not target.name or "\0" in str(target):
-            raise ValueError(f"{str(target)!r} is not the name of a file; an output needs one.")
-        _check_folder(target)
+        if target.is_dir():
+            raise ValueError(f"{target} is a folder; an output must be a file.")
         for source in sources:
             if target.exists() and source.exists() and target.samefile(source):
                 same = "" if target == source else f" {source},"
                 raise ValueError(f"{target} is{same} the file that is read; the output must be another file.")
-        if target.exists() and not (target.is_file() or target.is_char_device() or target.is_fifo()):
-            kind = "a folder" if target.is_dir() else "not a file"
-            raise ValueError(f"{target} is {kind}; an output must be a file.")
-        if target.is_symlink() and not target.exists() and _loops(target):
-            raise ValueError(f"{target} is a link that leads back to itself; an output must be a file.")
-        if (other := seen.setdefault(target.resolve(), target)) is not target:
+        if (other := seen.setdefault(os.path.realpath(target), target)) is not target:
             raise ValueError(f"{other} and {target} are the same file; two outputs need two files.")
+        above = next(folder for folder in target.parents if folder.exists())
+        if not above.is_dir():
+            raise ValueError(f"{target} would lie in {above}, which is not a folder.")
         if not target.parent.exists():
             new[target.parent] = None
     return list(new)
-
-
-def _check_folder(target: Path) -> None:
-    """Check that the folder of an output is not a file."""
-    for above in target.parents:
-        if above.is_dir():
-            return
-        if above.exists() or above.is_symlink():
-            raise ValueError(f"{target} would lie in {above}, which is not a folder.")
-
-
-def _loops(target: Path) -> bool:
-    """Tell whether a link leads to no path, since it leads back to itself."""
-    try:
-        target.stat()
-    except OSError as problem:
-        return problem.errno == errno.ELOOP
-    return False
 
 
 def check_new(text: str, paths: Sequence[Path]) -> None:

@@ -13,7 +13,7 @@ determination for estimating prevalence*, plan widths with such a probability, a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,12 +22,11 @@ from scipy.special import ndtri
 from ldpfrontier.survey.channel_file import PrivateChannel
 from ldpfrontier.survey.estimation import (
     FittedReports,
-    Frequency,
     Inversion,
     check_confidence,
 )
 from ldpfrontier.survey.layout import columns, wrapped
-from ldpfrontier.survey.rates import Rate, rates_of
+from ldpfrontier.survey.rates import rates_of
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.survey.tables import CountTable
 from ldpfrontier.survey.targets import check_precise, frequencies, is_formula, likelihood_target, target_of
@@ -202,12 +201,12 @@ def _surveys(private: PrivateChannel, precise: str, confidence: float, n: int) -
         fit = FittedReports(private, counts)
         if precise in ("rates", "differences"):
             rates = rates_of(fit, table.most_frequent, confidence, simultaneous=False)
-            some: Sequence[Rate | Frequency] = rates.of("rate" if precise == "rates" else "difference")
+            some = rates.of("rate" if precise == "rates" else "difference")
         else:
             estimate = fit.distribution(confidence, simultaneous=False)
             asked = {row.quantity: row for row in estimate.frequencies}
             some = [asked[quantity] for quantity in frequencies(table, precise)[0]]
-        found.append([(row.likely, row.low, row.high) for row in some])
+        found.append([(row.estimate, row.low, row.high) for row in some])
     return np.moveaxis(np.array(found), 2, 0)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +12,11 @@ from pathlib import Path
 from ldpfrontier.atomic import replacing
 from ldpfrontier.extras import extra
 from ldpfrontier.survey.channel_file import PrivateChannel
-from ldpfrontier.survey.estimation import Estimate, Frequency
+from ldpfrontier.survey.estimates import Estimated
+from ldpfrontier.survey.estimation import Estimate
+from ldpfrontier.survey.layout import remark
 from ldpfrontier.survey.questionnaire.estimation import QuestionnaireEstimate
-from ldpfrontier.survey.rates import Rate, Rates
+from ldpfrontier.survey.rates import Rates
 from ldpfrontier.survey.reading import said
 from ldpfrontier.verify import visible
 
@@ -67,15 +69,18 @@ _FONTS = (
 _NORM = PowerNorm(0.5, 0.0, 1.0)
 
 
-def draw(figure: Figure, path: Path | str, remark: Callable[[str], None] = warnings.warn) -> None:
+def draw(figure: Figure, path: Path | str) -> None:
     """Write a picture in the format of its suffix, all or nothing.
 
     Parameters
     ----------
     figure : Figure
     path : path
-    remark : callable, optional
-        Called with a sentence if the font lacks letters; it is a warning by default.
+
+    Warns
+    -----
+    Remark
+        If the font lacks letters.
 
     Raises
     ------
@@ -134,28 +139,23 @@ def channel_picture(private: PrivateChannel) -> Figure:
 
 def estimate_picture(estimate: Estimate, rates: Rates | None = None) -> Figure:
     """Draw estimates with their intervals, a panel for each group of columns, of rates and of differences."""
-    frequencies = [row.quantity.attributes for row in estimate.frequencies]
-    panels = [_Panel(said(group), _frequencies(estimate.of(group))) for group in dict.fromkeys(frequencies)]
+    groups = dict.fromkeys(row.quantity.attributes for row in estimate.frequencies)
+    panels = [_Panel(said(group), estimate.of(group)) for group in groups]
     if rates is not None:
         given = f"{said(rates.sensitive)} given {said(rates.useful)}"
-        panels.append(_Panel(f"rate of {given}", _rates(rates.of("rate"))))
+        panels.append(_Panel(f"rate of {given}", rates.of("rate")))
         if differences := rates.of("difference"):
             title = f"difference of the rate from that given {said(rates.compared_with)}"
-            panels.append(_Panel(title, _rates(differences), signed=True))
+            panels.append(_Panel(title, differences, signed=True))
     return _drawn(panels, estimate.confidence, estimate.records)
 
 
 def questionnaire_picture(estimate: QuestionnaireEstimate) -> Figure:
     """Draw the shares of every question and the rates with their intervals, a panel for each question."""
-    groups = dict.fromkeys(entry.questions for entry in estimate.entries if len(entry.questions) == 1)
-    panels = []
-    for group in groups:
-        rows = [(said(e.answers), e.consistent, e.low, e.high, e.estimable) for e in estimate.of(group)]
-        panels.append(_Panel(said(group), rows))
+    groups = dict.fromkeys(row.quantity.attributes for row in estimate.entries)
+    panels = [_Panel(said(group), estimate.of(group)) for group in groups if len(group) == 1]
     if estimate.rates:
-        title = "rate of {} given {}".format(*estimate.questions_of_rates())
-        rows = [(r.label, r.rate, r.low, r.high, r.estimable) for r in estimate.rates]
-        panels.append(_Panel(title, rows))
+        panels.append(_Panel(f"rate of {estimate.title_of_rates}", estimate.rates))
     return _drawn(panels, estimate.confidence, estimate.reports)
 
 
@@ -168,7 +168,7 @@ def _drawn(panels: list[_Panel], confidence: float, records: int) -> Figure:
         axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
         for ax, panel in zip(axes, panels, strict=True):
             panel.draw(ax)
-        lost = any(not told for panel in panels for *_, told in panel.rows)
+        lost = any(not row.estimable for panel in panels for row in panel.rows)
         axes[-1].set_xlabel(
             f"estimate and {100.0 * confidence:g}% interval, {records:,} reports"
             + "; grey: cannot be estimated" * lost
@@ -183,38 +183,28 @@ class _Panel:
     Attributes
     ----------
     title : str
-    rows : list of (str, float, float, float, bool)
-        Label, most likely value, interval, and whether it can be estimated.
+    rows : list of Estimated
     signed : bool
         Whether they may be negative.
     """
 
     title: str
-    rows: list[tuple[str, float, float, float, bool]]
+    rows: list[Estimated]
     signed: bool = False
 
     def draw(self, ax: Axes) -> None:
         """Draw them to axes."""
-        for at, (_, best, low, high, told) in enumerate(self.rows):
-            colour = _DOT if told else _LOST
-            ax.hlines(at, low, high, color=colour, linewidth=1.2)
-            ax.plot(best, at, "o", color=colour)
-        ax.set_yticks(range(len(self.rows)), [_plain(label) for label, *_ in self.rows])
+        for at, row in enumerate(self.rows):
+            colour = _DOT if row.estimable else _LOST
+            ax.hlines(at, row.low, row.high, color=colour, linewidth=1.2)
+            ax.plot(row.estimate, at, "o", color=colour)
+        ax.set_yticks(range(len(self.rows)), [_plain(row.label) for row in self.rows])
         ax.set_ylim(len(self.rows) - 0.5, -0.5)
         if self.signed:
             ax.axvline(0.0, color="black", linewidth=0.6)
         else:
             ax.set_xlim(left=0.0)
         ax.set_title(_plain(self.title))
-
-
-def _frequencies(rows: list[Frequency]) -> list[tuple[str, float, float, float, bool]]:
-    return [(said(row.quantity.value), row.likely, row.low, row.high, row.estimable) for row in rows]
-
-
-def _rates(rows: list[Rate]) -> list[tuple[str, float, float, float, bool]]:
-    named = ((f"{said(row.value)} given {said(row.given)}", row) for row in rows)
-    return [(name, row.likely, row.low, row.high, row.estimable) for name, row in named]
 
 
 @contextmanager

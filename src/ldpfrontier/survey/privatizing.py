@@ -97,7 +97,6 @@ def privatize_file(
     missing_codes: Sequence[str] = (),
     decimal: str = ".",
     source: Source | None = None,
-    progress: Callable[[int], None] | None = None,
     spreadsheet: bool = False,
 ) -> Privatized:
     """Write a report for every record of a file, in the order of the records.
@@ -124,8 +123,6 @@ def privatize_file(
     source : callable, optional
         Takes a number and returns that many random bytes; by default those of the operating system. Anything
         else is no protection.
-    progress : callable, optional
-        Called with the number of records done.
     spreadsheet : bool
         Whether an apostrophe comes before what a spreadsheet program would take for a formula in a column
         that is kept.
@@ -163,7 +160,7 @@ def privatize_file(
     done, removed = write_reports(
         path, target, attributes if person is None else [*attributes, person], private.id,
         nullcontext(Draw(private, source)) if memo is None else memo.drawing(private), reports,
-        keep=keep, column=column, spreadsheet=spreadsheet, progress=progress,
+        keep=keep, column=column, spreadsheet=spreadsheet,
     )  # fmt: skip
     same = private.table.counted and bool((counts == private.table.counts.ravel()).all())
     return Privatized(done, same, removed, again, unmatched)
@@ -180,7 +177,6 @@ def write_reports(
     keep: Sequence[str],
     column: str,
     spreadsheet: bool,
-    progress: Callable[[int], None] | None,
 ) -> tuple[int, list[Path]]:
     """Write a report for every record of a file; return how many there are, and files as of `Privatized`.
 
@@ -202,7 +198,6 @@ def write_reports(
             for chunk in read_chunks(
                 path,
                 list(dict.fromkeys([*asked, *keep])),
-                progress=progress,
                 on_counts=lambda name: _refuse_counts(path, name),
             ):
                 reports = draw(own, chunk, done)

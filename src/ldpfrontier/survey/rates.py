@@ -28,56 +28,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ldpfrontier.survey.channel_file import PrivateChannel
+from ldpfrontier.survey.estimates import Estimated, Measure, Quantity
 from ldpfrontier.survey.estimation import FittedReports, check_confidence
 from ldpfrontier.survey.intervals import upper_limits
 from ldpfrontier.survey.reading import Label, close_name, said
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.types import FloatArray, IntArray
 
-Measure = Literal["rate", "difference", "ratio"]
-
 #: Tests of numbers t: weights that are constant + t slope, where t is accepted, and the end of its range.
 _Test = tuple[FloatArray, FloatArray, FloatArray, FloatArray | float]
-
-
-@dataclass(frozen=True)
-class Rate:
-    """An estimated rate of a sensitive value given a useful one, or its comparison with another rate.
-
-    Attributes
-    ----------
-    measure : {"rate", "difference", "ratio"}
-        The difference is the rate minus that given `compared_with`, the ratio is their quotient.
-    value : tuple of str
-        The sensitive value.
-    given : tuple of str
-        The useful value.
-    compared_with : tuple of str or None
-        Another useful value; None for the rate itself.
-    likely : float
-        Under a most likely distribution; NaN if the channel does not show it.
-    low, high : float
-        Confidence interval; `high` of a ratio may be infinite. It has the most likely value.
-    estimable : bool
-        False if the channel does not show the rates, if an interval of a rate is as wide as
-        `uninformative_width` of the settings, if that of the frequency of a useful value reaches 0, and if
-        the interval of a ratio has no end.
-    """
-
-    measure: Measure
-    value: Label
-    given: Label
-    compared_with: Label | None
-    likely: float
-    low: float
-    high: float
-    estimable: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +54,11 @@ class Rates:
         The columns.
     compared_with : tuple of str
         The useful value whose rates the others are compared with.
-    rows : tuple of Rate
-        Rates, then differences, then ratios; by sensitive value, then by useful value.
+    rows : tuple of Estimated
+        Rates, then differences, then ratios; by sensitive value, then by useful value. A rate is not
+        estimable if the channel does not show it, if its interval is as wide as `uninformative_width` of the
+        settings, or if that of the frequency of the useful value reaches 0; a ratio neither if its interval
+        has no end.
     records : int
         Number of reports.
     confidence : float
@@ -103,12 +70,12 @@ class Rates:
     sensitive: Label
     useful: Label
     compared_with: Label
-    rows: tuple[Rate, ...]
+    rows: tuple[Estimated, ...]
     records: int
     confidence: float
     simultaneous: bool
 
-    def of(self, measure: Measure) -> list[Rate]:
+    def of(self, measure: Measure) -> list[Estimated]:
         """Return the rates, their differences, or their ratios."""
         return [row for row in self.rows if row.measure == measure]
 
@@ -211,9 +178,11 @@ def rates_of(fit: FittedReports, place: int, confidence: float, *, simultaneous:
         "ratio": (ratio, both & np.isfinite(ratio) & np.isfinite(ends["ratio"][1])),
     }
     rows = tuple(
-        Rate(
-            measure, table.rows[s], table.columns[u], None if measure == "rate" else table.columns[place],
-            float(best[s, u]), float(ends[measure][0][s, u]), float(ends[measure][1][s, u]), bool(told[s, u]),
+        Estimated(
+            Quantity(table.sensitive, table.rows[s]), float(best[s, u]), float(ends[measure][0][s, u]),
+            float(ends[measure][1][s, u]), estimable=bool(told[s, u]), measure=measure,
+            given_columns=table.useful, given=table.columns[u],
+            compared_with=() if measure == "rate" else table.columns[place],
         )
         for measure, (best, told) in found.items()
         for s in range(a1)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,9 @@ with extra("survey"):
 
 #: A value of one attribute, or of several together: a text per column.
 Label = tuple[str, ...]
+
+#: What becomes of a value of a column.
+Translation = Callable[[str], str]
 
 #: Records held in memory at a time.
 CHUNK = 16_384
@@ -126,7 +130,6 @@ def read_chunks(
     *,
     optional: Sequence[str] = (),
     patterns: Sequence[str] = (),
-    progress: Callable[[int], None] | None = None,
     on_counts: Callable[[str], None] | None = None,
 ) -> Iterator[pd.DataFrame]:
     """Yield some columns of a file, a chunk of records at a time; the index has the numbers of the records.
@@ -145,8 +148,6 @@ def read_chunks(
         Further columns, whose values are empty if the file does not have them.
     patterns : sequence of str
         Such as ``w*``: further columns, after those, are all whose names match, at least one each.
-    progress : callable, optional
-        Called with the number of records yielded so far, when the next are asked for.
     on_counts : callable, optional
         Called with the name of the column of counts if the file looks like a table of counts.
 
@@ -168,30 +169,18 @@ def read_chunks(
         asked.index = pd.RangeIndex(done + 1, done + 1 + len(asked))
         done += len(asked)
         yield asked
-        if progress:
-            progress(done)
     if not done:
         raise ValueError(f"{shown(path)} has no records; at least one is needed.")
 
 
-class Memory(dict[str, str]):
-    """What becomes of the values of a column: a cache, since most columns contain few different values."""
-
-    def __init__(self, translation: Callable[[str], str]) -> None:
-        super().__init__()
-        self._translation = translation
-
-    def __missing__(self, value: str) -> str:
-        if len(self) >= CHUNK:
-            self.clear()
-        return self.setdefault(value, self._translation(value))
+def remembered(translation: Translation) -> Translation:
+    """Return a translation with a memory: most columns have few different values."""
+    return lru_cache(CHUNK)(translation)
 
 
-def labels_of(chunk: pd.DataFrame, columns: Sequence[str], memories: Mapping[str, Memory]) -> list[Label]:
-    """Return the values of some columns of records, translated where there is a memory."""
-    values = [
-        map(memories[name].__getitem__, chunk[name]) if name in memories else chunk[name] for name in columns
-    ]
+def labels_of(chunk: pd.DataFrame, columns: Sequence[str], made: Mapping[str, Translation]) -> list[Label]:
+    """Return the values of some columns of records, translated where there is a translation."""
+    values = [map(made[name], chunk[name]) if name in made else chunk[name] for name in columns]
     return list(zip(*values, strict=True))
 
 

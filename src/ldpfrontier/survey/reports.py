@@ -5,13 +5,19 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpfrontier.survey.channel_file import PrivateChannel
+from ldpfrontier.survey.layout import remark
 from ldpfrontier.survey.reading import Label, as_number, close_name, read_chunks, said, shown
 from ldpfrontier.survey.values import is_missing, may_be_missing
 from ldpfrontier.types import IntArray
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: The column that reports are written to.
 REPORT = "report"
@@ -77,13 +83,13 @@ def channel_column(column: str) -> str:
     return f"{column}_channel"
 
 
-def check_channel(private: PrivateChannel, path: Path | str, named: Sequence[str], done: int) -> None:
+def check_channel(channel: str, path: Path | str, named: Sequence[str], done: int) -> None:
     """Check the ids of channels that reports name; an empty one is that of any channel.
 
     Parameters
     ----------
-    private : PrivateChannel
-        That the reports should come from.
+    channel : str
+        Id of the channel that the reports should come from.
     path : path
         Of the reports, for errors.
     named : sequence of str
@@ -95,11 +101,11 @@ def check_channel(private: PrivateChannel, path: Path | str, named: Sequence[str
     ValueError
         If one is that of another channel.
     """
-    other = next((place for place, name in enumerate(named) if name not in (private.id, "")), None)
+    other = next((place for place, name in enumerate(named) if name not in (channel, "")), None)
     if other is not None:
         raise ValueError(
             f"Record {done + other + 1} of {shown(path)} is a report of the channel {named[other]!r}, and"
-            f" this channel is {private.id!r}; reports are estimated with the channel that drew them, whose"
+            f" this channel is {channel!r}; reports are estimated with the channel that drew them, whose"
             f' file has this "id".'
         )
 
@@ -143,8 +149,6 @@ def count_reports(
     *,
     column: str = REPORT,
     person: str | None = None,
-    progress: Callable[[int], None] | None = None,
-    remark: Callable[[str], None] | None = None,
 ) -> IntArray:
     """Count the reports in a file.
 
@@ -160,14 +164,15 @@ def count_reports(
         The column that identifies people, of each of whom the first report is counted. Without it, a file
         with a column ``id`` in which a value occurs twice is refused: estimates take every report for that of
         another person.
-    progress : callable, optional
-        Called with the number of reports read so far.
-    remark : callable, optional
-        Called with a sentence if reports are left out.
 
     Returns
     -------
     ndarray of int, shape (outputs,)
+
+    Warns
+    -----
+    Remark
+        If reports are left out.
 
     Raises
     ------
@@ -176,18 +181,13 @@ def count_reports(
         report of another channel, or several reports of a person if nobody says so.
     """
     counts = np.zeros(len(private.outputs), dtype=np.int64)
-    for _, outputs in _first_reports(private, path, column, person, progress, remark):
+    for _, outputs in first_reports(path, private.id, decoder(private, path, column), column, person):
         counts += np.bincount(outputs, minlength=counts.size)
     return counts
 
 
 def reports_of_people(
-    private: PrivateChannel,
-    path: Path | str,
-    *,
-    column: str = REPORT,
-    person: str | None = None,
-    remark: Callable[[str], None] | None = None,
+    private: PrivateChannel, path: Path | str, *, column: str = REPORT, person: str | None = None
 ) -> dict[str, int]:
     """Return the first report of every person in a file, as the number of an output, by the id of the person.
 
@@ -197,32 +197,59 @@ def reports_of_people(
     Parameters and errors are those of `count_reports`.
     """
     found = dict[str, int]()
-    for names, outputs in _first_reports(private, path, column, person, None, remark):
+    for names, outputs in first_reports(path, private.id, decoder(private, path, column), column, person):
         unnamed = [name or f" {path} {len(found) + place}" for place, name in enumerate(names)]
         found.update(zip(unnamed, outputs.tolist(), strict=True))
     return found
 
 
-def _first_reports(
-    private: PrivateChannel,
+#: Takes the texts of reports, and how many come before, and returns what they stand for.
+Decoder = Callable[[Sequence[str], int], NDArray[Any]]
+
+
+def decoder(private: PrivateChannel, path: Path | str, column: str) -> Decoder:
+    """Return what gives the numbers of the outputs of a channel; `path` is for errors."""
+    codes = Codes(path, (column,), [(report,) for report in private.outputs])
+    return lambda texts, done: codes([(text,) for text in texts], done)
+
+
+def report_chunks(
     path: Path | str,
+    channel: str,
+    decode: Decoder,
     column: str,
-    person: str | None,
-    progress: Callable[[int], None] | None,
-    remark: Callable[[str], None] | None,
-) -> Iterator[tuple[list[str], IntArray]]:
-    """Yield ids, empty if there is none, and the outputs of the first report of each person, in chunks."""
+    columns: Sequence[str] = (),
+    *,
+    optional: Sequence[str] = (),
+    patterns: Sequence[str] = (),
+) -> Iterator[tuple[pd.DataFrame, NDArray[Any]]]:
+    """Yield further columns of a file of reports, as `read_chunks` does, and the reports, decoded.
+
+    Raises
+    ------
+    ValueError
+        If a report is of another channel, or of none.
+    """
+    marks = channel_column(column)
+    asked = list(dict.fromkeys([column, *columns]))
+    for chunk in read_chunks(path, asked, optional=[marks, *optional], patterns=patterns):
+        done = int(chunk.index[0]) - 1
+        check_channel(channel, path, chunk[marks].tolist(), done)
+        yield chunk.drop(columns=marks), decode(chunk[column].tolist(), done)
+
+
+def first_reports(
+    path: Path | str, channel: str, decode: Decoder, column: str, person: str | None
+) -> Iterator[tuple[list[str], NDArray[Any]]]:
+    """Yield ids, empty if there is none, and the first report of each person, decoded, in chunks."""
     if person == column:
         raise ValueError(f"The column {column!r} contains the reports; it cannot identify people as well.")
-    asked = [column] if person is None else [column, person]
     identity = person or PERSON
-    more = [channel_column(column)] + ([PERSON] if person is None and column != PERSON else [])
-    codes = Codes(path, (column,), [(report,) for report in private.outputs])
+    asked = [] if person is None else [person]
+    more = [PERSON] if person is None and column != PERSON else []
     seen = set[str]()
     done = again = 0
-    for chunk in read_chunks(path, asked, optional=more, progress=progress):
-        outputs = codes([(report,) for report in chunk[column]], done)
-        check_channel(private, path, chunk[channel_column(column)].tolist(), done)
+    for chunk, outputs in report_chunks(path, channel, decode, column, asked, optional=more):
         texts = [""] * len(chunk) if identity == column else chunk[identity].tolist()
         names = [""] * len(chunk)
         if any(texts) or person is not None:
@@ -243,7 +270,7 @@ def _first_reports(
             f" {PERSON!r}. If it identifies people, --id {PERSON} counts each of them once; if it does not,"
             " give it another name."
         )
-    if again and remark is not None:
+    if again:
         remark(
             f"{again:,} of {done:,} reports are further ones of the same people, by the column {person!r};"
             " only the first of each person counts."

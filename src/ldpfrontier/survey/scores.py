@@ -7,50 +7,14 @@ range from 0 to 1 has the interval of a frequency.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 
-from ldpfrontier.survey.estimation import FittedReports, check_confidence, is_estimable
+from ldpfrontier.survey.estimates import Estimated, Measure, Quantity, is_estimable
+from ldpfrontier.survey.estimation import FittedReports, check_confidence
 from ldpfrontier.survey.reading import Label, as_number, close_name
 from ldpfrontier.survey.tables import CountTable
 from ldpfrontier.types import FloatArray
-
-
-@dataclass(frozen=True)
-class Score:
-    """An estimated mean, or the share of people with an answer or one before it.
-
-    Attributes
-    ----------
-    attribute : str
-        The column.
-    measure : {"mean", "cumulative"}
-    value : str
-        The last answer that a cumulative share counts; empty of a mean.
-    least, most : float
-        Between which it is, whatever the distribution: 0 and 1 of a share.
-    likely, unbiased, low, high : float
-        As of a `Frequency`, within `least` and `most`.
-    estimable : bool
-        As of a `Frequency`, with the interval in units of that range.
-    """
-
-    attribute: str
-    measure: Literal["mean", "cumulative"]
-    value: str
-    least: float
-    most: float
-    likely: float
-    unbiased: float
-    low: float
-    high: float
-    estimable: bool = field(init=False)
-
-    def __post_init__(self) -> None:
-        width = (self.high - self.low) / (self.most - self.least)
-        object.__setattr__(self, "estimable", is_estimable(self.likely, width))
 
 
 def estimate_scores(
@@ -60,7 +24,7 @@ def estimate_scores(
     confidence: float = 0.95,
     *,
     simultaneous: bool = False,
-) -> list[Score]:
+) -> list[Estimated]:
     """Estimate means and cumulative shares from reports.
 
     Parameters
@@ -75,33 +39,40 @@ def estimate_scores(
     simultaneous : bool
         Whether it is the level of all of these together (Bonferroni's correction).
 
+    Returns
+    -------
+    list of Estimated
+        With the measure "mean" and no value, or "cumulative" and the last value that is counted.
+
     Raises
     ------
     ValueError
         If a column is not of the channel, or has values without numbers, or all numbers are equal.
     """
-    table, asked = fit.table, list[tuple[str, Literal["mean", "cumulative"], str, float, float]]()
-    vectors = list[FloatArray]()
+    table, asked, vectors = fit.table, list[tuple[Measure, Quantity, float, float]](), list[FloatArray]()
     for word in means:
         name, _, given = (word, "", "") if word in table.attributes else word.partition("=")
         values, parts = _values(table, name)
         scores = _numbers_of_values(name, values, given.split(",") if given else values)
         least, most = min(scores.values()), max(scores.values())
-        asked.append((name, "mean", "", least, most))
+        asked.append(("mean", Quantity((name,), ()), least, most))
         vectors.append(np.array([(scores[part] - least) / (most - least) for part in parts]))
     for name in cumulative:
         values, parts = _values(table, name)
         for place, value in enumerate(values[:-1]):
-            asked.append((name, "cumulative", value, 0.0, 1.0))
+            asked.append(("cumulative", Quantity((name,), (value,)), 0.0, 1.0))
             vectors.append(np.array([float(part in values[: place + 1]) for part in parts]))
     if not asked:
         return []
     tail = 0.5 * (1.0 - check_confidence(confidence)) / (len(asked) if simultaneous else 1)
     rows = zip(*fit.linear_functions(np.array(vectors), tail), strict=True)
     return [
-        Score(*what, *(what[3] + (what[4] - what[3]) * float(x) for x in row))
-        for what, row in zip(asked, rows, strict=True)
-    ]
+        Estimated(
+            quantity, *(least + (most - least) * float(x) for x in row),
+            estimable=is_estimable(row[0], row[2] - row[1]), measure=measure,
+        )
+        for (measure, quantity, least, most), row in zip(asked, rows, strict=True)
+    ]  # fmt: skip
 
 
 def _values(table: CountTable, name: str) -> tuple[Label, Label]:

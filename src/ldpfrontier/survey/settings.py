@@ -25,8 +25,9 @@ class SurveySettings:
     max_values: int = 1_000
     #: Outputs of subset selection: as many as the library lists.
     max_subsets: int = 10_000
-    #: Records of a table above which a warning says that they must be people: most surveys are smaller.
-    many_people: int = 10_000_000
+    #: Sum of a column of counts above which the command says that they must be people: most surveys are
+    #: smaller, and the weights of a few thousand people sum to more.
+    many_people: int = 100_000
     #: Values of a column that a sentence names before it says how many more there are.
     named_values: int = 3
     #: Numbers among the values of a column from which on groups of them are proposed.
@@ -131,8 +132,6 @@ class SurveySettings:
     #: Seconds after which advice for too few reports is what was found so far: a guess at how long
     #: somebody waits.
     advice_seconds: float = 8.0
-    #: Values of a column, the rarest ones, of which advice joins pairs.
-    advice_values: int = 8
     #: Distributions, of F or given that U is one of two values, among which an audit looks for a telling one.
     audited_distributions: int = 500
     #: Largest logarithm of the odds of the two values of such a pair that an acquaintance has from elsewhere:

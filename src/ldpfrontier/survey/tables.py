@@ -7,13 +7,14 @@ import itertools
 import math
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from ldpfrontier.survey.groups import Bins, Groups, ValueOrder, translations_of
+from ldpfrontier.survey.groups import Bins, ValueOrder, translations_of, with_groups
+from ldpfrontier.survey.layout import remark
 from ldpfrontier.survey.reading import (
     Label,
     as_whole,
@@ -191,8 +192,6 @@ def count_records(
     missing_codes: Sequence[str] = (),
     bins: Mapping[str, Bins] | None = None,
     decimal: str = ".",
-    progress: Callable[[int], None] | None = None,
-    remark: Callable[[str], None] | None = None,
 ) -> CountTable:
     """Count the records of a file.
 
@@ -226,11 +225,12 @@ def count_records(
         at which they begin. A group is named by its interval, as in ``[18,40)``.
     decimal : {".", ","}
         What the decimals of numbers follow.
-    progress : callable, optional
-        Called with the number of records read so far.
-    remark : callable, optional
-        Called with a sentence if the file looks like a table of counts, has fewer groups than wanted, or
-        records are left out.
+
+    Warns
+    -----
+    Remark
+        If the file looks like a table of counts, has fewer groups than wanted, or records are left out, or
+        the counts are many.
 
     Raises
     ------
@@ -246,25 +246,23 @@ def count_records(
     numbers = count if weight is None else weight
     columns = check_columns(sensitive, useful, numbers)
     missing = missing_name(missing)
-    say = remark or (lambda _: None)
 
     def amount(row: int, text: str) -> float:
         return _whole_count(path, row, text) if weight is None else weight_of(path, row, text, decimal)
 
     def notice(name: str) -> None:
         option = "" if name == "count" else f" --count {shlex.quote(name)}"
-        say(
+        remark(
             f"{like_counts(path, name)} Each row is taken for one record; --table"
             f" {shlex.quote(str(path))}{option} in the place of --data reads the counts."
         )
 
     amounts = None if numbers is None else (numbers, amount)
-    made = translations_of(path, columns, bins or {}, missing_codes, decimal, amounts, remark)
+    made = translations_of(path, columns, bins or {}, missing_codes, decimal, amounts)
     found, squares, order = Counter[Label](), Counter[Label](), ValueOrder(columns)
     for chunk in read_chunks(
         path,
         columns if numbers is None else (*columns, numbers),
-        progress=progress,
         on_counts=notice if numbers is None else None,
     ):
         labels = labels_of(chunk, columns, made)
@@ -280,7 +278,7 @@ def count_records(
     check_totals(shown(path), columns, found)
     left, sentence = without_missing(shown(path), columns, found, missing)
     if sentence:
-        say(sentence)
+        remark(sentence)
     # Every combination has a row, with or without records: a person whom no row fits could not report.
     values = [order(name, texts) for name, texts in zip(columns, zip(*left, strict=True), strict=True)]
     cut = len(sensitive)
@@ -292,10 +290,11 @@ def count_records(
             effective = min(effective or of_weights, of_weights)
         # A share that is above 0 stays so.
         counts = np.maximum(np.rint(counts / counts.sum() * SHARES), counts > 0).astype(np.int64)
-    elif counts.sum() > SETTINGS.many_people:
-        say(
-            f"the counts of {shown(path)} are taken for {counts.sum():,} people who were asked. If they are"
-            " sums of weights, all promises that rest on the table are void; --weight reads weights."
+    elif count is not None and counts.sum() > SETTINGS.many_people:
+        remark(
+            f"the confidence is that for {counts.sum():,} people, the sum of the column {count!r}. If these"
+            f" are totals of weights, give --weight {shlex.quote(count)} in the place of the counts, with"
+            " --people and --design-effect."
         )
     return CountTable(
         tuple(sensitive), tuple(useful), rows, others, counts, _name(path), digest_of(path), weight is None,
@@ -442,16 +441,7 @@ def table_of_values(
     ValueError
         If a column has no values, or others than it may, or there are too many combinations.
     """
-    names, known = check_columns(sensitive, useful), dict(values)
-    for column, edges in (bins or {}).items():
-        if isinstance(edges, int):
-            raise ValueError(
-                f"--bins {column}={edges} makes groups of the numbers in a table, and there is none; state"
-                f" the numbers at which groups begin, as in {column}=18,40,65."
-            )
-        if column in known:
-            raise ValueError(f"The column {column!r} has values and groups; it may have one of the two.")
-        known[column] = Groups("the values", column, edges).labels
+    names, known = check_columns(sensitive, useful), with_groups(values, bins or {})
     _check_listed(known, names)
     for name in names:
         if not known.get(name):

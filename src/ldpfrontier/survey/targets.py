@@ -11,7 +11,8 @@ import numpy as np
 from scipy.special import softmax
 
 from ldpfrontier import logit_coefficients, logit_target, rate_target
-from ldpfrontier.survey.estimation import Quantity, column_quantities, quantities
+from ldpfrontier.survey.estimates import Quantity
+from ldpfrontier.survey.estimation import column_quantities, quantities
 from ldpfrontier.survey.questionnaire.routing import TABLES
 from ldpfrontier.survey.reading import Label, as_number, close_name, said
 from ldpfrontier.survey.regression import design_matrix, numbers_or_categories, outcome_and_terms

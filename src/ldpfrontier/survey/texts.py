@@ -10,7 +10,6 @@ from ldpfrontier.survey.answer import COEFFICIENTS, TARGETS
 from ldpfrontier.survey.layout import columns, number, reports_text, wrapped
 from ldpfrontier.survey.reading import said
 from ldpfrontier.survey.settings import SETTINGS
-from ldpfrontier.survey.tables import CountTable
 
 if TYPE_CHECKING:
     from ldpfrontier.survey.auditing import Audit
@@ -137,27 +136,6 @@ _WHOM = {
     "acquaintance": "acquaintances, whether they know nothing, something or all of the useful value",
     "anyone": "anyone",
 }
-
-
-def public_text(table: CountTable, path: str) -> str:
-    """Return what is public in the file of a channel, and for whom its promise holds."""
-    if not table.counted and table.source:
-        whom = "everybody who reports once with this channel, whatever the shares are"
-        if table.effective is not None:
-            whom = "people who report once with this channel, and not for the people who were weighted"
-        return (
-            f"The shares of {table.source} are treated as public: {path} contains them. The promise holds for"
-            f" {whom}."
-        )
-    if not table.counted:
-        return (
-            f"There was no table, and {path} contains no counts. The promise holds for everybody who reports"
-            " once with this channel."
-        )
-    return (
-        f"The table {table.source} is treated as public: {path} contains its counts. The promise holds for"
-        " people who report once with this channel, and not for the people who were counted."
-    )
 
 
 def kept_promise(found: Audit, private: PrivateChannel) -> str:

@@ -13,44 +13,21 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
 from ldpfrontier.survey.channel_file import PrivateChannel
-from ldpfrontier.survey.estimation import Quantity, check_confidence, inversion, quantities
-from ldpfrontier.survey.layout import columns, csv_text, key, reports_text
-from ldpfrontier.survey.reading import Label, as_number, read_chunks, said, shown
-from ldpfrontier.survey.reports import Codes, channel_column, check_channel
+from ldpfrontier.survey.estimates import Estimated, Quantity, rows_text
+from ldpfrontier.survey.estimation import check_confidence, inversion, quantities
+from ldpfrontier.survey.layout import reports_text
+from ldpfrontier.survey.reading import as_number, said, shown
+from ldpfrontier.survey.reports import decoder, report_chunks
 from ldpfrontier.types import FloatArray, IntArray
-
-
-@dataclass(frozen=True)
-class WeightedEstimate:
-    """An estimated share or rate.
-
-    Attributes
-    ----------
-    quantity : Quantity
-    given : tuple of str or None
-        The useful value of a rate; None of a share.
-    estimate : float
-        Unbiased but for the ratio; it may be below 0 or above 1. NaN if the channel does not show it.
-    error : float
-        Standard error.
-    low, high : float
-        Confidence interval, within 0 and 1.
-    """
-
-    quantity: Quantity
-    given: Label | None
-    estimate: float
-    error: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,54 +128,45 @@ def read_sample(
         If a column is missing, a report is none of the channel, a weight is no number above 0, a replicate
         weight none, or there are fewer than two replicates.
     """
-    codes = Codes(path, (column,), [(report,) for report in private.outputs])
-    asked = list(dict.fromkeys([column, *(name for name in (weight, strata, by) if name is not None)]))
-    outputs, weights, others = list[IntArray](), list[float](), list[FloatArray]()
-    kept: tuple[list[str], list[str]] = ([], [])
-    done = 0
-    marks = channel_column(column)
-    for chunk in read_chunks(path, asked, optional=[marks], patterns=replicates):
-        outputs.append(codes([(report,) for report in chunk[column]], done))
-        check_channel(private, path, chunk[marks].tolist(), done)
-        for place, text in enumerate(chunk[weight] if weight is not None else [], start=done + 1):
-            number = as_number(text)
-            if number is None or not number > 0:
-                raise ValueError(
-                    f"Record {place} of {shown(path)} has the weight {text!r}; weights are numbers above 0."
-                )
-            weights.append(number)
-        others.append(_replicate_weights(path, chunk.drop(columns=[*asked, marks]), done))
-        for name, texts in zip((strata, by), kept, strict=True):
-            texts += [""] * len(chunk) if name is None else chunk[name].tolist()
-        done += len(chunk)
-    found = np.array(weights) if weight is not None else np.ones(done)
-    people = np.unique(kept[0], return_inverse=True)[1], kept[1]
+    named = [name for name in (weight, strata, by) if name is not None]
+    chunks = list(
+        report_chunks(path, private.id, decoder(private, path, column), column, named, patterns=replicates)
+    )
+    frame = pd.concat([chunk for chunk, _ in chunks])
+    people = {name: frame[name].tolist() if name is not None else [""] * len(frame) for name in (strata, by)}
+    found = Sample(
+        np.concatenate([outputs for _, outputs in chunks]),
+        np.ones(len(frame)) if weight is None else _numbers(path, frame[[weight]], "weights", 0.0)[:, 0],
+        np.unique(people[strata], return_inverse=True)[1],
+        people[by],
+    )
     if not replicates:
-        return Sample(np.concatenate(outputs), found, *people)
-    several = np.concatenate(others).T
+        return found
+    several = _numbers(path, frame.drop(columns=[column, *named]), "replicate weights", -np.inf).T
     if len(several) < 2:
         raise ValueError(
             f"{len(several)} columns of {shown(path)} are replicate weights ({' '.join(replicates)}); two or"
             " more are needed."
         )
-    return Sample(np.concatenate(outputs), found, *people, several, replicate_factor(method, len(several)))
+    return replace(found, replicates=several, factor=replicate_factor(method, len(several)))
 
 
-def _replicate_weights(path: Path | str, chunk: pd.DataFrame, done: int) -> FloatArray:
-    """Return columns of replicate weights as numbers, shape (records, columns)."""
-    found: FloatArray = chunk.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=np.float64)
-    if not np.isfinite(found).all():
-        place, name = np.argwhere(~np.isfinite(found))[0]
+def _numbers(path: Path | str, frame: pd.DataFrame, what: str, above: float) -> FloatArray:
+    """Return columns as numbers above a limit, shape (records, columns)."""
+    found: FloatArray = frame.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=np.float64)
+    wrong = np.argwhere(~(np.isfinite(found) & (found > above)))
+    if wrong.size:
+        place, name = wrong[0]
         raise ValueError(
-            f"Record {done + place + 1} of {shown(path)} has {chunk.iloc[place, name]!r} in the column"
-            f" {chunk.columns[name]!r}; replicate weights are numbers."
+            f"Record {place + 1} of {shown(path)} has {frame.iloc[place, name]!r} in the column"
+            f" {frame.columns[name]!r}; {what} are numbers{' above 0' if above == 0.0 else ''}."
         )
     return found
 
 
 def weighted_estimates(
     private: PrivateChannel, sample: Sample, confidence: float = 0.95, among: np.ndarray | None = None
-) -> list[WeightedEstimate]:
+) -> list[Estimated]:
     """Estimate shares, and rates given useful values, of a sample or of a group in it.
 
     Parameters
@@ -238,64 +206,37 @@ def weighted_estimates(
         within = np.bincount(sample.strata, weights=(e - means[sample.strata]) ** 2)
         return float(np.sqrt((sizes / (sizes - 1) * within).sum()))
 
-    def made(quantity: Quantity, given: Label | None, top: FloatArray, below: FloatArray) -> WeightedEstimate:
-        """Return the ratio of two weighted sums."""
+    def made(quantity: Quantity, top: FloatArray, below: FloatArray, shown: bool, **more: Any) -> Estimated:
+        """Return the ratio of two weighted sums; of what is not shown, and if nobody is below, NaN."""
         total = float((w * below).sum())
-        if not total:
-            return WeightedEstimate(quantity, given, *[np.nan] * 4)
+        if not total or not shown:
+            return Estimated(quantity, *[np.nan] * 3, estimable=False, **more)
         ratio = float((w * top).sum()) / total
         error = deviation(ratio, total, top, below)
         low, high = (float(np.clip(ratio + sign * quantile * error, 0.0, 1.0)) for sign in (-1.0, 1.0))
-        return WeightedEstimate(quantity, given, ratio, error, low, high)
+        return Estimated(quantity, ratio, low, high, ratio, error, **more)
 
-    ones, rows = np.ones(len(w)), list[WeightedEstimate]()
-    for quantity, row, seen in zip(asked, F, linear.shown, strict=True):
-        rows.append(
-            made(quantity, None, row, ones) if seen else WeightedEstimate(quantity, None, *[np.nan] * 4)
-        )
-    table = private.table
-    if not table.useful:
-        return rows
+    table, ones = private.table, np.ones(len(w))
+    told = zip(asked, F, linear.shown.tolist(), strict=True)
+    rows = [made(quantity, row, ones, shown) for quantity, row, shown in told]
     place = {(q.attributes, q.value): i for i, q in enumerate(asked)}
-    for value, given in itertools.product(table.rows, table.columns):
+    for value, given in itertools.product(table.rows, table.columns if table.useful else ()):
         cell, column = place[table.attributes, value + given], place[table.useful, given]
         if linear.shown[cell] and linear.shown[column]:
-            rows.append(made(Quantity(table.sensitive, value), given, F[cell], F[column]))
+            about = {"measure": "rate", "given_columns": table.useful, "given": given}
+            rows.append(made(Quantity(table.sensitive, value), F[cell], F[column], True, **about))
     return rows
 
 
-def weighted_text(found: Sequence[WeightedEstimate], sample: Sample, confidence: float, group: str) -> str:
+def weighted_text(found: Sequence[Estimated], sample: Sample, confidence: float, group: str) -> str:
     """Return tables of the estimates, of all people or of a group."""
     head = (
         f"{reports_text(len(sample.weights))}; of equal weights {sample.effective:,.0f} would weigh as much"
     )
     parts = [f"{group}." if group else f"{head}."]
-    interval = f"{100.0 * confidence:g}% interval"
-    for attributes, rows in itertools.groupby(
-        found, lambda row: (row.quantity.attributes, row.given is None)
+    for (names, measure), rows in itertools.groupby(
+        found, lambda row: (row.quantity.attributes, row.measure)
     ):
-        title = said(attributes[0])
-        lines = [[title if attributes[1] else f"{title}, rates", "estimate", interval]]
-        for row in rows:
-            name = said(row.quantity.value) + (f" given {said(row.given)}" if row.given is not None else "")
-            shown_ = np.isfinite(row.estimate)
-            numbers = [f"{row.estimate:.3f}", f"{row.low:.3f} to {row.high:.3f}"]
-            lines.append([name, *(numbers if shown_ else ["-", "cannot be estimated"])])
-        parts.append(columns(lines))
+        title = said(names) + ", rates" * (measure == "rate")
+        parts.append(rows_text(title, "estimate", list(rows), confidence))
     return "\n\n".join(parts)
-
-
-def weighted_csv(found: Sequence[tuple[str, WeightedEstimate]], *, spreadsheet: bool = False) -> str:
-    """Return the estimates of groups as CSV."""
-    head = ["group", "columns", "value", "given", "estimate", "standard_error", "low", "high"]
-    rows = [
-        [
-            group,
-            key(row.quantity.attributes),
-            key(row.quantity.value),
-            "" if row.given is None else key(row.given),
-            *map(repr, (row.estimate, row.error, row.low, row.high)),
-        ]
-        for group, row in found
-    ]
-    return csv_text(head, rows, spreadsheet=spreadsheet)

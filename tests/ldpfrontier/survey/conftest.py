@@ -43,7 +43,6 @@ def here(filled, tmp_path, monkeypatch) -> Path:
     """Return the current folder: a copy of the filled one, with links that lead nowhere."""
     shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
     (tmp_path / "loop.csv").symlink_to("loop.csv")
-    (tmp_path / "loop.json").symlink_to("loop.json")
     (tmp_path / "nowhere.csv").symlink_to("missing/file.csv")
     monkeypatch.chdir(tmp_path)
     return tmp_path

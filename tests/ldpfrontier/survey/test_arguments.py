@@ -60,7 +60,6 @@ BAD_ARGUMENTS = {
         "1 --useful illness",
         "1 --out new",
         "1 --out table.csv/new.json",
-        "1 --out loop.json",
         "1 --out LONG.json",
         "1 --out aNULb.json",
         "1 --radius-factor 0 --against outsider",

@@ -68,7 +68,6 @@ def test_from_a_table_to_its_distribution(here, capsys):
     for name in ("association", "unconditional", "srr", "subset", "grr", "ldp", "nr"):
         assert f" {name} " in said.out
     assert "->  unconditional" in said.out
-    assert "people.csv is treated as public: here/c.json contains its counts" in " ".join(said.out.split())
     folder = here / "here"
     assert {path.name for path in folder.iterdir()} == {
         "c.json", "c.matrix.csv", "c.thresholds.csv", "c.answers.csv", "c.weights.csv",
@@ -97,7 +96,7 @@ def test_from_a_table_to_its_distribution(here, capsys):
     keys = ['["illness","region","age"]'] * 8 + ['["illness"]'] * 2 + ['["region","age"]'] * 4
     keys += ['["region"]'] * 2 + ['["age"]'] * 2
     assert [row["columns"] for row in rows] == keys
-    assert sum(float(row["likely"]) for row in rows[8:10]) == pytest.approx(1.0)
+    assert sum(float(row["estimate"]) for row in rows[8:10]) == pytest.approx(1.0)
     assert sum(float(row["unbiased"]) for row in rows[8:10]) == pytest.approx(1.0)
     assert (here / "e.png").read_bytes().startswith(b"\x89PNG")
 
@@ -119,24 +118,6 @@ def test_a_time_limit_ends_what_takes_long_and_nothing_else(here, capsys):
     assert "The time limit ended the search before an error of 0.01 was reached" in capsys.readouterr().err
     assert main([*DESIGN, "--epsilon", "1", "--max-seconds", "-1"]) == 2
     assert "max_seconds is -1.0; it must be a number of seconds, 0 or more" in capsys.readouterr().err
-
-
-def test_what_few_reports_cannot_tell_is_said(ready, capsys):
-    Path("few.csv").write_text("report\ny1\ny2\n")
-    estimate = ["estimate", "--channel", "channel.json", "--data", "few.csv", "--out", "e.csv"]
-    assert main([*estimate, "--simultaneous"]) == 0
-    said = capsys.readouterr().out
-    together = "2 reports; the confidence is that of all frequencies together (Bonferroni), and that of all"
-    assert " ".join(said.split()).startswith(f"{together} rates and comparisons together illness")
-    assert (
-        "With 2 reports, what cannot be estimated and has a most likely value is not known well"
-        in " ".join(said.split())
-    )
-    with open("e.csv", encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    assert "no" in {row["estimable"] for row in rows}
-    some = [row for row in rows if row["measure"] in ("frequency", "rate")]
-    assert all(0 <= float(row["low"]) < float(row["high"]) <= 1 for row in some)
 
 
 def test_a_seed_makes_the_same_reports_and_is_loud_about_it(ready, capsys):
@@ -264,15 +245,6 @@ def test_a_design_of_25_cells_loads_nothing_that_draws(here):
 
 
 # What it refuses ------------------------------------------------------------------------------------------
-
-
-def test_the_file_of_a_channel_is_not_its_certificate(ready, capsys):
-    assert main(["verify", "channel.json"]) == 2
-    assert capsys.readouterr().out == (
-        "channel.json: malformed: it is not of the format 'ldp-frontier certificate',\n"
-        "  version '1'; the certificate of a channel is the file beside it that ends in\n"
-        "  .certificate.json.\n"
-    )
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no such error of a pipe")

@@ -63,7 +63,7 @@ def test_what_a_channel_does_not_show_is_not_estimated(table):
     found = estimate_distribution(private, np.bincount(reports, minlength=private.weights.shape[1]))
     assert (found.rank, found.inputs) == (linear.rank, 6)
     for row, shown in zip(found.frequencies, linear.shown, strict=True):
-        assert math.isfinite(row.likely) == math.isfinite(row.unbiased) == row.estimable == shown
+        assert math.isfinite(row.estimate) == math.isfinite(row.unbiased) == row.estimable == shown
         assert 0 <= row.low < row.high <= 1
     # Another path: what is shown is the same for all distributions with the same reports.
     null = np.linalg.svd(private.channel.matrix.T)[2][linear.rank :]

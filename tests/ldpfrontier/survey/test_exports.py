@@ -112,8 +112,8 @@ def test_what_a_channel_does_not_show_has_no_weight():
 def test_estimates_have_keys_that_differ(commas, tmp_path):
     words = ["estimate", "--channel", str(commas / "channel.json"), "--data", str(commas / "reports.csv")]
     assert main([*words, "--out", str(tmp_path / "e.csv"), "--quiet"]) == 0
-    keys = {tuple(row[:2] + row[7:]) for row in rows_of(tmp_path / "e.csv")}
-    frequencies = {row[:2] for row in keys if row[2] in ("frequency", "measure")}
+    keys = {tuple(row[:2] + row[8:]) for row in rows_of(tmp_path / "e.csv")}
+    frequencies = {row[:2] for row in keys if row[2] == "frequency"}
     assert len(keys) == len(rows_of(tmp_path / "e.csv")) > len(frequencies) == 11 + 10
     assert ('["a","b"]', '["x, y","z"]') in frequencies
 
@@ -182,23 +182,8 @@ def test_the_sampler_of_the_page_groups_numbers_and_names_fields(tmp_path, monke
     assert main([*design, "--epsilon", "1", "--out", "odd name.json", "--quiet"]) == 0
     private = read_channel("odd name.json")
     code = code.replace("./channel.mjs", "./odd name.mjs").replace("report =", "given =")
-    tried = [
-        29,
-        "29.9",
-        30,
-        "65.5",
-        " 70 ",
-        "30,5",
-        "[30,65.5)",
-        -1e9,
-        "1e3",
-        "1,250",
-        "old",
-        "",
-        True,
-        None,
-        "NA",
-    ]
+    tried = [29, "29.9", 30, "65.5", " 70 ", "30,5", "[30,65.5)", -1e9, "1e3"]
+    tried += ["1,250", "old", "", True, None, "NA"]
     check = f"""{code}await reporter();
     const fixed = await reporter(undefined, () => new Uint8Array(8).fill(143));
     const answers = {json.dumps(tried)}.map((age) => {{
@@ -237,16 +222,6 @@ def test_the_sampler_of_browsers_refuses_every_other_file(folder, tmp_path, chan
     assert "its SHA-256 is {}, and that of the channel is {}.".format(*digests) in found
 
 
-@pytest.mark.skipif(NODE is None, reason="node is not installed")
-def test_the_sampler_of_browsers_refuses_a_page_that_cannot_check(folder, tmp_path):
-    for name in ("channel.json", "channel.mjs"):
-        shutil.copy(folder / name, tmp_path)
-    with open(tmp_path / "channel.mjs", "a", encoding="utf-8") as stream:
-        stream.write('Object.defineProperty(globalThis.crypto, "subtle", { value: undefined });\n')
-    found = in_node(tmp_path, {"asked": [], "draws": 0})
-    assert "The channel cannot be checked on a page without https." in found
-
-
 # Programs -------------------------------------------------------------------------------------------------
 
 
@@ -270,7 +245,7 @@ def test_commands_print_json(folder, tmp_path, monkeypatch, capsys):
     assert found["records"] == 1340
     first = found["frequencies"][0]
     assert first["quantity"] == {"attributes": ["illness", "region", "age"], "value": ["no", "north", "old"]}
-    assert first["low"] <= first["likely"] <= first["high"]
+    assert first["low"] <= first["estimate"] <= first["high"]
     assert main(["audit", "--channel", "channel.json", "--samples", "100", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["samples"], found["problems"]) == (100, [])

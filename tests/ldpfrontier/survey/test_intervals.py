@@ -105,8 +105,8 @@ def test_an_interval_is_never_a_point_and_has_what_is_most_likely(table, mechani
         for row in found.frequencies:
             assert 0 <= row.low < row.high <= 1
             assert found.records > 1000 or row.high - row.low > 1.0 / (1.0 + found.records)
-            assert not row.likely < row.low - 1e-9
-            assert not row.likely > row.high + 1e-9
+            assert not row.estimate < row.low - 1e-9
+            assert not row.estimate > row.high + 1e-9
     assert found.simultaneous == simultaneous
 
 

@@ -129,7 +129,7 @@ def interval(private, precise, counts, name):
         row = fit.distribution(0.95, simultaneous=False).of(("ill",))[1]
     else:
         rows = rates_of(fit, 0, 0.95, simultaneous=False).of("difference")
-        row = next(r for r in rows if f"{r.value[0]}: {r.given[0]} - 20" == name)
+        row = next(r for r in rows if f"{r.quantity.value[0]}: {r.given[0]} - 20" == name)
     return row.low, row.high
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from ldpfrontier.survey import CountTable, estimate_distribution, estimate_rates
+from ldpfrontier.survey import CountTable, estimate_rates
 from ldpfrontier.survey.cli import main
-from ldpfrontier.survey.estimate_texts import estimate_csv
+from ldpfrontier.survey.estimates import estimates_csv
 from ldpfrontier.survey.estimation import FittedReports
 from ldpfrontier.survey.intervals import upper_limits
 from ldpfrontier.survey.rates import last_accepted
@@ -34,7 +34,7 @@ def drawn(private, n, seed=1):
 
 
 def by_key(found):
-    return {(row.measure, row.value, row.given): row for row in found.rows}
+    return {(row.measure, row.quantity.value, row.given): row for row in found.rows}
 
 
 # Special cases --------------------------------------------------------------------------------------------
@@ -52,7 +52,7 @@ def test_without_noise_the_interval_of_a_rate_is_about_that_of_clopper_and_pears
         for u, given in enumerate(table.columns):
             hits, people = table.counts[s, u], table.counts[:, u].sum()
             row = found["rate", value, given]
-            assert row.likely == pytest.approx(hits / people, abs=1e-6)
+            assert row.estimate == pytest.approx(hits / people, abs=1e-6)
             assert row.high == pytest.approx(beta.isf(TAIL, hits + 1, people - hits), abs=4e-3)
             assert row.low == pytest.approx(beta.ppf(TAIL, hits, people - hits + 1), abs=4e-3)
 
@@ -71,7 +71,7 @@ def test_with_many_reports_differences_and_ratios_have_their_normal_limits():
     m = truth @ private.channel.matrix
     for measure in ("difference", "ratio"):
         for row in found.of(measure):
-            s, u = table.rows.index(row.value), table.columns.index(row.given)
+            s, u = table.rows.index(row.quantity.value), table.columns.index(row.given)
             if measure == "difference":
                 change = influence[s, u] - influence[s, base]
             else:
@@ -193,7 +193,7 @@ def test_a_rate_that_the_channel_does_not_show_cannot_be_estimated(table):
     private = channel_of(table, "ir", 0.3)
     found = estimate_rates(private, drawn(private, 100_000))
     assert not any(row.estimable for row in found.rows)
-    assert all(math.isnan(row.likely) for row in found.rows)
+    assert all(math.isnan(row.estimate) for row in found.rows)
 
 
 def test_a_rate_among_people_who_may_not_exist_cannot_be_estimated(subset):
@@ -217,7 +217,7 @@ def test_a_ratio_to_a_rate_that_may_be_0_has_no_end(subset):
     assert row.high == math.inf
     assert not row.estimable
     assert by_key(found)["difference", ("yes",), ("north", "young")].estimable
-    lines = list(csv.DictReader(estimate_csv(estimate_distribution(subset, counts), found).splitlines()))
+    lines = list(csv.DictReader(estimates_csv(("", row) for row in found.rows).splitlines()))
     (line,) = (
         line
         for line in lines
@@ -233,11 +233,11 @@ def test_rates_are_compared_with_the_most_frequent_value_or_with_that_asked_for(
     counts = drawn(subset, 3000)
     assert estimate_rates(subset, counts).compared_with == ("south", "old")
     found = by_key(estimate_rates(subset, counts, compare_with=("north", "young")))
-    base = found["rate", ("yes",), ("north", "young")].likely
+    base = found["rate", ("yes",), ("north", "young")].estimate
     row = found["difference", ("yes",), ("south", "old")]
     assert row.compared_with == ("north", "young")
-    assert row.likely == pytest.approx(found["rate", ("yes",), ("south", "old")].likely - base)
-    assert found["ratio", ("yes",), ("south", "old")].likely == pytest.approx(row.likely / base + 1.0)
+    assert row.estimate == pytest.approx(found["rate", ("yes",), ("south", "old")].estimate - base)
+    assert found["ratio", ("yes",), ("south", "old")].estimate == pytest.approx(row.estimate / base + 1.0)
 
 
 @pytest.mark.parametrize("n", [50, 3000])

@@ -1,4 +1,4 @@
-"""Designs on real tables: they end, independent methods find the same levels, and estimates come near."""
+"""Designs on real tables: independent methods find the same levels, and estimates come near."""
 
 import math
 from functools import cache
@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import chi2
 
 from ldpfrontier import RenyiBall
-from ldpfrontier.survey import CountTable, Design, design_channel, estimate_distribution
+from ldpfrontier.survey import CountTable, Design, design_channel
 from ldpfrontier.survey.estimation import inversion, quantities
 from ldpfrontier.survey.sampling import Sampler
 from oracles.conic import barrier_epsilons, conic_epsilon
@@ -22,20 +22,6 @@ QUICK = ("UCBAdmissions 2x2", "PreSex 2x2", "Titanic 2x4")
 
 #: Most comparisons of two sensitive values at an output that the barrier method has the time for.
 MOST_COMPARISONS = 4_000
-
-#: What is chosen against outsiders at level 1: for frequencies, and for information.
-CHOSEN = {
-    "UCBAdmissions 2x2": ("frequencies", "exact"),
-    "PreSex 2x2": ("frequencies", "exact"),
-    "Titanic 2x4": ("frequencies", "exact"),
-    "UCBAdmissions 2x6": ("frequencies", "exact"),
-    "anes96 2x7": ("frequencies", "exact"),
-    "DanishWelfare 3x4": ("frequencies", "exact"),
-    "HairEyeColor 4x4": ("frequencies", "exact"),
-    "fair 5x4": ("frequencies", "exact"),
-    "anes96 7x7": ("frequencies", "exact"),
-    "random 10x12": ("closed", "exact"),
-}
 
 each_table = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.long) for name in NAMES]
@@ -50,23 +36,6 @@ def design_of(name: str) -> Design:
 def solved(name):
     made = design_of(name)
     return [candidate for candidate in made.candidates if candidate.channel is not None]
-
-
-# They end, and say what they chose ------------------------------------------------------------------------
-
-
-@each_table
-def test_the_choice_is_the_best_for_its_purpose(name):
-    made = design_of(name)
-    frequencies, information = CHOSEN[name]
-    # Where two are nearly as good, as on two tables, another optimum may change the choice.
-    assert next(c.error for c in made.candidates if c.name == frequencies) <= 1.05 * made.best().error
-    assert made.best("information").name == information
-    usable = [c for c in solved(name) if c.private]
-    for candidate in usable:
-        assert candidate.nmi <= made.best("information").nmi <= made.bound
-        assert not candidate.error < made.best().error
-    assert {c.name for c in solved(name)} - {c.name for c in usable} == {"nr"}
 
 
 # Levels ---------------------------------------------------------------------------------------------------
@@ -171,19 +140,3 @@ def test_estimates_err_as_the_table_predicts(name):
                 assert squares.mean() == pytest.approx(predicted**2, abs=doubt), c.name
                 assert doubt < 0.5 * predicted**2  # or nothing would have been tested
     assert tried >= 6
-
-
-@each_table
-def test_the_command_estimates_what_was_simulated(name):
-    """The unbiased ones are those above, and the most likely distribution is not farther from the truth."""
-    table, made = real_table(name), design_of(name)
-    private = made.private(made.best())
-    linear, truth = inversion(private.channel.matrix, table), table.distribution.ravel()
-    squares = {"likely": 0.0, "unbiased": 0.0}
-    for counts in simulated_reports(private, table, 20):
-        rows = estimate_distribution(private, counts).frequencies
-        unbiased = linear.weights @ (counts / table.records)
-        assert [row.unbiased for row in rows] == pytest.approx(unbiased, abs=1e-9)
-        for kind in squares:
-            squares[kind] += sum((getattr(row, kind) - p) ** 2 for row, p in zip(rows, truth, strict=False))
-    assert squares["likely"] <= 1.02 * squares["unbiased"]

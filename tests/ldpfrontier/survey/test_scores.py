@@ -29,13 +29,13 @@ def test_without_noise_means_and_shares_are_those_of_the_table(channel):
     fit = FittedReports(channel, np.rint(1e9 * TABLE.distribution.ravel() @ channel.channel.matrix))
     mean, scored, *shares, school = estimate_scores(fit, ["mark", "mark=0,-1.5,2,10"], ["mark", "school"])
     truth = TABLE.distribution
-    assert mean.likely == pytest.approx(truth.ravel() @ MARKS, abs=1e-6)
-    assert mean.unbiased == pytest.approx(mean.likely, abs=1e-6)
-    assert (mean.least, mean.most, scored.least, scored.most) == (1.0, 4.0, -1.5, 10.0)
-    assert scored.likely == pytest.approx(truth.sum(axis=1) @ [0.0, -1.5, 2.0, 10.0], abs=1e-5)
-    assert [row.value for row in shares] == ["1", "2", "3"]
-    assert [row.likely for row in shares] == pytest.approx(np.cumsum(truth.sum(axis=1))[:3], abs=1e-6)
-    assert (school.attribute, school.likely) == ("school", pytest.approx(truth[:, 0].sum(), abs=1e-6))
+    assert mean.estimate == pytest.approx(truth.ravel() @ MARKS, abs=1e-6)
+    assert mean.unbiased == pytest.approx(mean.estimate, abs=1e-6)
+    assert scored.estimate == pytest.approx(truth.sum(axis=1) @ [0.0, -1.5, 2.0, 10.0], abs=1e-5)
+    assert [row.quantity.value for row in shares] == [("1",), ("2",), ("3",)]
+    assert [row.estimate for row in shares] == pytest.approx(np.cumsum(truth.sum(axis=1))[:3], abs=1e-6)
+    assert school.quantity.attributes == ("school",)
+    assert school.estimate == pytest.approx(truth[:, 0].sum(), abs=1e-6)
 
 
 def test_the_first_cumulative_share_is_a_frequency_and_the_mean_of_two_values_as_well(channel):
@@ -44,7 +44,7 @@ def test_the_first_cumulative_share_is_a_frequency_and_the_mean_of_two_values_as
     (one, *_), school = estimate_scores(fit, (), ["mark"]), estimate_scores(fit, ["school=0,10"])[0]
     known = estimate_distribution(channel, counts)
     (mark, *_), (_, other) = known.of(("mark",)), known.of(("school",))
-    for name in ("likely", "unbiased", "low", "high"):
+    for name in ("estimate", "unbiased", "low", "high"):
         assert getattr(one, name) == pytest.approx(getattr(mark, name))
         assert getattr(school, name) == pytest.approx(10.0 * getattr(other, name))
 
@@ -62,7 +62,7 @@ def test_intervals_cover_and_those_of_all_together_are_wider(channel):
     assert covered.min() >= 0.88 * 100
     together = estimate_scores(fit, ["mark"], ["mark"], simultaneous=True)
     for wide, narrow in zip(together, found, strict=True):
-        assert wide.least <= wide.low <= narrow.low < narrow.high <= wide.high <= wide.most
+        assert wide.low <= narrow.low < narrow.high <= wide.high
         assert wide.high - wide.low > narrow.high - narrow.low
 
 
@@ -97,7 +97,7 @@ def test_the_command_prints_and_writes_them(channel, tmp_path, monkeypatch, caps
         rows = list(csv.DictReader(stream))[-4:]
     assert [row["measure"] for row in rows] == ["mean", *["cumulative"] * 3]
     assert [row["value"] for row in rows] == ["[]", '["1"]', '["2"]', '["3"]']
-    assert float(rows[0]["low"]) < float(rows[0]["likely"]) < float(rows[0]["high"])
+    assert float(rows[0]["low"]) < float(rows[0]["estimate"]) < float(rows[0]["high"])
     assert main([*words, "--json"]) == 0
     assert [row["measure"] for row in json.loads(capsys.readouterr().out)["scores"]] == [
         "mean",

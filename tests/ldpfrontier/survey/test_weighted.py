@@ -33,7 +33,7 @@ def sample_of(outputs, weights=None, strata=None, groups=None, replicates=None, 
 
 
 def yes(found):
-    (row,) = [row for row in found if row.quantity.value == ("yes",) and row.given is None]
+    (row,) = [row for row in found if row.quantity.value == ("yes",) and not row.given]
     return row
 
 

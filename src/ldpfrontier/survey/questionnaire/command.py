@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import argparse
 import os
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable
-from contextlib import ExitStack, nullcontext
-from typing import Protocol
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ldpfrontier import QuestionnaireOptimum, optimal_questionnaire
-from ldpfrontier.atomic import replacing
-from ldpfrontier.survey.analysis_options import OF_SAMPLES
 from ldpfrontier.survey.channel_file import written_files
+from ldpfrontier.survey.estimate_texts import give_estimates
 from ldpfrontier.survey.groups import parsed_bins, translations_for
-from ldpfrontier.survey.layout import wrapped
+from ldpfrontier.survey.layout import remark, wrapped
+from ldpfrontier.survey.option_table import OF_SAMPLES
 from ldpfrontier.survey.outputs import check_new
 from ldpfrontier.survey.privatizing import write_reports
 from ldpfrontier.survey.questionnaire.channel import ORDERS, read_questionnaire, sampled
@@ -24,26 +24,19 @@ from ldpfrontier.survey.questionnaire.estimation import estimate_questionnaire
 from ldpfrontier.survey.questionnaire.questions import QuestionList, questions_of_file, questions_of_values
 from ldpfrontier.survey.questionnaire.reports import draw_reports, read_reports
 from ldpfrontier.survey.questionnaire.routing import given_for_tables
-from ldpfrontier.survey.questionnaire.texts import comparison_text, design_text, estimate_csv, estimate_text
-from ldpfrontier.survey.reading import Memory, labels_of, read_chunks, shown
-from ldpfrontier.survey.reports import Codes, channel_column, ids_of
+from ldpfrontier.survey.questionnaire.texts import comparison_text, design_text, estimate_text
+from ldpfrontier.survey.reading import Translation, labels_of
+from ldpfrontier.survey.reports import Codes, first_reports
 from ldpfrontier.survey.sampling import Source
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.survey.tables import parsed_values
 from ldpfrontier.verify import visible
 
-
-class Progress(Protocol):
-    """A line of progress."""
-
-    def __call__(self, done: object) -> None:
-        """Show how far it is."""
-
-    def end(self) -> None:
-        """Remove the line."""
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
-def design(options: argparse.Namespace, warn: Callable[[str], None], counting: Progress) -> int:
+def design(options: argparse.Namespace) -> int:
     """Design a channel for a questionnaire, and write it."""
     precise = options.precise or "pairs"
     if given := given_for_tables(options):
@@ -51,9 +44,9 @@ def design(options: argparse.Namespace, warn: Callable[[str], None], counting: P
             f"--{given[0].replace('_', '-')} is for the joint table of some columns (--precise cells, S, U or"
             f" rates); a design for {precise} protects the answers to all questions from anyone."
         )
-    questions = _questions(options, warn, counting)
+    questions = _questions(options)
     for hint in questions.hints:
-        warn(hint)
+        remark(hint)
     records = questions.records if options.records is None else options.records
     if records is not None and records < 1:
         raise ValueError(f"The number of records is {records}; it must be a whole number, at least 1.")
@@ -96,42 +89,34 @@ def _least_level(
         )
     if not error > 0:
         raise ValueError(f"The error is {error}; it must be a number above 0.")
-    low, high = 0, round(SETTINGS.max_epsilon * SETTINGS.levels_per_nat)
+    most = round(SETTINGS.max_epsilon * SETTINGS.levels_per_nat)
 
     def at(place: int) -> QuestionnaireOptimum:
         return optimal_questionnaire(sizes, place / SETTINGS.levels_per_nat, order)
 
-    if (best := at(high)).mechanism.people(error) > records:
+    def reached(place: int) -> bool:
+        return at(place).mechanism.people(error) <= records
+
+    if not reached(most):
         raise ValueError(
             f"At no level up to {SETTINGS.max_epsilon:g} do {records:,} reports give an error of {error:g}."
         )
-    while high - low > 1:
-        middle = (low + high) // 2
-        found = at(middle)
-        if found.mechanism.people(error) <= records:
-            high, best = middle, found
-        else:
-            low = middle
-    return best
+    return at(bisect_left(range(most), True, 1, key=reached))
 
 
-def _questions(options: argparse.Namespace, warn: Callable[[str], None], counting: Progress) -> QuestionList:
+def _questions(options: argparse.Namespace) -> QuestionList:
     values, bins = parsed_values(options.values or ()), parsed_bins(options.bins)
-    if both := [name for name in values if name in bins]:
-        raise ValueError(f"The column {both[0]!r} has values and groups; it may have one of the two.")
     path = options.data or options.table
     if path is None:
         return questions_of_values(values, options.sensitive, bins=bins)
     count = options.count or (None if options.table is None else "count")
-    found = questions_of_file(
+    return questions_of_file(
         path, options.sensitive, count=count, values=values, bins=bins, missing=options.missing,
-        missing_codes=options.missing_codes, decimal=options.decimal, progress=counting, remark=warn,
+        missing_codes=options.missing_codes, decimal=options.decimal,
     )  # fmt: skip
-    counting.end()
-    return found
 
 
-def apply(options: argparse.Namespace, working: Progress, source: Source | None) -> int:
+def apply(options: argparse.Namespace, source: Source | None) -> int:
     """Privatize records with the channel of a questionnaire."""
     channel = read_questionnaire(options.channel)
     if options.memo is not None or options.wave:
@@ -142,7 +127,7 @@ def apply(options: argparse.Namespace, working: Progress, source: Source | None)
     names = channel.names
     labels = [[(answer,) for answer in answers] for answers in channel.answers]
     codes = {name: Codes(options.data, (name,), some) for name, some in zip(names, labels, strict=True)}
-    made = dict[str, Memory]()
+    made = dict[str, Translation]()
     for name, some in zip(names, labels, strict=True):
         own = [code for code in options.missing_codes if "=" not in code or code.partition("=")[0] == name]
         made |= translations_for(
@@ -155,9 +140,8 @@ def apply(options: argparse.Namespace, working: Progress, source: Source | None)
             np.column_stack([codes[name](labels_of(chunk, [name], made), done) for name in names]),
             source or os.urandom,
         ),
-        keep=options.keep, column=options.column, spreadsheet=options.spreadsheet, progress=working,
+        keep=options.keep, column=options.column, spreadsheet=options.spreadsheet,
     )  # fmt: skip
-    working.end()
     print(f"{done:,} {'record' if done == 1 else 'records'} privatized.")
     print(wrapped(channel.promise()))
     print(wrapped("Two reports of one person have together at most twice this level."))
@@ -189,55 +173,28 @@ def audit(options: argparse.Namespace) -> int:
     return 0
 
 
-def estimate(options: argparse.Namespace, warn: Callable[[str], None], reading: Progress) -> int:
+def estimate(options: argparse.Namespace) -> int:
     """Estimate the tables of a questionnaire."""
     channel = read_questionnaire(options.channel)
     for name in ("compare_with", *OF_SAMPLES, "mean", "cumulative"):
         if getattr(options, name) is not None:
             option = name.replace("_", "-")
             raise ValueError(f"--{option} is for channels of one table, and not for questionnaires.")
-    column, person = options.column, options.id
-    counts, seen, done, again = Counter[str](), set[str](), 0, 0
-    asked = [column] if person is None else [column, person]
-    for chunk in read_chunks(options.data, asked, optional=[channel_column(column)], progress=reading):
-        named = chunk[channel_column(column)].tolist()
-        if other := next((name for name in named if name not in (channel.id, "")), None):
-            raise ValueError(
-                f"{shown(options.data)} has reports of the channel {other!r}, and this channel is"
-                f" {channel.id!r}."
-            )
-        texts = chunk[column].tolist()
-        if person is not None:
-            ids = ids_of(options.data, person, chunk[person].tolist(), done)
-            new = [place for place, name in enumerate(ids) if not (name in seen or seen.add(name))]  # type: ignore[func-returns-value]
-            again += len(ids) - len(new)
-            texts = [texts[place] for place in new]
-        counts.update(texts)
-        done += len(chunk)
-    reading.end()
-    if again:
-        warn(f"{again:,} of {done:,} reports are further ones of the same people; the first of each counts.")
+    counts = Counter[str]()
+    texts = first_reports(
+        options.data, channel.id, lambda texts, _: np.array(texts, dtype=object), options.column, options.id
+    )
+    for _, some in texts:
+        counts.update(some.tolist())
     found = estimate_questionnaire(
         channel, read_reports(channel, counts), options.confidence, simultaneous=options.simultaneous,
         rates=None if options.rates is None else tuple(options.rates),
     )  # fmt: skip
-    with ExitStack() as stack:  # both or none
-        if options.out is not None:
-            text = estimate_csv(found, spreadsheet=options.spreadsheet)
-            partial = stack.enter_context(replacing(options.out))
-            partial.write_text(text, encoding="utf-8", newline="\n")
-        if options.picture is not None:
-            from ldpfrontier.survey.pictures import check_picture, draw, questionnaire_picture
+    rows = [("", row) for row in (*found.entries, *found.rates)]
 
-            check_picture(options.picture)
-            draw(questionnaire_picture(found), stack.enter_context(replacing(options.picture)), warn)
-    if options.json:
-        from ldpfrontier.survey.exports import as_json
+    def picture() -> Figure:
+        from ldpfrontier.survey.pictures import questionnaire_picture
 
-        print(as_json(found))
-        return 0
-    print(estimate_text(channel, found))
-    print("\n" + wrapped(f"The promise to the people who reported: {channel.promise()}"))
-    if written := [path for path in (options.out, options.picture) if path is not None]:
-        print("\n" + visible(f"Files written: {', '.join(written)}."))
-    return 0
+        return questionnaire_picture(found)
+
+    return give_estimates(options, rows, estimate_text(channel, found), channel.promise(), picture, found)

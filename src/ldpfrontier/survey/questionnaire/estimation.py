@@ -13,85 +13,20 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ldpfrontier.survey.estimates import Estimated, Quantity
 from ldpfrontier.survey.estimation import check_confidence
 from ldpfrontier.survey.intervals import mean_limits
 from ldpfrontier.survey.questionnaire.channel import QuestionnaireChannel
 from ldpfrontier.survey.questionnaire.reports import LotReports, states
-from ldpfrontier.survey.reading import Label
+from ldpfrontier.survey.rates import last_accepted
 from ldpfrontier.survey.settings import SETTINGS
-from ldpfrontier.types import FloatArray
-
-#: Rates that are tried first, and steps that halve the distance between two of them.
-_GRID, _HALVINGS = 33, 20
-
-
-@dataclass(frozen=True)
-class Entry:
-    """An estimated entry of a table.
-
-    Attributes
-    ----------
-    questions, answers : tuple of str
-        The columns, and the value of each.
-    unbiased : float
-        May be below 0 or above 1.
-    consistent : float
-        Of the nearest tables without such entries.
-    error : float
-        Standard error of the unbiased estimate.
-    low, high : float
-        Confidence interval.
-    """
-
-    questions: Label
-    answers: Label
-    unbiased: float
-    consistent: float
-    error: float
-    low: float
-    high: float
-
-    @property
-    def estimable(self) -> bool:
-        """Whether the interval says anything."""
-        return self.high - self.low < SETTINGS.uninformative_width
-
-
-@dataclass(frozen=True)
-class AnswerRate:
-    """An estimated rate of an answer among people with an answer to another question.
-
-    Attributes
-    ----------
-    answer, given : (str, str)
-        A question and the answer to it.
-    rate : float
-        Of the consistent tables; NaN where nobody has the other answer there.
-    low, high : float
-        Confidence interval.
-    """
-
-    answer: tuple[str, str]
-    given: tuple[str, str]
-    rate: float
-    low: float
-    high: float
-
-    @property
-    def estimable(self) -> bool:
-        """Whether the interval says anything."""
-        return self.high - self.low < SETTINGS.uninformative_width
-
-    @property
-    def label(self) -> str:
-        """The two answers, in words."""
-        return f"{self.answer[1]} given {self.given[1]}"
+from ldpfrontier.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -104,24 +39,26 @@ class QuestionnaireEstimate:
     confidence : float
     simultaneous : bool
         Whether the confidence is that of all intervals of entries together, and of all rates together.
-    entries : list of Entry
-    rates : list of AnswerRate
+    entries : list of Estimated
+        Their estimates are those of the consistent tables.
+    rates : list of Estimated
         Of the questions that were asked for.
     """
 
     reports: int
     confidence: float
     simultaneous: bool
-    entries: list[Entry]
-    rates: list[AnswerRate]
+    entries: list[Estimated]
+    rates: list[Estimated]
 
-    def of(self, questions: Sequence[str]) -> list[Entry]:
+    def of(self, questions: Sequence[str]) -> list[Estimated]:
         """Return the entries of the table of some questions."""
-        return [entry for entry in self.entries if entry.questions == tuple(questions)]
+        return [entry for entry in self.entries if entry.quantity.attributes == tuple(questions)]
 
-    def questions_of_rates(self) -> tuple[str, str]:
-        """Return the question whose rates were asked for, and the one that they are given."""
-        return self.rates[0].answer[0], self.rates[0].given[0]
+    @property
+    def title_of_rates(self) -> str:
+        """The question whose rates were asked for, and the one that they are given."""
+        return f"{self.rates[0].quantity.attributes[0]} given {self.rates[0].given_columns[0]}"
 
 
 def estimate_questionnaire(
@@ -164,13 +101,17 @@ def estimate_questionnaire(
     for table, (mean, error, low, high), nearest in zip(tables, found, fitted, strict=True):
         names = tuple(channel.names[j] for j in table)
         labels = itertools.product(*(channel.answers[j] for j in table))
-        rows = zip(labels, mean, nearest, error, low, high, strict=True)
-        entries += [Entry(names, label, *map(float, row)) for label, *row in rows]
+        rows = zip(labels, nearest, low, high, mean, error, strict=True)
+        entries += [_told(Quantity(names, label), *map(float, row)) for label, *row in rows]
     made = QuestionnaireEstimate(number, float(confidence), simultaneous, entries, [])
-    if rates is None:
-        return made
-    given = _rates(channel, reports, rates, made, tail)
-    return QuestionnaireEstimate(number, float(confidence), simultaneous, entries, given)
+    return made if rates is None else replace(made, rates=_rates(channel, reports, rates, made, tail))
+
+
+def _told(
+    quantity: Quantity, estimate: float, low: float, high: float, *more: float, **about: Any
+) -> Estimated:
+    told = high - low < SETTINGS.uninformative_width
+    return Estimated(quantity, estimate, low, high, *more, estimable=told, **about)
 
 
 def _blocks(
@@ -309,7 +250,7 @@ def _rates(
     asked: tuple[str, str],
     made: QuestionnaireEstimate,
     tail: float,
-) -> list[AnswerRate]:
+) -> list[Estimated]:
     """Return the rates of the answers to a question given those to another one."""
     for name in asked:
         if name not in channel.names:
@@ -334,40 +275,25 @@ def _rates(
         alone.append(np.broadcast_to(single, pairs.shape).ravel())
         counts.append(found)
     values, marginal, times = np.concatenate(joint), np.concatenate(alone), np.concatenate(counts, axis=1)
-    entries = {e.answers: e for e in made.of([channel.names[j] for j in sorted(table)])}
-    shares = {e.answers[0]: e.consistent for e in made.of([channel.names[second]])}
-    rates = []
-    grid = np.linspace(0.0, 1.0, _GRID)
-    for (a, b), row in zip(itertools.product(*(channel.answers[j] for j in table)), times, strict=True):
+    entries = {e.quantity.value: e for e in made.of([channel.names[j] for j in sorted(table)])}
+    shares = {e.quantity.value[0]: e.estimate for e in made.of([channel.names[second]])}
+    answers = list(itertools.product(*(channel.answers[j] for j in table)))
+    rates = list[float]()
+    for a, b in answers:
+        cell = entries[(a, b) if first < second else (b, a)].estimate
+        rates.append(min(cell / shares[b], 1.0) if shares[b] > 1e-9 else math.nan)
 
-        def accepted(some: FloatArray, row: FloatArray = row) -> NDArray[np.bool_]:
-            """Tell which rates are neither too low nor too high."""
-            weights = values - some[:, None] * marginal
-            upper, lower = (mean_limits(sign * weights, row, share) for sign in (1.0, -1.0))
-            return np.asarray((upper >= 0.0) & (lower >= 0.0))
+    def limit(t: FloatArray, rows: IntArray) -> FloatArray:
+        """Return upper limits of P(a, b) - t P(b) for the first half of the rows, and of its negative."""
+        signs, rows = np.where(rows < len(answers), 1.0, -1.0), rows % len(answers)
+        weights = signs[:, None] * (values - t[:, None] * marginal)
+        pairs = zip(weights, times[rows], strict=True)
+        return np.array([mean_limits(own[None], row, share)[0] for own, row in pairs])
 
-        inside = np.flatnonzero(accepted(grid))
-        ends = [0.0, 1.0]
-        if inside.size:
-            ends = [_end(accepted, grid, int(inside[0]), -1), _end(accepted, grid, int(inside[-1]), 1)]
-        among = shares[b]
-        own_entry = entries[(a, b) if first < second else (b, a)].consistent
-        rate = min(own_entry / among, 1.0) if among > 1e-9 else math.nan
-        rates.append(AnswerRate((asked[0], a), (asked[1], b), rate, *ends))
-    return rates
-
-
-def _end(
-    accepted: Callable[[FloatArray], NDArray[np.bool_]], grid: FloatArray, place: int, step: int
-) -> float:
-    """Return where rates end to be accepted, beyond the last accepted point of a grid in a direction."""
-    if not 0 <= place + step < len(grid):
-        return float(grid[place])
-    inside, outside = float(grid[place]), float(grid[place + step])
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (inside + outside)
-        if accepted(np.array([middle]))[0]:
-            inside = middle
-        else:
-            outside = middle
-    return outside
+    inside = np.tile(np.nan_to_num(rates, nan=0.5), 2)
+    ends = last_accepted(limit, inside, np.repeat([1.0, 0.0], len(answers))).reshape(2, -1)
+    about = {"measure": "rate", "given_columns": asked[1:]}
+    return [
+        _told(Quantity(asked[:1], (a,)), rate, float(low), float(high), given=(b,), **about)
+        for (a, b), rate, high, low in zip(answers, rates, *ends, strict=True)
+    ]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ldpfrontier.survey.groups import Bins, Groups, ValueOrder, translations_of
+from ldpfrontier.survey.groups import Bins, Groups, ValueOrder, translations_of, with_groups
+from ldpfrontier.survey.layout import remark
 from ldpfrontier.survey.reading import Label, as_whole, close_name, labels_of, read_chunks, shown
 from ldpfrontier.survey.tables import check_columns
 from ldpfrontier.survey.values import check_totals, look_alikes, missing_name, numeric_hint, without_missing
@@ -44,8 +45,6 @@ def questions_of_file(
     missing: str | None = None,
     missing_codes: Sequence[str] = (),
     decimal: str = ".",
-    progress: Callable[[int], None] | None = None,
-    remark: Callable[[str], None] | None = None,
 ) -> QuestionList:
     """Read the answers that are in a file; parameters and errors are those of `count_records`.
 
@@ -53,10 +52,10 @@ def questions_of_file(
     """
     names = check_columns(names, (), count)
     amounts = None if count is None else (count, lambda _, text: float(as_whole(text) or 0))
-    made = translations_of(path, names, bins or {}, missing_codes, decimal, amounts, remark)
+    made = translations_of(path, names, bins or {}, missing_codes, decimal, amounts)
     found: list[Counter[Label]] = [Counter() for _ in names]
     order, records = ValueOrder(names), 0
-    for chunk in read_chunks(path, names if count is None else (*names, count), progress=progress):
+    for chunk in read_chunks(path, names if count is None else (*names, count)):
         times = [1] * len(chunk) if count is None else [as_whole(text) or 0 for text in chunk[count]]
         records += sum(times)
         labels = labels_of(chunk, names, made)
@@ -68,7 +67,7 @@ def questions_of_file(
     for name, counter in zip(names, found, strict=True):
         check_totals(shown(path), (name,), counter)
         left, sentence = without_missing(shown(path), (name,), counter, missing_name(missing))
-        if sentence and remark:
+        if sentence:
             remark(sentence)
         edges = (bins or {}).get(name)
         # Groups that nobody is in can be reported as well.
@@ -83,14 +82,7 @@ def questions_of_values(
     values: Mapping[str, Label], names: Sequence[str], *, bins: Mapping[str, Bins] | None = None
 ) -> QuestionList:
     """Return the questions with answers that are listed, or that are groups which begin at given numbers."""
-    names, known = check_columns(names, ()), dict(values)
-    for column, edges in (bins or {}).items():
-        if isinstance(edges, int):
-            raise ValueError(
-                f"--bins {column}={edges} makes groups of the numbers in a table, and there is none; state"
-                f" the numbers at which groups begin, as in {column}=18,40,65."
-            )
-        known[column] = Groups("the values", column, edges).labels
+    names, known = check_columns(names, ()), with_groups(values, bins or {})
     _check_asked(names, known)
     return _made(names, [_listed(name, (), known.get(name), "--values") for name in names], None)
 

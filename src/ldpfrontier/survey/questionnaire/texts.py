@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from ldpfrontier import questionnaire_errors
 from ldpfrontier.survey.answer import few_digits, points
-from ldpfrontier.survey.layout import columns, csv_text, key, reports_text, wrapped
+from ldpfrontier.survey.estimates import rows_text
+from ldpfrontier.survey.layout import columns, reports_text, wrapped
 from ldpfrontier.survey.questionnaire.channel import QuestionnaireChannel
-from ldpfrontier.survey.questionnaire.estimation import AnswerRate, Entry, QuestionnaireEstimate
+from ldpfrontier.survey.questionnaire.estimation import QuestionnaireEstimate
 from ldpfrontier.verify import visible
 
 _TABLES = {1: "shares of each question", 2: "tables of two questions", 3: "tables of three questions"}
@@ -92,49 +92,16 @@ def comparison_text(channel: QuestionnaireChannel) -> str:
 
 def estimate_text(channel: QuestionnaireChannel, found: QuestionnaireEstimate) -> str:
     """Return the shares of each question, and the rates that were asked for."""
-    interval = f"{100.0 * found.confidence:g}% interval"
     head = reports_text(found.reports)
     if found.simultaneous:
         head += "; the confidence is that of all intervals of entries, and of all rates, together"
     parts = [head + "."]
-    for name in channel.names:
-        rows = [[e.answers[0], _number(e.consistent), *_interval(e)] for e in found.of([name])]
-        parts.append(_table([[name, "share", interval], *rows]))
+    parts += [rows_text(name, "share", found.of([name]), found.confidence) for name in channel.names]
     if found.rates:
-        rows = [["{} given {}".format(*found.questions_of_rates()), "rate", interval]]
-        rows += [[rate.label, _number(rate.rate), *_interval(rate)] for rate in found.rates]
-        parts.append(_table(rows))
+        parts.append(rows_text(found.title_of_rates, "rate", found.rates, found.confidence))
     if channel.order > 1:
         more = (
             f"--out writes all tables of up to {channel.order} questions; --rates A B prints the rates of A"
         )
         parts.append(wrapped(f"{more} given B."))
     return "\n\n".join(parts)
-
-
-def _number(share: float) -> str:
-    return "-" if math.isnan(share) else f"{share:.3f}"
-
-
-def _interval(row: AnswerRate | Entry) -> list[str]:
-    words = [f"{row.low:.3f} to {row.high:.3f}"]
-    return words if row.estimable else [*words, "cannot be estimated"]
-
-
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    return columns([list(map(visible, row)) for row in rows])
-
-
-def estimate_csv(found: QuestionnaireEstimate, *, spreadsheet: bool = False) -> str:
-    """Return all entries, and the rates that were asked for, as CSV."""
-    head = ["measure", "columns", "value", "estimate", "unbiased", "standard_error", "low", "high"]
-    rows = []
-    for entry in found.entries:
-        numbers = (entry.consistent, entry.unbiased, entry.error, entry.low, entry.high)
-        rows.append(["frequency", key(entry.questions), key(entry.answers), *map(repr, numbers)])
-    for rate in found.rates:
-        names, values = zip(rate.answer, rate.given, strict=True)
-        rows.append(
-            ["rate", key(names), key(values), repr(rate.rate), "", "", repr(rate.low), repr(rate.high)]
-        )
-    return csv_text(head, rows, spreadsheet=spreadsheet)

@@ -71,8 +71,8 @@ def test_estimates_of_all_tables_are_unbiased_whatever_the_population_is(instanc
     reports = read_reports(channel, {report: scale * p for report, p in expected.items()})
     found = estimate_questionnaire(channel, reports)
     for entry in found.entries:
-        questions = [NAMES.index(name) for name in entry.questions]
-        answers = [LETTERS.index(answer) for answer in entry.answers]
+        questions = [NAMES.index(name) for name in entry.quantity.attributes]
+        answers = [LETTERS.index(answer) for answer in entry.quantity.value]
         truth = marginal(population, sizes, questions, answers)
         assert entry.unbiased == pytest.approx(truth, abs=1e-7)
         assert entry.low <= truth <= entry.high
@@ -146,12 +146,12 @@ def test_intervals_cover_shares_pairs_and_rates(population, long):
         reports = read_reports(channel, Counter(draw_reports(channel, rows, rng.bytes)))
         found = estimate_questionnaire(channel, reports, rates=("a", "b"))
         for entry in found.entries:
-            questions = [NAMES.index(name) for name in entry.questions]
-            answers = [LETTERS.index(answer) for answer in entry.answers]
+            questions = [NAMES.index(name) for name in entry.quantity.attributes]
+            answers = [LETTERS.index(answer) for answer in entry.quantity.value]
             share = marginal(truth, sizes, questions, answers)
             covered[len(questions) - 1].append(entry.low <= share <= entry.high)
         for rate in found.rates:
-            answer, given = LETTERS.index(rate.answer[1]), LETTERS.index(rate.given[1])
+            answer, given = LETTERS.index(rate.quantity.value[0]), LETTERS.index(rate.given[0])
             if (among := marginal(truth, sizes, [1], [given])) > 1e-6:
                 own = marginal(truth, sizes, [0, 1], [answer, given]) / among
                 covered[2].append(rate.low - 1e-9 <= own <= rate.high + 1e-9)
@@ -167,7 +167,7 @@ def test_consistent_tables_agree_and_have_no_entry_below_0():
     reports = read_reports(channel, Counter(draw_reports(channel, rows, rng.bytes)))
     found = estimate_questionnaire(channel, reports)
     assert min(entry.unbiased for entry in found.entries) < 0.0
-    values = {(e.questions, e.answers): e.consistent for e in found.entries}
+    values = {(e.quantity.attributes, e.quantity.value): e.estimate for e in found.entries}
     assert min(values.values()) >= 0.0
     for (questions, answers), share in values.items():
         if len(questions) == 1:
@@ -181,8 +181,8 @@ def test_consistent_tables_agree_and_have_no_entry_below_0():
         for pair in (p for p in itertools.combinations(range(3), 2) if question in p):
             table = found.of([NAMES[j] for j in pair])
             for answer in LETTERS[: sizes[question]]:
-                own = sum(e.unbiased for e in table if e.answers[pair.index(question)] == answer)
-                (single,) = [e.unbiased for e in found.of([NAMES[question]]) if e.answers == (answer,)]
+                own = sum(e.unbiased for e in table if e.quantity.value[pair.index(question)] == answer)
+                (single,) = [e.unbiased for e in found.of([NAMES[question]]) if e.quantity.value == (answer,)]
                 assert own == pytest.approx(single, abs=1e-9)
 
 
@@ -193,7 +193,7 @@ def test_all_intervals_together_are_wider():
     single, together = (estimate_questionnaire(channel, reports, simultaneous=s) for s in (False, True))
     for one, other in zip(single.entries, together.entries, strict=True):
         assert other.low <= one.low <= one.high <= other.high
-        assert (one.unbiased, one.consistent) == (other.unbiased, other.consistent)
+        assert (one.unbiased, one.estimate) == (other.unbiased, other.estimate)
 
 
 # Files ----------------------------------------------------------------------------------------------------
@@ -252,11 +252,10 @@ def test_few_reports_say_little_and_never_too_much():
             rows = np.zeros((n, 3), dtype=np.int64)
             reports = read_reports(channel, Counter(draw_reports(channel, rows, rng.bytes)))
             found = estimate_questionnaire(channel, reports, rates=("a", "c"))
-            for entry in [*found.entries, *found.rates]:
-                true = entry.answers == ("t",) * len(entry.answers) if hasattr(entry, "answers") else None
-                if true is not None:
-                    lost.append(not entry.low <= float(true) <= entry.high)
-                    assert entry.low < entry.high
+            for entry in found.entries:
+                true = entry.quantity.value == ("t",) * len(entry.quantity.value)
+                lost.append(not entry.low <= float(true) <= entry.high)
+                assert entry.low < entry.high
         assert np.mean(lost) <= 0.05
 
 

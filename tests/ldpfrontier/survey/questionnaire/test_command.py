@@ -166,7 +166,7 @@ def test_another_channel_is_not_replaced_and_its_reports_are_refused(people, cap
     )
     assert main(["design", "--epsilon", "2", *ASKED, "--force", "--quiet"]) == 0
     assert main(["estimate", "--channel", "channel.json", "--data", "r.csv"]) == 2
-    assert "reports of the channel" in capsys.readouterr().err
+    assert "is a report of the channel" in capsys.readouterr().err
 
 
 def test_an_audit_says_the_level(people, capsys):

@@ -1,0 +1,434 @@
+"""What the commands of `ldp-frontier` say of themselves, and their options, as argparse takes them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import Any
+
+#: The names of an option or an argument, and what `add_argument` takes besides.
+Option = tuple[tuple[str, ...], dict[str, Any]]
+
+
+def option(*names: str, **more: Any) -> Option:
+    """Return an option; `more` is what `add_argument` takes."""
+    return names, more
+
+
+def number(text: str) -> float:
+    """Return a number; a refusal says how numbers are written."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number; write it like 1.5 or 3000") from None
+
+
+def whole(text: str) -> int:
+    """Return a whole number; a refusal says how they are written."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number; write it like 3000") from None
+
+
+#: Options of `estimate` that are about samples of people, and parameters of classical designs.
+OF_SAMPLES = ("weight", "strata", "by", "replicates", "replicate_method")
+PARAMETERS = ("--p", "--q", "--yes", "--no", "--cards")
+
+#: The commands: what they do in a few words, and in full.
+TEXTS: Mapping[str, tuple[str, str]] = {
+    "design": (
+        "find the best mechanism for a table",
+        r"""Compute the mechanism that is best for a table, and write it to a file.
+
+A privacy level L means that a report changes the odds between any two
+sensitive values by at most a factor e^L for the attacker who reads it. --against
+says who the attacker may be: an outsider knows nothing else about the person,
+an acquaintance knows nothing, something or all of the useful value, such as that
+it is one of two, and anyone may know or believe anything. The table is a sample,
+so that nobody knows the distribution of the population exactly. For outsiders
+the level therefore holds under every distribution in F, a confidence set around
+the distribution of the table, and for acquaintances under every distribution
+whose odds ratios are in confidence intervals. Without --useful the whole record
+is sensitive, and the level holds for anyone.
+
+The table is treated as public: its counts are written into the channel file.
+The level holds for people who report later, and who report once, or as often as
+--reports says. It does not hold for the people who were counted.
+
+examples:
+  ldp-frontier design --table survey.csv --sensitive illness --useful region \
+      --epsilon 1
+  ldp-frontier design --data people.csv --sensitive illness --useful region age \
+      --bins age=18,40,65 --error 0.02 --records 10000""",
+    ),
+    "apply": (
+        "privatize records",
+        """\
+Write a report for every record of a file, in the order of the records. The
+output contains nothing else unless --keep names columns. The reports are drawn
+with random bytes of the operating system and with the probabilities in the
+channel file, which are whole multiples of 2^-62.""",
+    ),
+    "estimate": (
+        "estimate the frequencies of values from reports",
+        """\
+Estimate the frequencies of values from reports, the rates of the sensitive
+values given each useful value, and the differences and ratios of these rates,
+with confidence intervals that are suitable for few reports as well as for many.
+What the reports do not determine "cannot be estimated". The CSV file contains
+unbiased estimates of the frequencies as well, and all intervals.""",
+    ),
+    "change": (
+        "estimate what has changed between two waves",
+        """\
+Estimate how the shares of values have changed between two waves of a survey,
+with confidence intervals for many reports. With --id, people may be in both
+waves: how their reports depend on each other is estimated from the data.""",
+    ),
+    "audit": (
+        "check the privacy level of a channel",
+        """\
+Compute the privacy level of the stored channel again. With --samples or --data,
+also compute a lower bound on the level of the reports that were drawn. The exit
+status is 1 if a promise of the channel does not hold.""",
+    ),
+    "level": (
+        "say what several reports of one person reveal together",
+        """\
+Compute what several reports of one person reveal together, each drawn with one
+of the channels, and to whom. A channel with which a person reports twice is named
+twice. All channels must be designed for the same values and from the same table.""",
+    ),
+    "channel": (
+        "write the channel of a survey that was taken already",
+        """\
+Write the channel file of a survey that was taken already, from its matrix or
+from a classical design of randomized response. Its level is measured. Then
+estimate, audit and regress take its reports. Of two values, the second one is
+the sensitive answer. Numbers may be fractions such as 1/6.
+
+  warner      --p: asked for the statement, else for its opposite
+  forced      --yes, --no: forced to say so, else the truth
+  unrelated   --p: asked the sensitive question; --q: yes to the other one
+  crosswise   --p: yes to the other question; reports different, same
+  triangular  --p: yes to the other question; reports neither, some
+  kuk         --p, --q: red cards, with and without the trait; --cards drawn
+  pram        --p: the value is kept, else any value is drawn
+
+example:
+  ldp-frontier channel --values contact=no,yes --design forced --yes 1/6 --no 1/6""",
+    ),
+    "regress": (
+        "fit a logistic regression to reports",
+        """\
+Fit a logistic regression in which the columns of a channel are known through
+reports alone: the outcome, as in "illness ~ age + region", predictors, as in
+"votes ~ illness + age", or both. Coefficients are log odds ratios, found by
+maximum likelihood, with standard errors from the observed information. The data
+have the reports and the other variables in a row per person (apply --keep).""",
+    ),
+    "people": (
+        "compute how many people have to report",
+        """\
+Compute how many people have to report through a channel: for a standard error,
+for intervals that are at most so wide with a probability, or for the power to
+tell a difference or a coefficient from 0 (or from --value). What is expected is
+the table of the channel, unless --expect says otherwise.
+
+examples:
+  ldp-frontier people --channel channel.json --precise differences --power 0.8 \\
+      --expect north=0.10 south=0.15
+  ldp-frontier people --channel channel.json --precise cells --width 0.05 \\
+      --expect yes=0.2""",
+    ),
+    "verify": (
+        "check certificates",
+        """\
+Check certificates in exact arithmetic. The checker is a single file that uses
+no other part of the package (ldpfrontier/verify.py). The exit status is 0 if
+every claim of every file is proved, 1 if some claim is not, and 2 if a file is
+malformed.""",
+    ),
+}
+
+# fmt: off
+# Options of several commands.
+READING = [
+    option("--missing", metavar="VALUE", help=
+        "what becomes of missing values (empty fields and texts such as NA, None, ? and -): a name that"
+        " takes their place, such as unknown. In a design also drop, which leaves these records out, and"
+        " keep, which takes the texts for answers (default: they are refused)"),
+    option("--missing-codes", metavar="CODE", nargs="+", default=[], help=
+        "more codes for missing values, such as 99 -9 Refused, or age=99 for one column"),
+    option("--decimal", choices=[".", ","], default=".", help=
+        "what the decimals of numbers follow, in columns with groups and of weights (default: a point)"),
+]
+EXPECT = option("--expect", metavar="VALUE=NUMBER", nargs="+", default=[], help=
+    "what is expected of those who will report, at which errors are computed, if it is not what the"
+    " table has: shares of values or, with useful columns, rates of the second of two sensitive values"
+    " given useful ones")
+SPREADSHEET = option("--spreadsheet", action="store_true", help=
+    "in CSV files, put an apostrophe before a text that a spreadsheet program would take for a formula,"
+    " such as =1+1")
+JSON = option("--json", action="store_true", help="print the results as JSON, for programs")
+QUIET = option("--quiet", action="store_true", help="print warnings and errors only")
+CHANNEL = option("--channel", metavar="JSON", required=True, help="a channel file, as written by design")
+COLUMN = option("--column", metavar="NAME", default="report", help=
+    "the column that contains the reports (default: report)")
+CONFIDENCE = option("--confidence", metavar="C", type=number, default=0.95, help=
+    "the confidence of each interval, between 0 and 1 (default: 0.95)")
+
+#: The options of each command, in the order of its help. Of a list in it at most one is given, and of that
+#: of `channel` and of `people` one is needed.
+OPTIONS: Mapping[str, list[Option | list[Option]]] = {
+    "design": [
+        [
+            option("--data", metavar="FILE", help=
+                "a file with a row per record: CSV with a header and any usual separator, Parquet, SPSS"
+                " or Stata; - is the standard input"),
+            option("--table", metavar="FILE", help=
+                "a file with a row per combination of values, and a column with the number of its"
+                " records"),
+        ],
+        option("--values", metavar="COLUMN=VALUE,...", nargs="+", help=
+            "the values of columns in their order, or a file with such a text in every line. With a"
+            " table, of some columns, whose combinations are all possible then. Without a table, of every"
+            " column: for protection from anyone, with errors as if all values were equally frequent"
+            " (needs --records, or --epsilon and --error)"),
+        option("--count", metavar="COLUMN", help="the column of counts in --table (default: count)"),
+        option("--weight", metavar="COLUMN", help=
+            "the column of survey weights: in --data of people, which tell how sure the shares are; in"
+            " --table of totals, which do not (needs --records)"),
+        option("--people", metavar="NUMBER", type=number, help=
+            "the number of people behind weighted shares, with --design-effect; needed for totals of"
+            " weights"),
+        option("--design-effect", metavar="NUMBER", type=number, help=
+            "the largest design effect of these shares, which clusters make larger; needed for totals of"
+            " weights"),
+        option("--sensitive", metavar="COLUMN", nargs="+", required=True, help="the columns to be protected"),
+        option("--useful", metavar="COLUMN", nargs="+", default=[], help=
+            "the columns to be reported together with the sensitive ones; several columns are treated as"
+            " one (default: none, so that the whole record is sensitive)"),
+        option("--bins", metavar="COLUMN=N", nargs="+", default=[], help=
+            "put the numbers of a column into N groups with about as many records each or, with"
+            " COLUMN=18,40,65, into groups that begin at these numbers"),
+        *READING,
+        option("--against", choices=["insider-only", "outsider", "acquaintance", "anyone"], help=
+            "from whom the sensitive value has to be protected (default: acquaintance, and anyone"
+            " without a table); insider-only is local label differential privacy"),
+        [
+            option("--epsilon", metavar="NATS", type=number, help="the level, above 0 and at most 20"),
+            option("--utility", metavar="NMI", type=number, help=
+                "find the least level, to 0.001, at which reports carry this share of the information of"
+                " a record (NMI), between 0 and 1"),
+        ],
+        [
+            option("--reports", metavar="M", type=whole, help=
+                "design for M reports of every person, which together keep the level --epsilon (default:"
+                " 1)"),
+            option("--budget", metavar="NATS", type=number, help=
+                "design a report of the level --epsilon for people who give several, by this channel and"
+                " others of the same budget: their levels may add up to this"),
+        ],
+        option("--error", metavar="E", type=number, help=
+            "an error of estimated frequencies (root mean square). With --epsilon or --utility, print"
+            " the number of reports that gives this error (default: 0.01). Otherwise find the least"
+            " level, to 0.001, at which the number of reports in --records gives this error"),
+        option("--for", choices=["frequencies", "information"], dest="purpose", help=
+            "compute the mechanism with the smallest error of estimated frequencies, or the one whose"
+            " reports carry the most information (default: frequencies; with --utility, information)"),
+        option("--precise", metavar="WHAT", help=
+            "what the estimates have to be precise for, and --error refers to: the frequencies of whole"
+            " records (cells), of sensitive values (S), of useful values (U), the rates of sensitive"
+            " values given useful ones, their differences, or coefficients of a logistic regression, as"
+            " in 'illness ~ age' or, for one of them, 'age in illness ~ age + region'; of a"
+            " questionnaire, whose columns are all sensitive, the shares of each question, all tables of"
+            " two (pairs), or of three (triples) (default: cells, and pairs of three or more columns"
+            " without --useful)"),
+        EXPECT,
+        option("--compare", action="store_true", help=
+            "compute all mechanisms that are suitable, and print tables that compare them"),
+        option("--details", action="store_true", help=
+            "print the values, the levels and errors of what was computed, the promise, and what would"
+            " help if the reports are too few"),
+        option("--mechanism", metavar="NAME", help=
+            "consider only the mechanism that the printed tables call NAME (default: all);"
+            " my_module:function is a mechanism of your own, which is used if its level, which is"
+            " computed, is at most --epsilon"),
+        option("--cone", metavar="MODULE:FUNCTION", nargs="+", help=
+            "choose among mechanisms whose columns are also in cones of your own"),
+        option("--beta", metavar="P", type=number, default=0.05, help=
+            "F contains the true distribution, and the intervals contain its odds ratios, with"
+            " confidence 1 - P each (default: 0.05)"),
+        option("--confidence-method", choices=["asymptotic", "finite"], default="asymptotic", help=
+            "whether F has this confidence with many records (asymptotic), or with any number of them,"
+            " which makes F larger (default: asymptotic)"),
+        option("--radius-factor", metavar="X", type=number, default=1.0, help=
+            "multiply the radius of F by X, for a population that may have changed since the table was"
+            " counted (default: 1)"),
+        option("--alpha", metavar="ORDER", type=number, default=2.0, help=
+            "F is a ball in the Renyi divergence of this order (default: 2)"),
+        option("--records", metavar="N", type=whole, help=
+            "the number of records that will be privatized, which determines the errors (default: as"
+            " many as were counted)"),
+        option("--max-seconds", metavar="SECONDS", type=number, help=
+            "go on with the best mechanisms found after this time; a warning says so (default: 20 for"
+            " the smallest error at a level, otherwise no limit)"),
+        option("--prove", metavar="SECONDS", type=number, help=
+            "use so much time, after the search for the smallest error, for a bound on all mechanisms,"
+            " which --details prints (default: 5)"),
+        option("--out", metavar="JSON", default="channel.json", help=
+            "the file for the channel; its matrix, thresholds, known answers, weights, sampler and"
+            " certificate are written to the same folder (default: channel.json)"),
+        option("--force", action="store_true", help=
+            "replace another channel in that file, whose reports can then not be decoded any more"),
+        option("--plot", "--picture", dest="picture", metavar="FILE", help=
+            "draw the matrix of the channel to this file, which ends in .svg, .pdf or .png"),
+        SPREADSHEET,
+        [JSON, QUIET],
+    ],
+    "apply": [
+        CHANNEL,
+        option("--data", metavar="FILE", required=True, help=
+            "a file of records with the columns of the channel"),
+        option("--out", metavar="CSV", required=True, help="the file for their reports"),
+        option("--keep", metavar="COLUMN", nargs="+", default=[], help=
+            "columns to copy unchanged; nothing limits what they reveal"),
+        COLUMN,
+        *READING,
+        option("--memo", metavar="FILE", help=
+            "store the report of every person in this file, and repeat it whenever the person reports"
+            " again"),
+        option("--id", metavar="COLUMN", help="the column that identifies people, for --memo"),
+        option("--wave", metavar="NAME", default="", help=
+            "for a channel that is for several reports of a person: the name of the occasion, such as"
+            " 2027. Reports of the same wave are repeated, those of another one are drawn if the memo"
+            " says that the person has some left"),
+        SPREADSHEET,
+        option("--seed", type=whole, help="make the reports predictable; allowed with --insecure only"),
+        option("--insecure", action="store_true", help=
+            "allow --seed, for tests only; the reports then protect nobody"),
+        QUIET,
+    ],
+    "estimate": [
+        CHANNEL,
+        option("--data", metavar="FILE", required=True, help="a file of reports, as written by apply"),
+        COLUMN,
+        option("--id", metavar="COLUMN", help=
+            "a column that identifies people, of each of whom the first report is counted"),
+        option("--despite-misfit", action="store_true", help=
+            "estimate reports that do not fit the channel, with a warning (default: they are refused)"),
+        CONFIDENCE,
+        option("--simultaneous", action="store_true", help=
+            "let --confidence apply to all frequencies together, and to all rates and comparisons"
+            " together"),
+        option("--out", metavar="CSV", help="write the estimates to this file"),
+        SPREADSHEET,
+        [JSON, QUIET],
+        option("--compare-with", metavar="VALUE", nargs="+", help=
+            "the useful value that the rates given all others are compared with, a VALUE for each useful"
+            " column (default: the most frequent one in the table of the design)"),
+        option("--mean", metavar="COLUMN", nargs="+", help=
+            "also estimate the mean of a column of numbers; COLUMN=1,2,3 gives a number to each of its"
+            " values, in the order of the channel"),
+        option("--cumulative", metavar="COLUMN", nargs="+", help=
+            "also estimate the shares of people with each value of a column or one before it, in the"
+            " order of the channel (design --values says what it is)"),
+        option("--weight", metavar="COLUMN", help=
+            "survey weights of the people, a column that apply --keep has copied"),
+        option("--strata", metavar="COLUMN", help=
+            "the strata that people were drawn from, a column like that"),
+        option("--by", metavar="COLUMN", help=
+            "estimate each group of people with the same value of this column"),
+        option("--replicates", metavar="COLUMN", nargs="+", help=
+            "replicate weights, columns like that; in quotation marks, 'repw*' is all columns so named"),
+        option("--replicate-method", metavar="METHOD", help=
+            "how they were made: brr, fay:RHO, jackknife (without strata), bootstrap, or the factor that"
+            " makes sums of squares over the replicates a variance, such as 0.05"),
+        option("--rates", metavar=("A", "B"), nargs=2, help=
+            "of a questionnaire, also estimate the rates of the answers to question A given those to B"),
+        option("--plot", "--picture", dest="picture", metavar="FILE", help=
+            "draw the estimates with their intervals to this file, which ends in .svg, .pdf or .png"),
+    ],
+    "change": [
+        option("--channel", metavar="JSON", nargs="+", required=True, help=
+            "the channel file of both waves, or one of each"),
+        option("--data", metavar="FILE", nargs=2, required=True, help=
+            "the reports of the first and the second wave"),
+        COLUMN,
+        option("--id", metavar="COLUMN", help=
+            "a column that identifies people in both files; some may be in both (default: nobody is)"),
+        CONFIDENCE,
+        option("--simultaneous", action="store_true", help="let --confidence apply to all changes together"),
+        JSON,
+    ],
+    "audit": [
+        CHANNEL,
+        [
+            option("--samples", metavar="N", type=whole, help="privatize this number of random records"),
+            option("--data", metavar="FILE", help=
+                "a file of records with their reports, as written by apply if --keep names all columns"
+                " of the channel"),
+        ],
+        COLUMN,
+        *READING,
+        option("--confidence", metavar="C", type=number, default=0.95, help=
+            "the confidence of the lower bound, between 0 and 1 (default: 0.95)"),
+        [JSON, QUIET],
+    ],
+    "level": [
+        option("files", metavar="JSON", nargs="+", help="a channel file, as written by design"),
+        JSON,
+    ],
+    "channel": [
+        option("--values", metavar="COLUMN=VALUE,...", nargs="+", required=True, help=
+            "the values of the column that was asked for, in their order; of several columns, all of"
+            " them"),
+        [
+            option("--matrix", metavar="CSV", help=
+                "the chances of the reports: a row for each value, its columns first, then one for each"
+                " report"),
+            option("--design", help="a classical design, with its parameters", choices=
+                ["warner", "forced", "unrelated", "crosswise", "triangular", "kuk", "pram"]),
+        ],
+        *(option(name, metavar="NUMBER", help="a parameter of the design") for name in PARAMETERS),
+        option("--reports", metavar="NAME", nargs="+", help=
+            "how the data name the reports (default: as the matrix or the design does)"),
+        option("--out", metavar="JSON", default="channel.json", help="the channel file to be written"),
+        option("--force", action="store_true", help="replace another channel in that file"),
+        QUIET,
+    ],
+    "regress": [
+        CHANNEL,
+        option("--data", metavar="FILE", required=True, help="a CSV file of reports and covariates"),
+        option("--formula", required=True, help=
+            "names all columns of the channel, as the outcome or predictors; I(x**2), C(x), a:b as usual"),
+        COLUMN,
+        CONFIDENCE,
+        JSON,
+    ],
+    "people": [
+        CHANNEL,
+        option("--precise", metavar="WHAT", default="cells", help=
+            "what is estimated, as of design: cells, S, U, rates, differences, shares, pairs, triples,"
+            " or coefficients by a formula (default: cells)"),
+        EXPECT,
+        [
+            option("--error", metavar="E", type=number, help="a standard error"),
+            option("--width", metavar="W", type=number, help="a width of intervals"),
+            option("--power", metavar="P", type=number, help=
+                "the probability that an interval does not contain --value"),
+        ],
+        option("--probability", metavar="P", type=number, default=0.9, help=
+            "with --width: the probability that an interval is at most so wide (default: 0.9)"),
+        option("--value", metavar="X", type=number, default=0.0, help=
+            "with --power: the value that the interval must not contain (default: 0)"),
+        CONFIDENCE,
+        JSON,
+    ],
+    "verify": [
+        option("files", metavar="FILE", nargs="+", help="a certificate file"),
+    ],
+}
+# fmt: on
