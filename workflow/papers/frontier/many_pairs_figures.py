@@ -36,9 +36,9 @@ _MARKED = {
 #: Short names of the promises whose share of the information with outsiders and insiders is shown.
 _SHORT = {
     "outsiders": "outsiders",
-    "known": "acquaintances,\nodds known",
-    "intervals": "acquaintances,\nintervals",
-    "set": "acquaintances,\nall of $F$",
+    "known": "odds ratios\nknown",
+    "intervals": "odds ratios\nin intervals",
+    "set": "all odds\nratios of $F$",
     "anyone": "anyone",
 }
 
@@ -107,7 +107,7 @@ def promises(table: pd.DataFrame, small: int) -> Figure:
         ax.set_ylim(bottom=0.0)
         ax.yaxis.set_major_formatter(PercentFormatter(1.0))
 
-    label = "information, as a share of that with\nprotection from outsiders and insiders"
+    label = "information, over that with\noutsiders and insiders"
     return plot_panels(panels, panel, label, xlabel=None, legend=_legend(rows, small))
 
 
