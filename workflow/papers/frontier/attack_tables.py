@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from papers.frontier.several_tables import INSIDERS
-from papers.lopuhaa2024.catalogue import PROMISES
+from papers.lopuhaa2024.catalogue import PLACE, PROMISES
 from reproduction.results.tables import PRIVACY_TOLERANCE, Schema
 
 #: What an attacker knows about a person: nothing; that U is one of two values; the value of another
@@ -25,7 +25,7 @@ PROTECTED = {
     PROMISES["anyone"].name: (NOTHING, ONE_OF_TWO, PROXY, USEFUL),
 }
 
-_PLACE = {"size": "str", "instance": "str", "beta": "float64", "order": "float64", "epsilon": "float64"}
+_PLACE = {**PLACE, "epsilon": "float64"}
 _ATTACK = {
     **_PLACE,
     "mechanism": "str",

@@ -20,6 +20,7 @@ from papers.lopuhaa2024.catalogue import (
     EVERYWHERE,
     ONE_OF_TWO,
     OVER_SET,
+    PLACE,
     PROMISES,
     UNCONDITIONAL,
     WITH_INTERVALS,
@@ -27,8 +28,6 @@ from papers.lopuhaa2024.catalogue import (
     WITH_SET,
 )
 from reproduction.results.tables import OPTIMUM_TOLERANCE, PRIVACY_TOLERANCE, SKIPPED, Schema, select
-
-_PLACE = {"size": "str", "instance": "str", "beta": "float64", "order": "float64"}
 
 #: What one level may pass another by, nats: the worst level over F is the result of a search.
 _LEVEL = PRIVACY_TOLERANCE
@@ -60,7 +59,7 @@ def _attacker_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
 ATTACKERS = Schema(
     name="attackers",
     columns={
-        **_PLACE,
+        **PLACE,
         "mechanism": "str",
         "epsilon": "float64",
         # Levels in nats.
@@ -72,14 +71,14 @@ ATTACKERS = Schema(
         "everywhere": "float64",  # of S under every distribution of (S, U)
         "any_inputs": "float64",  # of (S, U): local differential privacy
     },
-    key=(*_PLACE, "mechanism", "epsilon"),
+    key=(*PLACE, "mechanism", "epsilon"),
     rules=_attacker_rules,
 )
 
 
 def _level_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
     # The rows are sorted by level, the last column of the key.
-    groups = table.groupby([*_PLACE, "epsilon"], sort=False)
+    groups = table.groupby([*PLACE, "epsilon"], sort=False)
     yield groups["nmi"].diff() < -_NMI, "has the NMI {nmi}, below that of a smaller level given U"
     yield groups["bound"].diff() < -_NMI, "has the bound {bound}, below that of a smaller level given U"
     yield table["nmi"] > table["bound"], "has the NMI {nmi} above its bound {bound}"
@@ -90,7 +89,7 @@ def _level_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
 TWO_LEVELS = Schema(
     name="two levels",
     columns={
-        **_PLACE,
+        **PLACE,
         "epsilon": "float64",
         "conditional_epsilon": "float64",  # level given U, nats; inf: no demand
         "nmi": "float64",  # of the optimum over F with that level
@@ -101,7 +100,7 @@ TWO_LEVELS = Schema(
         "polyopt": "float64",  # NMI of PolyOpt, with no demand; missing if it was skipped
         "unconditional": "float64",  # of the best mechanism that is private under every distribution
     },
-    key=(*_PLACE, "epsilon", "conditional_epsilon"),
+    key=(*PLACE, "epsilon", "conditional_epsilon"),
     rules=_level_rules,
 )
 
@@ -129,7 +128,7 @@ def _promise_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
         strength = {name: place for place, name in enumerate(order)}
         rows = table[table["promise"].isin(strength)]
         rows = rows.assign(strength=rows["promise"].map(strength)).sort_values("strength", kind="stable")
-        before = rows.groupby([*_PLACE, "epsilon"], sort=False)["nmi"].shift()
+        before = rows.groupby([*PLACE, "epsilon"], sort=False)["nmi"].shift()
         more = rows["nmi"] > before * (1.0 + OPTIMUM_TOLERANCE)
         yield more.reindex(table.index, fill_value=False), "has the NMI {nmi}, above that of a weaker promise"
 
@@ -137,7 +136,7 @@ def _promise_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
 PROMISES_KEPT = Schema(
     name="promises",
     columns={
-        **_PLACE,
+        **PLACE,
         "epsilon": "float64",
         "promise": "str",  # from whom S is protected: outsiders, insiders, known, intervals or set, anyone
         "nmi": "float64",  # of the optimum with this promise
@@ -151,7 +150,7 @@ PROMISES_KEPT = Schema(
         "about_useful_set": "float64",  # acquaintances, with any odds ratios that a distribution in F has
         "one_of_two": "float64",  # those who know, under the estimate, that U is one of two values
     },
-    key=(*_PLACE, "epsilon", "promise"),
+    key=(*PLACE, "epsilon", "promise"),
     rules=_promise_rules,
 )
 
@@ -199,7 +198,7 @@ def two_levels(second_level: pd.DataFrame) -> pd.DataFrame:
         As `TWO_LEVELS`, which is refused if NMI falls where the level given U grows.
     """
     rows = select(second_level[second_level["status"] != SKIPPED], metric="nmi")
-    key = [*_PLACE, "epsilon"]
+    key = [*PLACE, "epsilon"]
     optima = select(rows, mechanism="exact")
     others = {
         "optimum": select(optima, conditional_epsilon=math.inf),
@@ -228,7 +227,7 @@ def promises_kept(promises: pd.DataFrame) -> pd.DataFrame:
         As `PROMISES_KEPT`; what was skipped has no row.
     """
     rows = promises[promises["status"] != SKIPPED]
-    key = [*_PLACE, "epsilon"]
+    key = [*PLACE, "epsilon"]
     parts = []
     for promise, mechanism in PROMISES.items():
         of = select(rows, mechanism=mechanism.name)

@@ -26,7 +26,7 @@ from ldpfrontier.uncertainty.odds_ratios import OddsRatios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.frontier.summaries import DRIFT
 from papers.lopuhaa2024.catalogue import ACQUAINTANCES, ASSOCIATION, DRIFTS, MARGINALS
-from papers.lopuhaa2024.solutions import solve
+from papers.lopuhaa2024.solutions import place_of, solve
 
 #: Iterations of proportional fitting, and the relative error of marginals at which it ends.
 _FITS, _FITTED = 1000, 1e-10
@@ -109,10 +109,7 @@ def drift(
                 survived = float((levels <= epsilon * (1.0 + _ROUNDING)).mean())
                 rows.append(
                     {
-                        "size": " x ".join(map(str, table.shape)),
-                        "instance": instance,
-                        "beta": beta,
-                        "order": order,
+                        **place_of("drift", instance, beta, ball),
                         "epsilon": epsilon,
                         "mechanism": mechanism,
                         "factor": factor,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,7 @@ from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.frontier.summaries import FEW_RECORDS
 from papers.lopuhaa2024.catalogue import SET_METHODS
-from papers.lopuhaa2024.solutions import solve
+from papers.lopuhaa2024.solutions import place_of, solve
 
 _log = logging.getLogger(__name__)
 
@@ -52,17 +53,14 @@ def few_records(
     """
     table = np.asarray(counts, dtype=float)
     rows = []
-    for order, method in ((order, method) for order in orders for method in SET_METHODS):
+    for order, method in product(orders, SET_METHODS):
         ball = RenyiBall.confidence(table, beta=beta, order=order, method=method)
         for solution in solve(ball, epsilons, mechanisms, tolerance=tolerance, max_rounds=max_rounds):
             if solution.channel is None:
                 continue
             rows.append(
                 {
-                    "size": " x ".join(map(str, table.shape)),
-                    "instance": instance,
-                    "beta": beta,
-                    "order": order,
+                    **place_of("few_records", instance, beta, ball),
                     "epsilon": solution.epsilon,
                     "mechanism": solution.mechanism,
                     "method": method,

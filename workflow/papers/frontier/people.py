@@ -21,6 +21,7 @@ from papers.lopuhaa2024.catalogue import (
     ERRORS,
     FOR_SENSITIVE,
     MECHANISMS,
+    PLACE,
     SENSITIVE,
     designed,
 )
@@ -32,8 +33,7 @@ STANDARD_ERROR = 0.01
 #: By how much information may pass its limits by rounding, nats.
 _ROUNDING = 1e-9
 
-_PLACE = {"size": "str", "instance": "str", "beta": "float64", "order": "float64"}
-_KEY = (*_PLACE, "epsilon", "mechanism", "conditional_epsilon")
+_KEY = (*PLACE, "epsilon", "mechanism", "conditional_epsilon")
 
 
 def _people_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
@@ -48,8 +48,8 @@ def _people_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
     for target, best, exempt in ((CELLS, designed("set"), trusting), (SENSITIVE, FOR_SENSITIVE, [])):
         rows = table[(table["target"] == target) & ~table["mechanism"].isin(exempt)]
         of_best = select(rows, mechanism=best, conditional_epsilon=math.inf)
-        limits = of_best.set_index([*_PLACE, "epsilon"])["bound"].rename("least")
-        limit = rows.join(limits, on=[*_PLACE, "epsilon"])["least"]
+        limits = of_best.set_index([*PLACE, "epsilon"])["bound"].rename("least")
+        limit = rows.join(limits, on=[*PLACE, "epsilon"])["least"]
         below = rows["error"] < limit * (1.0 - OPTIMUM_TOLERANCE)
         yield (
             below.reindex(table.index, fill_value=False),
@@ -60,7 +60,7 @@ def _people_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
 PEOPLE = Schema(
     name="people",
     columns={
-        **_PLACE,
+        **PLACE,
         "epsilon": "float64",
         "mechanism": "str",
         "conditional_epsilon": "float64",  # level given U asked for, nats; inf: no demand
@@ -90,7 +90,7 @@ def _disclosure_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
 DISCLOSURE = Schema(
     name="disclosure",
     columns={
-        **_PLACE,
+        **PLACE,
         "epsilon": "float64",
         "mechanism": "str",
         "conditional_epsilon": "float64",  # as above

@@ -24,8 +24,9 @@ from ldpfrontier.optimum import Optimum
 from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from papers.lopuhaa2024.certificates import row_of
 from papers.lopuhaa2024.solutions import Solution, place_of
-from reproduction.results.certificates import DOCUMENTS, document_row
+from reproduction.results.certificates import DOCUMENTS
 from reproduction.results.tables import RESULTS, SKIPPED, Result, Row
 
 
@@ -86,19 +87,7 @@ def proofs(
                 found.iterations, optimum=found,
             )  # fmt: skip
             results += solution.certified(place, h)
-            documents.append(
-                document_row(
-                    paper="frontier",
-                    experiment=place["experiment"],
-                    size=place["size"],
-                    instance=place["instance"],
-                    mechanism=mechanism,
-                    epsilon=epsilon,
-                    value=found.value,
-                    bound=found.bound,
-                    document=document,
-                )
-            )
+            documents.append(row_of("frontier", place, solution, document))
     return RESULTS.table(results), DOCUMENTS.table(documents)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from papers.lopuhaa2024.catalogue import PLACE
 from reproduction.results.tables import OPTIMUM_TOLERANCE, PRIVACY_TOLERANCE, Schema, select
 
 #: How the mechanism of each report is chosen: so that the level of all together, which is computed, is the
@@ -19,8 +20,6 @@ CHOICES = (ONCE, CALIBRATED, ADAPTIVE, ANYONE)
 #: The optimum over F with the same level given U, of which "exact" is the name without it.
 INSIDERS = "exact_and_insiders"
 
-_PLACE = {"size": "str", "instance": "str", "beta": "float64", "order": "float64"}
-
 
 def _level_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
     yield table["reports"] < 1, "has {reports} reports"
@@ -30,7 +29,7 @@ def _level_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
         ("outsiders", "anyone"),
     ):
         yield table[less] > table[more] + PRIVACY_TOLERANCE, f"has the level {{{less}}} above {{{more}}}"
-    one = select(table, reports=1).set_index([*_PLACE, "epsilon", "mechanism"])
+    one = select(table, reports=1).set_index([*PLACE, "epsilon", "mechanism"])
     keys = pd.MultiIndex.from_frame(table[list(one.index.names)])
     for attacker in ("given_useful", "anyone"):
         least = one[attacker].reindex(keys).to_numpy()
@@ -45,7 +44,7 @@ def _level_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
 SEVERAL_LEVELS = Schema(
     name="several_levels",
     columns={
-        **_PLACE,
+        **PLACE,
         "epsilon": "float64",  # level that each report was asked for, nats
         "mechanism": "str",
         "reports": "Int64",
@@ -56,7 +55,7 @@ SEVERAL_LEVELS = Schema(
         "anyone": "float64",
         "exact": "bool",  # whether the first and the third are the levels; if not, they are bounds
     },
-    key=(*_PLACE, "epsilon", "mechanism", "reports"),
+    key=(*PLACE, "epsilon", "mechanism", "reports"),
     rules=_level_rules,
 )
 
@@ -68,15 +67,15 @@ def _design_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
         "has the level {level}, above the total {total}",
     )
     # One report at the total is the best of all mechanisms for acquaintances with this level.
-    best = select(table, choice=ONCE).set_index([*_PLACE, "total", "reports"])["nmi"].rename("best")
-    above = table.join(best, on=[*_PLACE, "total", "reports"])["best"]
+    best = select(table, choice=ONCE).set_index([*PLACE, "total", "reports"])["nmi"].rename("best")
+    above = table.join(best, on=[*PLACE, "total", "reports"])["best"]
     yield table["nmi"] > above * (1.0 + OPTIMUM_TOLERANCE), "tells {nmi}, more than one report at the total"
 
 
 SEVERAL_DESIGNS = Schema(
     name="several_designs",
     columns={
-        **_PLACE,
+        **PLACE,
         "total": "float64",  # level of all reports together that was asked for, nats
         "reports": "Int64",
         "choice": "str",  # how the mechanism of each report is chosen
@@ -84,6 +83,6 @@ SEVERAL_DESIGNS = Schema(
         "level": "float64",  # of all reports together for acquaintances, over the intervals, nats
         "nmi": "float64",  # of all reports together
     },
-    key=(*_PLACE, "total", "reports", "choice"),
+    key=(*PLACE, "total", "reports", "choice"),
     rules=_design_rules,
 )

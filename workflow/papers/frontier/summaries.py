@@ -8,10 +8,10 @@ from __future__ import annotations
 import pandas as pd
 
 from papers.lopuhaa2024.catalogue import CALIBRATED as CALIBRATED_ROWS
-from papers.lopuhaa2024.catalogue import NOMINAL
+from papers.lopuhaa2024.catalogue import NOMINAL, PLACE
 from reproduction.results.tables import SKIPPED, Schema, select
 
-_SETTING = {"size": "str", "instance": "str", "beta": "float64", "order": "float64", "epsilon": "float64"}
+_SETTING = {**PLACE, "epsilon": "float64"}
 _KEY = [*_SETTING]
 
 BOUNDS = Schema(

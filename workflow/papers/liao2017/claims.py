@@ -4,27 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 
-from papers.liao2017.summaries import FALL, LIMIT, OF_ANY, OF_TWO
+from papers.liao2017.summaries import OF_ANY, OF_TWO
 from reproduction.ledger.claims import Claim, Finding, Tables, finding, require_rows
 from reproduction.results.tables import select
 
 PAPER = "liao2017"
-
-
-def renyi_limit(tables: Tables, claim: Claim) -> Finding:
-    """Lemma 2: the ratio of the divergences tends to its limit."""
-    rows = select(tables["theorems"], claim=claim.id)
-    fall, limit = (require_rows(select(rows, quantity=name), name) for name in (FALL, LIMIT))
-    off = float(limit["measured"].max())
-    steps = ", ".join(f"{x:.3g} ({name})" for name, x in zip(fall["instance"], fall["measured"], strict=True))
-    return finding(
-        f"For a tenth of the distance from a constant channel the difference falls by a factor of {steps}; "
-        f"the extrapolated ratio is off by {off:.1e}.",
-        bool(rows["holds"].all()),
-        "The ratio does not tend to the limit.",
-        computed=f"{off:.1e} off the limit, extrapolated",
-        n=len(rows),
-    )
 
 
 def near_optimal_regime(tables: Tables, claim: Claim) -> Finding:

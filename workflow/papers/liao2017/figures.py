@@ -39,9 +39,6 @@ INSTANCES = {
     "Triple 2": Look("Triple 2", "#CC79A7", "P", "-"),
 }
 
-#: Titles of instances whose names do not say enough.
-_TITLES = {"Three letters, rare": "Three letters, one of them rare (5%, 1%)"}
-
 #: By the metric of a utility that is normalized, in the order of the panels.
 _DIVERGENCES = {
     "normalized_relative_entropy": "relative entropy",
@@ -132,8 +129,8 @@ def utilities(
     grid: pd.DataFrame,
     instances: Sequence[str],
     *,
-    steps: int | None = None,
-    named: Mapping[str, float] | None = None,
+    steps: int,
+    named: Mapping[str, float],
 ) -> Figure:
     """Draw normalized utility against normalized leakage, one row of panels per instance (Figures 2 and 3).
 
@@ -147,9 +144,9 @@ def utilities(
         The tables ``sweeps`` and ``grid``, of any number of instances.
     instances : sequence of str
         Rows in their order.
-    steps : int, optional
-        Of the exhaustive search; without it there is none, and there are no shares.
-    named : mapping of str to float, optional
+    steps : int
+        Of the exhaustive search.
+    named : mapping of str to float
         By instance the leakage over min H that the text names.
 
     Returns
@@ -158,22 +155,19 @@ def utilities(
     """
     shown = select(table, instance=instances)
     search = f"grid_{steps}"
-    looks = {**MECHANISMS, **({search: replace(SEARCH, label=SEARCH.label.format(steps))} if steps else {})}
+    looks = {**MECHANISMS, search: replace(SEARCH, label=SEARCH.label.format(steps))}
     divergences = {
         metric: words for metric, words in _DIVERGENCES.items() if (shown["metric"] == metric).any()
     }
-    columns = len(divergences) + bool(steps)
     with style():
         figure = Figure(figsize=(PAGE_WIDTH, 0.75 + 1.75 * len(instances)))
-        axes = figure.subplots(len(instances), columns, squeeze=False)
+        axes = figure.subplots(len(instances), len(divergences) + 1, squeeze=False)
         for row, letter, instance in zip(axes, "abcdefghijklmnop", instances, strict=False):
-            part = select(shown, instance=instance)
-            if steps:
-                part = pd.concat([part, select(grid, instance=instance, mechanism=search)])
+            searched = select(grid, instance=instance, mechanism=search)
+            part = pd.concat([select(shown, instance=instance), searched])
             _utility_panels(row[: len(divergences)], part, divergences, looks)
-            row[0].set_title(f"({letter}) {_TITLES.get(instance, instance)}", loc="left")
-            if steps:
-                _shares_panel(row[-1], part, looks, (named or {}).get(instance))
+            row[0].set_title(f"({letter}) {instance}", loc="left")
+            _shares_panel(row[-1], part, looks, named.get(instance))
         figure.supxlabel(_LEAKAGE, fontsize=9)
         if len(divergences) > 1:
             figure.supylabel("utility / utility without privacy", fontsize=9)

@@ -15,6 +15,9 @@ from reproduction.planning.own_mechanisms import OwnMechanism, registered
 if TYPE_CHECKING:
     from ldpfrontier.optimal.robust import Envelope
 
+#: The columns of a table that name a table of counts and the set F around its estimate, with their kinds.
+PLACE: Mapping[str, str] = {"size": "str", "instance": "str", "beta": "float64", "order": "float64"}
+
 #: What the note of a realized level says of the true distribution P*.
 COVERED, MISSED = "P* lies in F", "P* lies outside F"
 

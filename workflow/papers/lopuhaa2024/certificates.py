@@ -6,6 +6,7 @@ import logging
 import math
 from collections.abc import Iterator, Sequence
 
+from ldpfrontier.certificates.document import Document
 from ldpfrontier.certificates.robust import nonrobust_certificate, robust_certificate
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.solutions import PAPER, Place, Solution
@@ -28,14 +29,13 @@ def documents(ball: RenyiBall, place: Place, solutions: Sequence[Solution]) -> I
         else:
             document = robust_certificate(optimum, ball, epsilon)
         _log.info("%s, epsilon %g: certificate of %s", place["instance"], epsilon, solution.mechanism)
-        yield document_row(
-            paper=PAPER,
-            experiment=place["experiment"],
-            size=place["size"],
-            instance=place["instance"],
-            mechanism=solution.mechanism,
-            epsilon=epsilon,
-            value=solution.value,
-            bound=solution.bound,
-            document=document,
-        )
+        yield row_of(PAPER, place, solution, document)
+
+
+def row_of(paper: str, place: Place, solution: Solution, document: Document) -> Row:
+    """Return the row of the document of a solution, with the key of the paper that computes it."""
+    return document_row(
+        paper=paper, experiment=place["experiment"], size=place["size"], instance=place["instance"],
+        mechanism=solution.mechanism, epsilon=solution.epsilon, value=solution.value, bound=solution.bound,
+        document=document,
+    )  # fmt: skip

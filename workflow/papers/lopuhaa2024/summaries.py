@@ -70,13 +70,8 @@ def require_one(table: pd.DataFrame, *columns: str) -> None:
 
 # Orderings ------------------------------------------------------------------------------------------------
 
-#: Statements of section 8.1, beside what they say.
-STATEMENTS: Mapping[str, str] = {
-    "polyopt_leads": "PolyOpt above IR and SRR",
-    "ir_above_srr": "IR above SRR",
-    "nr_leads": "NR not below a robust mechanism",
-    "grr_last": "GRR below IR and SRR",
-}
+#: Statements of section 8.1, by names that `orderings` explains.
+STATEMENTS = ("polyopt_leads", "ir_above_srr", "nr_leads", "grr_last")
 
 
 def _answer_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
@@ -154,10 +149,10 @@ def _rank(wide: pd.DataFrame) -> pd.DataFrame:
         name: (more > less).map({True: YES, False: NO}).mask(more.isna() | less.isna(), UNKNOWN)
         for name, (more, less) in compared.items()
     }
-    return wide.assign(ranking=[" > ".join(best_first(values)) for _, values in wide.iterrows()], **answers)
+    return wide.assign(ranking=[" > ".join(_best_first(values)) for _, values in wide.iterrows()], **answers)
 
 
-def best_first(values: pd.Series[float]) -> list[str]:
+def _best_first(values: pd.Series[float]) -> list[str]:
     """Return the mechanisms that have an NMI in a row, the best one first, equal ones by their names."""
     present = values[sorted(MECHANISMS)].astype("float64").dropna()
     return [str(name) for name in present.sort_values(ascending=False, kind="stable").index]

@@ -225,7 +225,7 @@ def test_figures(sweeps: pd.DataFrame, searched: pd.DataFrame) -> None:
     example = perturbation([[0.5, 0.3, 0.2], [0.3, 0.4, 0.3]], 0.02, [0.4, 0.3, 0.3])
     assert sorted(set(example["instance"])) == ["001", "002", "003", "w0"]
     assert len(figures.fig1(example).axes) == 2
-    pairs = figures.utilities(sweeps, searched, ["Pair 1", "Pair 2"], steps=100)
+    pairs = figures.utilities(sweeps, searched, ["Pair 1", "Pair 2"], steps=100, named={})
     assert len(pairs.axes) == 6
     for relative, renyi, shares in np.reshape(pairs.axes, (2, 3)):
         # Both divergences on one scale, and all mechanisms in each.
