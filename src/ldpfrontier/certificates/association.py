@@ -113,7 +113,8 @@ def _odds_texts(odds: OddsRatios, written: Callable[[float], str]) -> list[list[
 
 def _below(rho: float) -> str:
     """Write an odds ratio, rounded down; 0 if it is tiny."""
-    return text_below(rho) if rho > SETTINGS.least_odds_ratio else "0"
+    # Odds ratio below which 0 is written, near the least positive float; a lower one is safe.
+    return text_below(rho) if rho > 1e-300 else "0"
 
 
 def association_certificate(

@@ -92,7 +92,8 @@ def boxes_claim(
     if not prior.all():
         raise Intractable("An input has the probability 0, so that the entries of columns have no bound.")
     prices = optimum.prices + spare * prior
-    tree, found = _Search(prior, prices, cuts, SETTINGS.box_margin * spare).tree()
+    # Share of what a bound by boxes has to spare that rounding in their search may take.
+    tree, found = _Search(prior, prices, cuts, 0.02 * spare).tree()
     written = priced([text(c) for c in prices])
     claim = {**cuts.claim, **bound_level(epsilon), **written, "tree": tree, "cuts": found}
     with localcontext(verify.EXACT):
@@ -126,10 +127,9 @@ class _Search:
 
     def _learn(self, column: FloatArray) -> bool:
         """Add the worst cuts that a column violates, as they are written; return whether there are any."""
+        # Violation of a cut, in units of its largest coefficient and the mean of a column, that is rounding.
         violated = [
-            (claim, row)
-            for claim, row in self.cuts.worst(column)
-            if row @ column > SETTINGS.least_violation * np.abs(row).max()
+            (claim, row) for claim, row in self.cuts.worst(column) if row @ column > 1e-9 * np.abs(row).max()
         ]
         for claim, row in violated:
             self.written.append(claim)
@@ -245,7 +245,8 @@ def _duals(
     matrix = np.zeros((1 + count, n + 2 + count))
     matrix[0, : n + 2] = [*scale, 1.0, -1.0]
     matrix[1:, :n], matrix[1:, n + 2 :] = rows / sizes[:, None], -np.eye(count)
-    price = SETTINGS.largest_multiplier if cost.any() else 1.0
+    # Largest multiplier of a cut in a box, in nats.
+    price = 1e3 if cost.any() else 1.0
     found = maximize(
         np.append(cost, np.full(2 + count, -price)),
         matrix,
@@ -257,5 +258,6 @@ def _duals(
     if found is None:
         raise RuntimeError("HiGHS finds no point of a program that has one.")
     duals = found[2] / np.append(1.0, sizes)
-    duals[1:][duals[1:] < SETTINGS.least_multiplier] = 0.0
+    # Multiplier of a cut in a box, in nats, below which it is 0.
+    duals[1:][duals[1:] < 1e-12] = 0.0
     return found[0], duals

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ldpfrontier.certificates.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 
 #: Numerators of a channel, a row for every input.
@@ -45,13 +44,15 @@ def level_text(epsilon: float) -> str:
 def ratio_texts(epsilon: float) -> tuple[str, str]:
     """Return decimals just below and just above e^epsilon, of the level as it is written."""
     ratio = Context(prec=60).exp(Decimal(level_text(epsilon)))
-    digits = SETTINGS.ratio_digits
+    # Digits of e^epsilon: far more than entries have, so that none has to be changed for them.
+    digits = 30
     return (text_below(ratio, digits), text_above(ratio, digits)) if epsilon > 0 else ("1", "1")
 
 
 def weight_texts(p: FloatArray) -> list[str]:
     """Write probabilities as they are stored, to 40 decimals."""
-    least = Decimal(1).scaleb(-SETTINGS.weight_decimals)
+    # Decimals of the weights of inputs.
+    least = Decimal(1).scaleb(-40)
     return [text(Decimal(repr(float(x))).quantize(least, context=Context(prec=60)), 60) for x in p.ravel()]
 
 
@@ -77,13 +78,16 @@ def whole_channels(matrix: FloatArray, constant: FloatArray | None = None) -> It
     occurs = matrix.any(axis=0)
     used = matrix[:, occurs]
     least = float(used[used > 0].min())
-    digits = min(SETTINGS.entry_digits - math.floor(math.log10(least)), SETTINGS.most_digits)
+    # Digits of the least entry of a channel: about what floats have.
+    # Most digits of an entry.
+    digits = min(14 - math.floor(math.log10(least)), 60)
     unit = 10**digits
     other = used.mean(axis=0) if constant is None else constant[:, occurs]
     # One output for all rows, if it can be.
     common = int(used.min(axis=0).argmax())
     slack = np.where(used[:, common] > 0, common, used.argmax(axis=1)).tolist()
-    for share in SETTINGS.mixing_shares:
+    # Shares of the mean that are mixed into a channel, the least that keeps its privacy.
+    for share in (1e-12, 1e-10, 1e-8, 1e-6, 1e-3):
         rounded = np.rint(((1.0 - share) * used + share * other) * float(unit))
         rows = []
         for values in rounded:

@@ -179,7 +179,8 @@ class _Reports:
             # Where not even the least scalar is too small, it is 0.
             todo = np.flatnonzero(self._is_small(V, r, low, aim, most)[0])
             place[np.setdiff1d(np.arange(aim.size), todo)] = low[0]
-            for _ in range(SETTINGS.scalar_steps):
+            # Steps of Newton's method, or halvings, for the logarithm of a scalar.
+            for _ in range(30):
                 small, newton = self._is_small(V[todo], r[todo], place[todo], aim[todo], most[todo])
                 low[todo[small]], high[todo[~small]] = place[todo[small]], place[todo[~small]]
                 # At the root itself, rounding decides which end of the interval it is.
@@ -236,11 +237,13 @@ class _Reports:
 
     def best_prices(self, pairs: NDArray[np.bool_]) -> FloatArray:
         """Return prices of all reports at which the largest excess of some pairs is least, or low enough."""
-        ends = np.array([[math.log(x / self.spare)] * len(self.blocks) for x in SETTINGS.price_range])
+        # Range of the price of all of the budget, in units of the largest entry of a report.
+        ends = np.array([[math.log(x / self.spare)] * len(self.blocks) for x in (1e-9, 1e3)])
         # Of both ends: the largest excess and its slope in the price, 0 where it is not known yet.
         heights, slopes = np.zeros(ends.shape), np.zeros(ends.shape)
         prices, todo = np.exp(ends.mean(axis=0)), np.arange(len(self.blocks))
-        for step in range(SETTINGS.price_steps):
+        # Steps of the search for the price of the budget: halvings of its logarithm, tangents and secants.
+        for step in range(40):
             found = self.some(todo).at(prices[todo])
             excess = np.where(pairs[todo], found.excess, -math.inf).reshape(len(todo), -1)
             worst, rows = excess.argmax(axis=1), np.arange(len(todo))

@@ -150,7 +150,9 @@ class MemberCuts:
         R = r.copy()
         for i in (s, other):
             R[i] = blocks[i] / blocks[i].sum()
-        R += SETTINGS.member_mix * (r - R)
+        # Share by which a member of F that a cut has is mixed with the centre, so that rounding leaves it in
+        # F.
+        R += 1e-6 * (r - R)
         # e^(g D) of the conditionals.
         distance = (r**alpha * R ** (1.0 - alpha)).sum(axis=1) ** (1.0 / alpha)
         member = (ball.sensitive * distance)[:, None] * R

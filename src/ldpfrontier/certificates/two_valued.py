@@ -203,7 +203,8 @@ def proved_prices(family: TwoValued, prices: FloatArray, slack: float) -> tuple[
     Intractable
         If the tree has more leaves than there may be.
     """
-    margin = SETTINGS.rounding_share * slack
+    # Share of the raise which rounding in the search of a tree may take.
+    margin = 0.1 * slack
     prices = prices + slack * family.prior
     for _ in range(SETTINGS.program_rounds):
         tree = search_tree(family, prices, margin)

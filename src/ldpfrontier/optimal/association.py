@@ -138,9 +138,9 @@ def _searched(
     channels, number = [secret_randomized_response(*odds.shape, epsilon)], 0
     utility = MutualInformation(odds.prior)
     with recorded_failure("secret randomized response", ArithmeticError, RuntimeError, Intractable):
-        everybody = optimal_unconditional(
-            odds.prior, epsilon, tolerance=SETTINGS.association_start_gap, max_rounds=rounds
-        )
+        # Relative gap of the optimum under every distribution that a search against those who know something
+        # about U starts from.
+        everybody = optimal_unconditional(odds.prior, epsilon, tolerance=1e-2, max_rounds=rounds)
         channels.append(everybody.channel)
     if columns:
         from ldpfrontier.optimal.large.columns.association_program import AssociationProgram

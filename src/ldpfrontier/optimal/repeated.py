@@ -126,7 +126,9 @@ def optimal_repeated(
     if adaptive or reports == 1 or epsilon == 0.0:
         return made(each, widened)
     found, low, high, level = None, 0.0, epsilon, each
-    for _ in range(SETTINGS.calibration_steps):
+    # Mechanisms that are tried for the level of one of several reports; the level of all is nearly
+    # proportional to it, so that 3 to 5 are usual.
+    for _ in range(12):
         if time_is_up():
             break
         tried = made(level, odds)

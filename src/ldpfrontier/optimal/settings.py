@@ -25,19 +25,10 @@ class OptimalSettings:
     epsilon_margin: float = 1e-12
     #: 1 - S_s below which it is too badly known to rely on: rounding of 1e-15 in S_s is 1e-8 of it.
     least_rest: float = 1e-7
-    #: Reduced cost, relative to H(X), that counts as positive. What the response loses when it is not optimal
-    #: decays as e^-eps, so a threshold is looked for up to 20 nats only, where the loss is still 1e-9.
-    positive_reduced_cost: float = 1e-11
 
     # Tuning.
     #: Rounds of an unconditional optimum by products, times the cube of the cells: some ten minutes.
     unconditional_work: int = 200_000_000
-    #: Relative gap of the optimum under every distribution that a search against those who know something
-    #: about U starts from.
-    association_start_gap: float = 1e-2
-    #: Mechanisms that are tried for the level of one of several reports; the level of all is nearly
-    #: proportional to it, so that 3 to 5 are usual.
-    calibration_steps: int = 12
 
 
 SETTINGS = OptimalSettings()

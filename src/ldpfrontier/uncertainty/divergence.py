@@ -167,7 +167,8 @@ def _search(
         beyond = B > D
         # Below order 1 the budget may suffice for everything; a nearly empty letter is as good as empty.
         left = np.where(beyond, B - D, 0.0)
-        nothing = (problems.floor == 0.0) & (values < SETTINGS.saturated_mean)
+        # Mean left, as a share of the range, at the end of the search that counts as none.
+        nothing = (problems.floor == 0.0) & (values < 1e-50)
         values = np.where(nothing, 0.0, values * np.exp(-left))
         log_t = np.full(B.size, last)
         rows = np.flatnonzero(~beyond)
@@ -365,7 +366,9 @@ class _Tilts:
         else:
             D = np.log(W) + np.log(T) / (order - 1.0)
         slope = (moment / T - bent / W) * (t / unit) / order
-        near = np.flatnonzero(SETTINGS.cancelling_divergence * max(order, 1.0 / order) > D)
+        # Divergence, times the larger of the order and its inverse, below which sums of logarithms would
+        # cancel.
+        near = np.flatnonzero(1e-6 * max(order, 1.0 / order) > D)
         if near.size:
             D[near], slope[near] = self.take(near)._small_divergence(t[near])
         return D, slope, moment / W

@@ -66,7 +66,8 @@ def _least(q: FloatArray, radius: float, order: float) -> FloatArray:
     if radius == 0.0:
         with np.errstate(divide="ignore"):
             return np.asarray(q[0] * q[1] / q[2] / q[3])
-    if order < SETTINGS.least_odds_order:
+    # Order up to which the ball of order 1 stands for a ball, as the budget would cancel.
+    if order < 1.001:
         shift = _bisected(lambda tau: _kullback_leibler(q, tau) - radius, np.minimum(q[0], q[1]))
         logs = np.log(np.concatenate([q[:2] - shift, q[2:] + shift]))
     else:
@@ -90,7 +91,8 @@ def _bisected(excess: Callable[[FloatArray], FloatArray], most: FloatArray) -> F
     def at(place: FloatArray) -> FloatArray:
         return np.asarray(np.where(bounded, most * -np.expm1(-np.exp(place)), np.exp(place)))
 
-    low, high = (np.full(most.shape, end) for end in SETTINGS.log_tau_range)
+    # Range of the logarithm of the multiplier of an odds ratio.
+    low, high = (np.full(most.shape, end) for end in (-200.0, 200.0))
     # Close to its end, a share of the largest one is rounded to it.
     high = np.where(bounded, SETTINGS.log_share_end, high)
     with np.errstate(over="ignore"):

@@ -20,12 +20,8 @@ class UncertaintySettings:
     max_support: int = 1_000_000
 
     # Accuracy and safety.
-    #: Divergence, times the larger of the order and its inverse, below which sums of logarithms would cancel.
-    cancelling_divergence: float = 1e-6
     #: Distance of an order from 1 below which what is divided by order - 1 would cancel.
     cancelling_order: float = 0.1
-    #: Mean left, as a share of the range, at the end of the search that counts as none.
-    saturated_mean: float = 1e-50
     #: Ends of log t in the search for the extreme distribution of a ball: e^-80 is below all rounding, and
     #: e^700 near the largest float.
     log_t_range: tuple[float, float] = (-80.0, 700.0)
@@ -35,14 +31,8 @@ class UncertaintySettings:
     odds_accuracy: float = 1e-10
     #: Relative difference that may be rounding between two entries for the same odds ratio.
     odds_rounding: float = 1e-9
-    #: Times that intervals of odds ratios are closed over u and over s, which nearly always takes two.
-    closing_passes: int = 10
     #: By how much logarithms of least odds ratios over a ball are lowered, for their rounding.
     odds_margin: float = 1e-9
-    #: Order up to which the ball of order 1 stands for a ball, as the budget would cancel.
-    least_odds_order: float = 1.001
-    #: Range of the logarithm of the multiplier of such an odds ratio.
-    log_tau_range: tuple[float, float] = (-200.0, 200.0)
     #: End of the same range at order 1, where 1 - e^-e^x of the least cell is taken: 1 - 1e-15.
     log_share_end: float = 3.5
     #: Most steps of Newton's method for the logarithm of a cell, or of an odds ratio.
@@ -58,8 +48,6 @@ class UncertaintySettings:
     #: Into how many intervals the shares are divided, while a pair may still leak more than the
     #: worst known; chosen, as any division bounds the level.
     share_intervals: tuple[int, ...] = (2, 4, 8, 16)
-    #: Comparisons at a time, at first and at most: memory and time alone depend on it.
-    batch_sizes: tuple[int, int] = (64, 1024)
 
 
 SETTINGS = UncertaintySettings()

@@ -48,7 +48,8 @@ def worst_log_ratio(ball: RenyiBall, blocks: FloatArray, bounds: FloatArray, tol
         bounds, best = _bounds_at_half_budget(ball, blocks, bounds)
     order = np.argsort(bounds, axis=None)[::-1]
     flat = bounds.ravel()[order]
-    position, (size, most) = 0, SETTINGS.batch_sizes
+    # Comparisons at a time, at first and at most: memory and time alone depend on it.
+    position, (size, most) = 0, (64, 1024)
     while position < flat.size and flat[position] > best + tol:
         chosen = order[position : position + size]
         chosen = chosen[bounds.ravel()[chosen] > best + tol]

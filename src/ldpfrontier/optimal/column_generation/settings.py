@@ -17,8 +17,6 @@ class ColumnGenerationSettings:
     #: Steps of an interior point method, after which the last one is used: a limit against a stall. Bounds
     #: hold at any prices.
     max_interior_steps: int = 60
-    #: Weights of columns up to which there is nothing but rounding, as masses are cut in nearly one place.
-    least_coupled_weight: float = 1e-13
 
     # Tuning. Insensitive: with half and twice the value of each number, errors over F and bounds change by at
     # most 3e-3 where 1e-2 was asked for, on 10 cells; twice the batch takes twice the time there.

@@ -154,7 +154,8 @@ def basic_channel(columns: Columns, weights: FloatArray) -> Channel:
     weights : ndarray, shape (n,)
         Positive, with sum_j theta_j v_j = 1.
     """
-    kept = weights > SETTINGS.least_coupled_weight
+    # Weights of columns up to which there is nothing but rounding, as masses are cut in nearly one place.
+    kept = weights > 1e-13
     columns, weights = Columns(columns.vectors[kept], columns.values[kept]), weights[kept]
     scaled, left = columns.vectors.T * weights, np.ones(weights.size)
     gains = columns.values * weights

@@ -118,7 +118,8 @@ def least_weights(f: FloatArray, H: FloatArray, costs: FloatArray) -> FloatArray
     root = np.linalg.inv(np.linalg.cholesky((f.T * d) @ f))
     d *= 1.5 * float(np.linalg.eigvalsh(root @ H @ root.T)[-1])
     tau = float(costs @ d) / (m + r)
-    while tau * (m + r) > SETTINGS.majorant_gap * float(costs @ d):
+    # Gap of the weights of squares, whose secants bound the excess: with any weights they do, less closely.
+    while tau * (m + r) > 1e-3 * float(costs @ d):
         for _ in range(GENERATION.max_interior_steps):
             products = f @ np.linalg.solve((f.T * d) @ f - H, f.T)
             gradient = costs - tau * np.diag(products) - tau / d
@@ -241,7 +242,8 @@ class ExcessBound:
         while heap and -heap[0].negative_bound > self._cutoff():
             if self.nodes >= max_nodes or time_is_up():
                 break
-            if self.best > 1.1 * self.target and self.nodes > self._last_found + SETTINGS.nodes_after_found:
+            # Nodes of branch and bound after the last column found, where it is too good for a bound.
+            if self.best > 1.1 * self.target and self.nodes > self._last_found + 300:
                 break  # nothing that helps will be proved at these prices
             if self.nodes > max_nodes / 4 and -heap[0].negative_bound > 8.0 * self._cutoff():
                 break  # too far away for the other nodes
@@ -252,7 +254,8 @@ class ExcessBound:
             v = np.array([node.z[:n] for node in batch])
             outside = self._add_violated(v)
             below = ((v @ N) * v).sum(axis=1) - np.array([node.z[-1] for node in batch])
-            loose = below > SETTINGS.tangent_share * self.target
+            # Error of a tangent, as a share of the excess that counts as none, above which there is one more.
+            loose = below > 1e-2 * self.target
             if loose.any():
                 self._add_tangents(v[loose])
             boxes = [
@@ -271,7 +274,8 @@ class ExcessBound:
         """Return the parts of a box, with 0; or the box, if new cuts help more, with how often they did."""
         gaps = self._curvature * (node.z - node.lo) * (node.hi - node.z)
         small = gaps.sum() < 0.5 * (-node.negative_bound - self._cutoff())
-        if cut and small and node.cuts < SETTINGS.cuts_before_split:
+        # Times that cuts are tried before a box is split.
+        if cut and small and node.cuts < 20:
             return [(node.lo, node.hi, node.cuts + 1)]
         k = int(gaps.argmax())
         under, over = node.hi.copy(), node.lo.copy()

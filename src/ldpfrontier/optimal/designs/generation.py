@@ -134,7 +134,8 @@ def _kept(weighted: Weighted, rounds: int) -> IntArray:
     """Return the indices of the columns to keep, those whose weight costs most; more in later rounds."""
     n = weighted.vectors.shape[1]
     costs = weighted.theta * (weighted.vectors @ weighted.prices.lam)
-    most = max(SETTINGS.kept_columns * n, SETTINGS.least_kept) * SETTINGS.kept_growth**rounds
+    # How many times as many stay in the next round: where they are too few, the error rises again.
+    most = max(SETTINGS.kept_columns * n, SETTINGS.least_kept) * 1.06**rounds
     kept = np.argsort(-costs, kind="stable")[: int(most)]
     if len(kept) == len(costs):
         return np.arange(len(costs))

@@ -76,7 +76,9 @@ def a_optimal(c: FloatArray, alpha: FloatArray, gap: float, max_rounds: int) -> 
         raise ArithmeticError("The columns do not span their space in floating point.")
     alpha = alpha / np.sqrt((alpha @ start * alpha).sum())  # phi is 1 at the start
     sides = np.hstack([np.ones((m, 1)), c])
-    few = m < SETTINGS.few_columns * (r * (r + 1) // 2 + r + 1)
+    # Columns, as a share of the numbers that the error depends on, up to which Newton's equations have an
+    # unknown for each column.
+    few = m < 3.0 * (r * (r + 1) // 2 + r + 1)
     i, j = np.triu_indices(r)
     lifted = sides if few else np.hstack([c[:, i] * c[:, j], sides])
     space = np.empty((2, m, m) if few else 0)
@@ -116,7 +118,8 @@ def a_optimal(c: FloatArray, alpha: FloatArray, gap: float, max_rounds: int) -> 
         )
         theta, slack, prices = theta + length * move, slack + length * fall, prices + length * turn
         long = length > 0.8
-        centering = SETTINGS.long_step_centering if long else SETTINGS.short_step_centering
+        # Share of the present complementarity that a step aims at, after a long step.
+        centering = 0.1 if long else SETTINGS.short_step_centering
     assert best is not None
     if np.isinf(least) and not time_is_up():
         fell_back("weights with which rows do not sum to 1 yet, as the interior-point method ended")

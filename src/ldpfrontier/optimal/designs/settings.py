@@ -34,9 +34,7 @@ class EstimationSettings:
     rank: float = 1e-9
     #: Coefficients beyond this, of covariates of at most 1, count as growing without limit.
     largest_logit: float = 30.0
-    #: The largest step of Newton's method for coefficients after which it ends.
-    logit_step: float = 1e-12
-    #: What the mean score may be then.
+    #: What the mean score of a fitted logit may be.
     logit_slope: float = 1e-9
     #: Rounding of a mean log-likelihood.
     rounding: float = 1e-13
@@ -52,23 +50,12 @@ class EstimationSettings:
     finest_gap: float = 1e-10
     #: Share of the way to the boundary that a step may go; textbooks have 0.9 to 0.9995.
     boundary: float = 0.95
-    #: Gap of the weights of squares, whose secants bound the excess: with any weights they do, less closely.
-    majorant_gap: float = 1e-3
-    #: Error of a tangent, as a share of the excess that counts as none, above which there is one more.
-    tangent_share: float = 1e-2
     #: Weight of the constant column that a cut must ask for.
     violated: float = 1e-6
-    #: Times that cuts are tried before a box is split.
-    cuts_before_split: int = 20
 
     # Tuning. With half and twice the values up to `least_kept`, errors on 10 to 25 cells change by at most 1%
     # where that was asked for, and those of 16 letters not at all; times change by a third.
-    #: Columns, as a share of the numbers that the error depends on, up to which Newton's equations have an
-    #: unknown for each column.
-    few_columns: float = 3.0
-    #: Share of the present complementarity that a step aims at, after a long step.
-    long_step_centering: float = 0.1
-    #: The same after a short one, and in the first step.
+    #: Share of the present complementarity that a step aims at after a short one, and at first.
     short_step_centering: float = 0.6
     #: Gap of the first restricted master, and at least that of a search for a mechanism for anyone below.
     first_gap: float = 0.2
@@ -78,10 +65,6 @@ class EstimationSettings:
     kept_columns: int = 6
     #: The same of the master at least.
     least_kept: int = 400
-    #: How many times as many stay in the next round: where they are too few, the error rises again.
-    kept_growth: float = 1.06
-    #: Columns of the best closed form from which generation starts.
-    max_start_columns: int = 4_200
     #: Cubes of numbers of columns, over all steps of all masters, after which no more columns are looked for:
     #: about half a minute.
     most_work: float = 4e11
@@ -93,13 +76,7 @@ class EstimationSettings:
     search_starts: int = 400
     #: The share of their entries that changes.
     moved_share: float = 0.08
-    #: Steps of an ascent, for each input.
-    search_steps: int = 4
-    #: Product of two inputs, as a share of the largest, above which it counts as none.
-    negative_product: float = 1e-3
-    #: Gap of a semidefinite program, as a share of its value.
-    relaxation_gap: float = 1e-5
-    #: The same of the first of its Newton methods.
+    #: Gap of the first of the Newton methods of a semidefinite program, as a share of its value.
     relaxation_start: float = 0.1
     #: By how much it falls from one to the next.
     relaxation_fall: float = 0.2
@@ -107,16 +84,6 @@ class EstimationSettings:
     relaxation_centre: float = 0.1
     #: Semidefinite programs of one bound, each with more pairs of inputs.
     relaxation_rounds: int = 3
-    #: New pairs of inputs, for each input.
-    relaxation_pairs: int = 4
-    #: Steps to the distribution of the largest error.
-    worst_error_steps: int = 1000
-    #: The gap at which the last one is made.
-    worst_error_gap: float = 1e-7
-    #: Columns from which ascents by linear programs start at most.
-    program_starts: int = 300
-    #: Excess, as a share of the sum of prices, below which there are twice as many starts in the next round.
-    more_starts: float = 0.3
     #: Rounds of the search for a mechanism for anyone, with which a search over a larger cone starts: at
     #: first, and once more if these find less error than closed forms have. On tables of 24 to 88 cells,
     #: estimates of S then need 9% to 47% fewer people, and those of all cells as many. With 7 rounds at once,
@@ -129,8 +96,6 @@ class EstimationSettings:
     random_costs: int = 3
     #: The finest gap over a cone that is not polyhedral, where all gaps cost more rays.
     outer_tolerance: float = 1e-2
-    #: Nodes of branch and bound after the last column found, where it is too good for a bound.
-    nodes_after_found: int = 300
     #: The gap of the weights of columns, as a share of that asked for, or of that which the bound over larger
     #: cones has left; the excess of columns has the rest.
     outer_share: float = 0.2

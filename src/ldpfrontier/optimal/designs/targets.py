@@ -177,7 +177,8 @@ def _fitted(prior: ArrayLike, design: ArrayLike) -> tuple[FloatArray, FloatArray
         while likelihood(found + size * step) < least and size > np.finfo(float).eps:
             size *= 0.5
         found = found + size * step
-        if np.abs(step).max() <= SETTINGS.logit_step or np.abs(found).max() > SETTINGS.largest_logit:
+        # The largest step of Newton's method after which it ends.
+        if np.abs(step).max() <= 1e-12 or np.abs(found).max() > SETTINGS.largest_logit:
             break
     if np.abs(found).max() > SETTINGS.largest_logit or np.abs(slope).max() > SETTINGS.logit_slope:
         raise ValueError(

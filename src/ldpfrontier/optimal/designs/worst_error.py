@@ -91,13 +91,15 @@ def _largest(costs: FloatArray, wanted: FloatArray, ball: RenyiBall) -> float:
     """Return an upper bound of the largest w . P - |A_c P|^2 over the ball."""
     centre, radius, bound = ball.centre.ravel(), np.array([float(ball.radius)]), math.inf
     P = centre
-    for _ in range(SETTINGS.worst_error_steps):
+    # Steps to the distribution of the largest error.
+    for _ in range(1000):
         means = wanted @ P
         value = float(costs @ P - means @ means)
         gradient = costs - 2.0 * wanted.T @ means
         end = minimizers(centre[None], -gradient[None], radius, float(ball.order))
         bound = min(bound, value + float(-end.value[0] - gradient @ P))
-        if bound - value <= SETTINGS.worst_error_gap * abs(bound):
+        # The gap at which the last step is made.
+        if bound - value <= 1e-7 * abs(bound):
             break
         move = end.R[0] - P
         rise, bend = float(gradient @ move), float(((wanted @ move) ** 2).sum())

@@ -32,7 +32,6 @@ from numpy.typing import NDArray
 
 from ldpfrontier.numerics.jit import borrowing_kernel, kernel
 from ldpfrontier.numerics.rounding import UNIT_ROUNDOFF
-from ldpfrontier.optimal.joint.settings import SETTINGS
 from ldpfrontier.optimal.products.geometry.support_function import ExtremeMean, empty_extreme, extreme_mean
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.settings import SETTINGS as BALL
@@ -41,8 +40,12 @@ from ldpfrontier.uncertainty.settings import SETTINGS as BALL
 _UNIT = 2.0 * UNIT_ROUNDOFF
 
 # What compiled functions read of the settings.
-_MAX_STEPS, _SECANTS_ALONE = SETTINGS.max_angle_steps, SETTINGS.secants_alone
-_LOW_ORDER_BRACKETS, _LARGEST_EXPONENT = SETTINGS.low_order_brackets, SETTINGS.largest_exponent
+# Secant steps for an angle before every other one is a bisection.
+# Most steps for an angle: half of the last 92 are bisections, to 2^-46 of the bracket.
+_MAX_STEPS, _SECANTS_ALONE = 100, 8
+# Brackets of the angle below order 1/2, where there may be several local maxima.
+# Above this exponent of the budget 1 hardly counts beside e^exponent, which may overflow.
+_LOW_ORDER_BRACKETS, _LARGEST_EXPONENT = 8, 500.0
 _CANCELLING_ORDER = BALL.cancelling_order
 
 

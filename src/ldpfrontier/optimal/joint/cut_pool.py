@@ -40,7 +40,8 @@ class CutPool:
 
     scale: FloatArray
     slack: float = 0.0
-    working: int = SETTINGS.working_cuts
+    # Cuts at work in a linear program before unused ones are left out: every step looks at all of them.
+    working: int = 192
     permanent: int = 0
     kept: int = SETTINGS.max_cuts[0]
     _pool: Pool = field(init=False)

@@ -137,8 +137,11 @@ class Oracle(BaseCone):
         if exact:
             return self._worst_cuts(columns)[1]
         smooth = self.ball.order >= 1
-        angle = SETTINGS.fast_angle_accuracy if smooth else SETTINGS.angle_accuracy
-        return self._cuts(columns, Accuracy(angle, SETTINGS.unspent_share, False))[1]
+        # Accuracy of the angle for cuts that need not be the worst, where the ratio is smooth.
+        angle = 1e-3 if smooth else SETTINGS.angle_accuracy
+        # Share of the budget that cuts that need not be the worst leave unspent, so that rounding cannot
+        # exceed it.
+        return self._cuts(columns, Accuracy(angle, 1e-6, False))[1]
 
     def _cuts(self, columns: FloatArray, accuracy: Accuracy) -> tuple[FloatArray, FloatArray]:
         """Return the two means, (m, pairs, 2), and the cut, (m, pairs, a1 a2), of every worst pair found."""

@@ -24,24 +24,11 @@ class ExactSettings:
     angle_accuracy: float = 1e-8
     #: The same below order 1, where the ratio has kinks: a group may be anything from some share on.
     kink_angle_accuracy: float = 1e-12
-    #: Share of the budget that cuts that need not be the worst leave unspent, so that rounding cannot exceed
-    #: it.
-    unspent_share: float = 1e-6
-    #: Brackets of the angle below order 1/2, where there may be several local maxima.
-    low_order_brackets: int = 8
-    #: Secant steps for an angle before every other one is a bisection.
-    secants_alone: int = 8
-    #: Most steps for an angle: half of the last 92 are bisections, to 2^-46 of the bracket.
-    max_angle_steps: int = 100
-    #: Above this exponent of the budget 1 hardly counts beside e^exponent, which may overflow.
-    largest_exponent: float = 500.0
     #: Columns are pulled to this far (nats) below epsilon, so that rounding does not lift them above it.
     pull_margin: float = 2e-12
     #: Most steps of such a pull: from the ninth on the margin doubles, and what is outside after the last one
     #: becomes the constant column.
     max_pull_steps: int = 60
-    #: Least weight of the constant column that a violated cut must ask for; rounding below.
-    least_weight: float = 1e-10
     #: Linear programs of one optimum, after which searches, and branch and bound, end; twice the nodes per
     #: pricing where that is more.
     max_programs: int = 100_000
@@ -49,17 +36,9 @@ class ExactSettings:
     max_search_programs: int = 30_000
 
     # Tuning: the cut pool, and branch and bound. Tuned on small tables.
-    #: Accuracy of the angle for cuts that need not be the worst, where the ratio is smooth.
-    fast_angle_accuracy: float = 1e-3
     #: Cuts kept before unused ones are forgotten, of any cone and of the one against acquaintances: fewer are
     #: faster, but bounds over F suffer (docs/notes.md).
     max_cuts: tuple[int, int] = (5_000, 2_000)
-    #: Cuts at work in a linear program before unused ones are left out: every step looks at all of them.
-    working_cuts: int = 192
-    #: Share of the resolution that a column may lose when it is pulled into the cone.
-    pull_loss: float = 0.05
-    #: Steps of a search along gradients.
-    max_search_steps: int = 60
     #: Share of the entries of a good column that are opened in the starts of searches, and that are closed.
     changed_share: float = 0.2
 

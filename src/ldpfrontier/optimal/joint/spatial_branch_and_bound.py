@@ -98,7 +98,9 @@ class JointColumns:
     def set_accuracy(self, value: float, resolution: float, gap: float = 0.0) -> None:
         """Set the value of the best channel so far, and how exact searches and bounds are to be, in nats."""
         self.value, self.resolution, self.gap = value, resolution, gap
-        self._weight = max(SETTINGS.pull_loss * resolution, SETTINGS.least_weight)
+        # Least weight of the constant column that a violated cut must ask for; rounding below.
+        # Share of the resolution that a column may lose when it is pulled into the cone.
+        self._weight = max(0.05 * resolution, 1e-10)
         self.pool.slack = self._weight * self.cone.least_constant_slack
 
     @property
@@ -157,7 +159,8 @@ class JointColumns:
         zero = np.zeros_like(self.top)
         points, best = np.minimum(starts, self.top), np.full(len(starts), -math.inf)
         rows = np.arange(len(starts))
-        for _ in range(SETTINGS.max_search_steps):
+        # Steps of a search along gradients.
+        for _ in range(60):
             if self.pool.solved > self.max_programs or time_is_up():
                 break
             slopes = self.utility.gradient(points[rows]) - duals

@@ -95,9 +95,8 @@ def _of_useful(odds: OddsRatios, epsilon: float, max_nodes: int) -> float:
         for number in range(SETTINGS.cut_rounds):
             listed = number == 0 and bool(rows) and a2 <= LIMITS.max_ray_inputs
             cone = PolyhedralCone(np.array(rows).reshape(-1, a2))
-            found = optimal_mechanism(
-                utility, cone, tolerance=SETTINGS.public_tolerance, max_nodes=None if listed else max_nodes
-            )
+            # Relative gap of the bound by mechanisms that see u alone.
+            found = optimal_mechanism(utility, cone, tolerance=1e-3, max_nodes=None if listed else max_nodes)
             bound = min(bound, found.upper_bound)
             if time_is_up():
                 break

@@ -183,7 +183,8 @@ def _floats(rays: list[list[int]], n: int) -> FloatArray:
 def _signs(rays: list[list[int]], values: FloatArray, row: list[int]) -> NDArray[np.int64]:
     """Return the signs of an inequality at rays, given its values in floating point."""
     signs = np.sign(values).astype(np.int64)
-    for i in np.flatnonzero(np.abs(values) < SETTINGS.doubtful_sign):
+    # Inequalities of an extreme ray, as a share of their size, whose sign is found in whole numbers.
+    for i in np.flatnonzero(np.abs(values) < 1e-11):
         exact = _product(row, rays[i])
         signs[i] = (exact > 0) - (exact < 0)
     return signs

@@ -37,7 +37,6 @@ from ldpfrontier.numerics.subset_sums import subset_sums
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.listed.converse import converse
 from ldpfrontier.optimal.listed.f_divergence import VALUE_SIZE, divergence_error, likelihood_ratio_order
-from ldpfrontier.optimal.listed.settings import SETTINGS
 from ldpfrontier.optimum import ROUNDING, Optimum, certified, fell_back, one_line, uninformative
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import FDivergence, MutualInformation, Utility
@@ -166,7 +165,8 @@ class ExactCover:
     @cached_property
     def _lp(self) -> highspy.Highs:
         lp = new_lp()
-        lp.setOptionValue("small_matrix_value", SETTINGS.least_lp_entry)
+        # Entries of a linear program that count: the least that HiGHS can be asked to keep.
+        lp.setOptionValue("small_matrix_value", 1e-12)
         nothing = np.empty(0, dtype=np.int32), np.empty(0)
         for right in [0.0] * self.inputs + [1.0]:
             lp.addRow(right, right, 0, *nothing)
@@ -182,7 +182,8 @@ class ExactCover:
     @cached_property
     def objective_unit(self) -> float:
         """The largest g, by which objective values are divided, over their size; 0 if g is 0 throughout."""
-        return max(float(self.column_values[1].max()), 0.0) / SETTINGS.lp_utility_size
+        # Size of the utilities in a linear program, which puts the absolute tolerances of HiGHS out of sight.
+        return max(float(self.column_values[1].max()), 0.0) / 100.0
 
     @cached_property
     def randomized_response(self) -> Weights:

@@ -24,7 +24,6 @@ from ldpfrontier.numerics.arguments import as_distribution
 from ldpfrontier.numerics.deadline import TimeIsUp, check_time
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.listed.ldp import optimal_ldp
-from ldpfrontier.optimal.listed.settings import SETTINGS
 from ldpfrontier.optimum import (
     Optimum,
     certified,
@@ -135,7 +134,8 @@ def _reveal(joint: FloatArray, secret: Channel) -> tuple[Channel, bool]:
     """
     a1, a2 = joint.shape
     share, widths = _coupling(joint.shape, joint.tobytes())
-    kept = widths * secret.matrix[secret.matrix > 0].min() > SETTINGS.least_output_probability
+    # Least probability of an output of NR, well above the numbers that underflow.
+    kept = widths * secret.matrix[secret.matrix > 0].min() > 1e-290
     starts = np.flatnonzero(kept)
     starts[0] = 0
     matrix = np.einsum("sy,suc->suyc", secret.matrix, np.add.reduceat(share, starts, axis=2))

@@ -24,17 +24,9 @@ class ListedSettings:
     tolerance: float = 1e-4
 
     # Accuracy and safety.
-    #: Entries of a linear program that count: the least that HiGHS can be asked to keep.
-    least_lp_entry: float = 1e-12
-    #: Size of the utilities in a linear program, which puts the absolute tolerances of HiGHS out of sight.
-    lp_utility_size: float = 100.0
-    #: Least probability of an output of NR, well above the numbers that underflow.
-    least_output_probability: float = 1e-290
     #: Violation of an inequality, with the largest coefficient 1, by columns with the sum 1 that meet all
     #: others, up to which it is left out as implied.
     implied: float = 1e-11
-    #: Inequalities of an extreme ray, as a share of their size, whose sign is found in whole numbers.
-    doubtful_sign: float = 1e-11
 
     # Tuning. It changes gaps and times alone, never what is true of a bound.
     # Insensitive: with half and twice the value, gaps of mutual information on random priors of 30 and 80

@@ -207,7 +207,8 @@ class BallFamily:
     def polish(self, duals: FloatArray) -> bool:
         """Improve the vertices of the products in use at duals (a1, a2); return if letters were moved."""
         self._round += 1
-        scout = self._round % SETTINGS.scout_period == 1
+        # Rounds after which other deltas are looked at.
+        scout = self._round % 3 == 1
         moved = SETTINGS.polished // 2 if scout else 0
         done: set[Body] = set()
         for product in self._active:

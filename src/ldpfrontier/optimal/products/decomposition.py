@@ -293,7 +293,8 @@ class Decomposition:
         self._lp.addCol(0.0, 0.0, infinity, 1, ties[a1 : a1 + 1], -np.ones(1))
         self._lp.addCol(1.0, -infinity, infinity, 0, ties[:0], np.empty(0))
         self._owners += [None] * 3
-        for c in np.exp(np.linspace(0.0, self._epsilon, SETTINGS.first_tangents)):
+        # Tangents of z log z that a class starts with; others are added where they are violated.
+        for c in np.exp(np.linspace(0.0, self._epsilon, 8)):
             self._add_tangent(own, float(c))
         for s, i in vertices:
             if own.product.blocks[s].z[i] <= own.high:

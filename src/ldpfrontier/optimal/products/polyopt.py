@@ -46,7 +46,8 @@ from ldpfrontier.utility import Columns, MutualInformation, SublinearUtility
 
 def allowed_level(epsilon: float) -> float:
     """Return the privacy level that a start for `epsilon` may have, rounding included, in nats."""
-    return epsilon + SETTINGS.start_rounding * min(1.0, epsilon)
+    # By how many nats the level of a start may exceed epsilon; below 1 nat, by that share of it.
+    return epsilon + 1e-9 * min(1.0, epsilon)
 
 
 def check_class(channel: Channel, lower: FloatArray, epsilon: float) -> None:

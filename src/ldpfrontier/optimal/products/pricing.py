@@ -337,7 +337,8 @@ class PricingProblem:
             if parent <= needed or (additions <= 0 and band.depth > 0) or band.depth > SETTINGS.max_halvings:
                 break
             heapq.heappop(heap)
-            cells, depth = min(SETTINGS.band_cells << band.depth, SETTINGS.max_cells), band.depth + 1
+            # Cells of the grid of a band that is not enumerated; every halving doubles them.
+            cells, depth = min(1_000 << band.depth, SETTINGS.max_cells), band.depth + 1
             for a, b in band.children():
                 priced, spent, rest = band.problem.bound_band(a, b, cells, offers, needed)
                 additions -= spent

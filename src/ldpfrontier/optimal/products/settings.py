@@ -15,8 +15,6 @@ class ProductsSettings:
     max_simplex_work: float = 3e8
 
     # Accuracy and safety.
-    #: By how many nats the level of a start may exceed epsilon; below 1 nat, by that share of it.
-    start_rounding: float = 1e-9
     #: The least that levels may be off, in nats.
     level_rounding: float = 1e-14
     #: Cells of any grid, at 8 bytes per block: 2 MB each.
@@ -37,16 +35,12 @@ class ProductsSettings:
     additions: tuple[int, ...] = (100_000_000, 300_000_000, 1_000_000_000)
     #: Products with up to so many combinations of vertices are enumerated.
     max_enumerated: int = 200_000
-    #: Cells of the grid of such a band; every halving doubles them.
-    band_cells: int = 1_000
 
     # Tuning: decomposition and coupling. Tuned on Adult 16 x 7.
     #: Vertices added per block and round.
     batch: int = 3
     #: Gap of a decomposition that is a start only. On Adult 16 x 7 it does not matter from 1e-4 to 1e-2.
     start_gap: float = 1e-3
-    #: Tangents of z log z that a class starts with; others are added where they are violated.
-    first_tangents: int = 8
     #: Where the columns of a product are split first by their largest z, in units of the mean of Z.
     first_splits: tuple[float, ...] = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
     #: Classes whose means of Z are within this ratio are coupled together; 1.02 moves values by up to 3e-5.
@@ -66,8 +60,6 @@ class ProductsSettings:
     #: other deltas are looked at. A certificate polishes half as many at a new knot, twice as many at t = 0
     #: whenever duals are new, and keeps half as many violations of a block at a time.
     polished: int = 12
-    #: Rounds after which other deltas are looked at.
-    scout_period: int = 3
     #: Vertices kept of a body whose list is long, for the time and memory of pricing; those in use are kept
     #: besides.
     max_vertices: int = 1_000

@@ -42,7 +42,8 @@ class ColumnSearch:
     """
 
     def __init__(self, cone: AssociationProgram, level: float) -> None:
-        self._cone, self._level = cone, min(level, SETTINGS.random_level)
+        # Largest conditional level of random starts, in nats.
+        self._cone, self._level = cone, min(level, 3.0)
         self._rng, self._rounds = np.random.default_rng(0), 0
 
     def columns(self, duals: FloatArray, known: Columns) -> FloatArray:
@@ -60,7 +61,8 @@ class ColumnSearch:
         """Return random columns of the conditional level, which need not be in the cone."""
         a1, a2 = self._cone.shape
         number = SETTINGS.random_starts[self._rounds] if self._rounds < len(SETTINGS.random_starts) else 0
-        values = np.exp(SETTINGS.random_scale * self._rng.normal(size=(number, 1, a2)))
+        # Log-scale of the values of random starts for each u.
+        values = np.exp(1.5 * self._rng.normal(size=(number, 1, a2)))
         raised = self._rng.random((number, a1, a2)) < 0.4
         columns = (values * np.where(raised, math.exp(self._level), 1.0)).reshape(number, a1 * a2)
         return columns / (columns @ self._cone.prior)[:, None]
@@ -111,9 +113,11 @@ def searched_columns(
     master = Master(n, unit=max(float(pool.values.max()), 1e-6))
     master.add(pool)
     metric: FloatArray = np.maximum(prior, 0.1 / n)
-    centre: FloatArray = np.asarray(-SETTINGS.first_duals * xlogy(prior, prior), dtype=np.float64)
+    # Entropy of the inputs as first duals, times this.
+    centre: FloatArray = np.asarray(-0.3 * xlogy(prior, prior), dtype=np.float64)
     trial = centre
-    tau = SETTINGS.first_tau
+    # First step length tau of the proximal program.
+    tau = 8.0
     value, weights, _ = master.solve()
     for number in range(1, rounds + 1):
         ends = search.columns(trial, pool)
@@ -126,9 +130,14 @@ def searched_columns(
         if _known_bound(trial, pool) < _known_bound(centre, pool):
             centre = trial
         trial, of_columns = proximal_duals(pool, centre, prior, tau * metric, PROJECTIONS.finest_gap)
-        if number > SETTINGS.growth_round:
-            tau = min(tau * SETTINGS.tau_growth, SETTINGS.max_tau)
-        kept = np.sort(np.argsort(-of_columns, kind="stable")[: SETTINGS.kept_per_input * n])
+        # Round from which on tau grows.
+        if number > 12:
+            # Growth of tau per round: short steps find good duals, long ones columns that make up a
+            # mechanism.
+            # The largest tau: there, distances hardly count any more.
+            tau = min(tau * 1.5, 1e4)
+        # Columns kept in the proximal program per input.
+        kept = np.sort(np.argsort(-of_columns, kind="stable")[: 8 * n])
         pool = Columns(pool.vectors[kept], pool.values[kept])
         if number == rounds or number % 8 == 0:
             try:

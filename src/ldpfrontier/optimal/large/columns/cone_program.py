@@ -171,7 +171,8 @@ class ConeProgram:
         v = np.maximum(found[:a2] + found[a2:-2].reshape(a1, a2), 0.0)
         inside, least, largest = self._mixed(v, max(float(found[-1]), 0.0))
         b, nu = found[-2:]
-        tolerance = SETTINGS.cut_tolerance
+        # Violation of a cut, relative to the scale P-hat . v = 1, from which on it is added to the program.
+        tolerance = 1e-5
         chosen = np.array([least.mean < b - tolerance, largest.mean + nu > self._ratio * b + tolerance])
         self._add_cuts(least, largest, chosen)
         return np.stack([inside, v.ravel()])

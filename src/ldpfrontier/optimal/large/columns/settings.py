@@ -14,8 +14,6 @@ class ConditionalSettings:
     mixing_margin: float = 1e-7
 
     # Tuning: linear programs over the cone.
-    #: Violation of a cut, relative to the scale P-hat . v = 1, from which on it is added to the program.
-    cut_tolerance: float = 1e-5
     #: Cuts of a program, above which those without a multiplier are dropped.
     max_cuts: int = 300
 
@@ -26,22 +24,6 @@ class ConditionalSettings:
     starts: int = 24
     #: Random starts of each of the first rounds; later ones start from known columns alone.
     random_starts: tuple[int, ...] = (30, 30, 30, 8, 8, 8)
-    #: Log-scale of their values for each u.
-    random_scale: float = 1.5
-    #: Largest conditional level of random starts, in nats.
-    random_level: float = 3.0
-    #: Columns kept in the proximal program per input.
-    kept_per_input: int = 8
-    #: First step length tau of the proximal program.
-    first_tau: float = 8.0
-    #: Growth of tau per round: short steps find good duals, long ones columns that make up a mechanism.
-    tau_growth: float = 1.5
-    #: Round from which on it grows.
-    growth_round: int = 12
-    #: The largest tau, 18 rounds after it begins to grow: there, distances hardly count any more.
-    max_tau: float = 1e4
-    #: Entropy of the inputs as first duals, times this.
-    first_duals: float = 0.3
 
     # Tuning: against those who know something about U. Tuned on Adult 16 x 7 and 15 x 16.
     #: Programs of one step, with cuts added between them.
@@ -52,9 +34,8 @@ class ConditionalSettings:
     association_tolerance: float = 1e-6
 
     # Tuning: bounds.
-    #: Relative gap of the bound by mechanisms that see u alone.
-    public_tolerance: float = 1e-3
-    #: Largest entry of their columns, of which the least has the average 1: beyond, ratios count as infinite.
+    #: Largest entry of the columns of mechanisms that see u alone, of which the least has the average 1:
+    #: beyond, ratios count as infinite.
     largest_ratio: float = 1e4
     #: Share by which such a ratio is raised, for the tolerances of linear programs, and by how much the
     #: largest means of gradients are.

@@ -240,8 +240,11 @@ class ProgramColumns:
         found = np.unique(np.array(passed).reshape(-1, n), axis=0)
         excess = prices.excess(found)
         # Where few starts lead to little, more of them do.
-        if float(excess.max(initial=0.0)) < SETTINGS.more_starts * float(prices.lam.sum()):
-            self._starts = min(2 * self._starts, SETTINGS.program_starts)
+        # Excess, as a share of the sum of prices, below which there are twice as many starts in the next
+        # round.
+        if float(excess.max(initial=0.0)) < 0.3 * float(prices.lam.sum()):
+            # Columns from which ascents by linear programs start at most.
+            self._starts = min(2 * self._starts, 300)
         return np.asarray(found[np.argsort(-excess, kind="stable")])
 
     def excess(self, prices: Prices) -> float:

@@ -65,8 +65,10 @@ def relaxed_bound(
         moments = program.moments(z)
         moments[pairs[:, 0], pairs[:, 1]] = 0.0
         i, j = np.triu_indices(n, 1)
-        order = np.argsort(moments[i, j], kind="stable")[: SETTINGS.relaxation_pairs * n]
-        order = order[moments[i, j][order] < -SETTINGS.negative_product * np.abs(moments).max()]
+        # New pairs of inputs, for each input.
+        order = np.argsort(moments[i, j], kind="stable")[: 4 * n]
+        # Product of two inputs, as a share of the largest, above which it counts as none.
+        order = order[moments[i, j][order] < -1e-3 * np.abs(moments).max()]
         if not order.size:
             break
         pairs = np.vstack([pairs, np.column_stack([i, j])[order]])
@@ -170,7 +172,8 @@ class _Program:
             return None
         n, size = self.p.size, float(np.sqrt(w).sum()) ** 2 / float(z[: self.p.size].sum())
         z = z * (size / float(z[:n].sum()))  # where 2 f - sum(lam) is largest, of all multiples
-        last = SETTINGS.relaxation_gap * size / len(z)
+        # Gap of a semidefinite program, as a share of its value.
+        last = 1e-5 * size / len(z)
         tau = SETTINGS.relaxation_start * size / len(z)
         while not time_is_up():
             for _ in range(GENERATION.max_interior_steps):

@@ -111,7 +111,8 @@ class Staircases:
         Gx = x @ G
         form, z, price = (Gx * x).sum(axis=1), 1.0 + t * (x @ p), total + t * (x @ lam)
         rows = np.arange(len(x))
-        for _ in range(SETTINGS.search_steps * n):
+        # Steps of an ascent, for each input.
+        for _ in range(4 * n):
             sign = 1.0 - 2.0 * x[rows]
             forms = form[rows, None] + 2.0 * sign * Gx[rows] + diagonal
             zs = z[rows, None] + t * sign * p

@@ -225,7 +225,8 @@ class _Fit(NamedTuple):
         """Return the class at some of its knots, with so many products and knots in all."""
         own, K = slice(knots.start - self.first, knots.stop - self.first), shape[1]
         needed, discount = np.zeros(shape, dtype=bool), np.zeros(K)
-        intercepts = np.full((len(self.intercepts), K), SETTINGS.infinite_intercept)
+        # Intercept of affine bounds at knots that they are not for: far above any other.
+        intercepts = np.full((len(self.intercepts), K), 1e3)
         needed[self.products, knots] = True
         discount[knots], intercepts[:, knots] = self.discount[own], self.intercepts[:, own]
         lam = self.lam[own][np.clip(np.arange(K) - knots.start, 0, knots.stop - knots.start - 1)]

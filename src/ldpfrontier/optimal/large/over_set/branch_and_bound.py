@@ -81,7 +81,8 @@ class BranchAndBound:
         most, least = max(top), min(bottom)
         allowed = allowed_probabilities(r, np.array(body.radius), body.order)
         letter_caps = most / allowed * (1.0 + gamma(8))
-        ratio = SETTINGS.wide_ratio if moving and g >= 0 else SETTINGS.interval_ratio
+        # Ratio of the ends of the first intervals of xi and eta.
+        ratio = SETTINGS.wide_ratio if moving and g >= 0 else 1.9
         # A(w) <= top needs xi top >= e^B - 1, B(w) >= bottom likewise.
         rise, far = math.expm1(body.radius), SETTINGS.last_scalar
         rise *= 1.0 - gamma(2 * r.size + 16 + 8.0 * body.radius)
@@ -164,7 +165,8 @@ class BranchAndBound:
         points = self._nodes.candidates[loosest].reshape(-1, self._problem.r.size)
         points = np.fmax(points, 0.0)  # no NaN either
         logs = np.log(points / self._problem.top.max() + SETTINGS.log_floor)
-        rounded = np.rint(logs / SETTINGS.candidate_distance)
+        # Candidates are the same if the logarithms of their letters are so near.
+        rounded = np.rint(logs / 0.05)
         first = np.sort(np.unique(rounded, axis=0, return_index=True)[1])[: SETTINGS.max_candidates]
         w = np.zeros((len(first), self._real.size))
         w[:, self._real] = points[first]

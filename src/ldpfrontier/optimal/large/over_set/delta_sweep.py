@@ -58,7 +58,8 @@ class DeltaSweep:
         groups = len(self.family.ball.centre)
         least = float(self.family.ball.sensitive.max())
         most = max(float(b.z.max()) for b in self.family.product(0, 0.0).blocks)
-        count = math.ceil(math.log(most / least) / math.log(SETTINGS.breakpoint_spacing))
+        # Ratio of neighbouring breakpoints.
+        count = math.ceil(math.log(most / least) / math.log(1.12))
         self.breakpoints = least * (most / least) ** (np.arange(1, count) / count)
         self.deltas = np.linspace(0.0, self.family.epsilon, self.first_knots)
         self.labels = [BlockLabel(s, False) for s in range(groups)]
@@ -173,7 +174,8 @@ class DeltaSweep:
         before, eps = len(self.deltas), self.family.epsilon
         for t in places:
             delta = -math.log1p(t * math.expm1(-eps))
-            far = np.abs(self.deltas - delta).min() > SETTINGS.knot_distance * eps
+            # Least distance of a new knot to those there are, as a share of epsilon.
+            far = np.abs(self.deltas - delta).min() > (1 / 4000) * eps
             if far and len(self.deltas) < SETTINGS.max_knots:
                 self.deltas = np.sort(np.append(self.deltas, delta))
         return len(self.deltas) > before

@@ -49,7 +49,8 @@ from ldpfrontier.optimal.large.over_set.tabulated_lagrangian import (
 from ldpfrontier.optimal.large.over_set.workspace import Corners, Workspace
 from ldpfrontier.types import FloatArray
 
-_MAX_PLANES, _PLANE_GAIN = SETTINGS.max_planes, SETTINGS.plane_gain
+# Least share of the distance to the goal that is worth another cutting plane.
+_MAX_PLANES, _PLANE_GAIN = SETTINGS.max_planes, 0.02
 _MIN_MULTIPLIER, _MULTIPLIER_GROWTH = SETTINGS.min_multiplier, SETTINGS.wide_ratio
 _RECTANGLE_WEIGHT, _ZERO = SETTINGS.rectangle_weight, SETTINGS.zero
 

@@ -16,10 +16,6 @@ class CertificateSettings:
     # Accuracy and safety.
     #: Letters up to this are zero; phi has no smaller argument.
     zero: float = 1e-9
-    #: A block has but one point up to this ratio of its bounds.
-    trivial_ratio: float = 1.0 + 1e-12
-    #: Intercept of affine bounds at knots that they are not for: far above any other.
-    infinite_intercept: float = 1e3
     #: lam is looked for from -margin to 1 + log of the largest Z + margin.
     lam_margin: float = 1.0
     #: Most knots, which limits memory.
@@ -31,14 +27,10 @@ class CertificateSettings:
     #: Ratio of z to a breakpoint up to which they count as the same: beside a vertex f falls steeply, at a z
     #: that moves with t. Bounds that fell with it would take ever smaller nodes.
     breakpoint_ratio: float = 1.03
-    #: Ratio of neighbouring breakpoints.
-    breakpoint_spacing: float = 1.12
     #: Reduced cost relative to the value at which a product counts 1/e in the tangent of Z log Z.
     tangent_width: float = 2e-3
 
     # Tuning: vertices along t.
-    #: Least distance of a new knot to those there are, as a share of epsilon.
-    knot_distance: float = 1 / 4000
     #: Blocks with more letters have no vertices listed but at t = 0.
     max_listed_letters: int = 10
     #: Vertices of a knot that others start from; that have letters moved; candidates for each lam, and
@@ -50,8 +42,6 @@ class CertificateSettings:
     )  # fmt: skip
     #: Vectors are compared by log(w + floor) of all letters, relative to the top.
     log_floor: float = 0.03
-    #: Vertices are the same if these are so near.
-    vertex_distance: float = 0.01
 
     # Tuning: branch and bound.
     #: Nodes per visit of a block, and loosest nodes whose points are candidates.
@@ -60,19 +50,15 @@ class CertificateSettings:
     search_growth: float = 1.5
     #: Shares that are not worth work: of a violation known, of a tolerance, of the knots between two runs.
     negligible_share: float = 0.1
-    #: Ratio of the ends of the first intervals of xi and eta.
-    interval_ratio: float = 1.9
-    #: The same where the bounds of the block depend on t, and where an unbounded interval is cut; factor by
-    #: which a multiplier may grow in a step.
+    #: Ratio of the ends of the first intervals of xi and eta where the bounds of the block depend on t, and
+    #: where an unbounded interval is cut; factor by which a multiplier may grow in a step.
     wide_ratio: float = 4.0
     #: Multiple of 1 / top at which the bounded intervals of xi end, and of 1 / bottom for eta.
     last_scalar: float = 200.0
     #: Most intervals of t at first.
     first_t_intervals: int = 8
-    #: Most candidates.
+    #: Most points that are candidates for violations at a time.
     max_candidates: int = 48
-    #: Candidates are the same if the logarithms of their letters are so near.
-    candidate_distance: float = 0.05
 
     # Tuning: the relaxation of a node.
     #: Number of intervals of the grid of a letter.
@@ -81,8 +67,6 @@ class CertificateSettings:
     grid_exponent: float = 1.4
     #: Most cutting planes of a node.
     max_planes: int = 8
-    #: Least share of the distance to the goal that is worth another cutting plane.
-    plane_gain: float = 0.02
     #: Least multiplier, times xi or eta, in estimates of what is lost.
     min_multiplier: float = 0.3
     #: Weight of what a rectangle loses.

@@ -250,7 +250,8 @@ class VertexTrack:
         """Look for vertices at a knot; points at the breakpoints have at least the f of `single`."""
         t, lams = float(self._knots[k]), self._lams[k]
         main = self._duals + lams[0] * self.family.ball.centre[self.label.s]
-        trivial, again = bounds[0] <= SETTINGS.trivial_ratio * bounds[1], self._violations.w[:0]
+        # A block has but one point up to this ratio of its bounds.
+        trivial, again = bounds[0] <= (1.0 + 1e-12) * bounds[1], self._violations.w[:0]
         if len(self._violations.t) and not trivial:
             again = self._climb(self._violations.w, self._violations.lam, bounds)
         if t == 0.0 or self._is_listed or not self.base.improvable or trivial:
@@ -365,7 +366,8 @@ class VertexTrack:
 
 def _without_duplicates(w: FloatArray) -> FloatArray:
     """Return the first of all points that are about the same."""
-    rounded = np.rint(np.log(w + SETTINGS.log_floor) / SETTINGS.vertex_distance)
+    # Vertices are the same if these are so near.
+    rounded = np.rint(np.log(w + SETTINGS.log_floor) / 0.01)
     return np.asarray(w[np.sort(np.unique(rounded, axis=0, return_index=True)[1])])
 
 

@@ -279,7 +279,8 @@ def _ascend_and_append(
         better = better[np.argsort(-values[better], kind="stable")]
         distinct = better[np.append(True, -np.diff(values[better]) > SETTINGS.tolerance)[: len(better)]]
         if distinct.size:
-            body.append(w[distinct[: SETTINGS.kept_per_call], : body.letters])
+            # New vertices kept per body and call.
+            body.append(w[distinct[:4], : body.letters])
             found = True
     return found
 

@@ -29,9 +29,11 @@ from ldpfrontier.optimal.products.geometry.support_function import ExtremeMean, 
 from ldpfrontier.types import FloatArray
 
 # What compiled functions read of the settings.
-_TOLERANCE, _END_TOLERANCE = SETTINGS.tolerance, SETTINGS.end_tolerance
-_LEAST_GAIN, _RESTORATION_STEPS = SETTINGS.least_gain, SETTINGS.max_restoration_steps
-_TRUST_RADIUS, _STEP_SHRINKAGE = SETTINGS.trust_radius, SETTINGS.step_shrinkage
+_TOLERANCE, _LEAST_GAIN = SETTINGS.tolerance, SETTINGS.least_gain
+_END_TOLERANCE = 1e-12  # relative: by how much a vector that is pulled into its body may lie outside it
+_RESTORATION_STEPS = 6  # by which a vector outside its body is brought near it, or into it
+_TRUST_RADIUS = 0.5  # the largest change of a letter by a step, relative to the largest letter
+_STEP_SHRINKAGE = 0.3  # the part of a step that is tried if all of it gains nothing
 
 
 class Restore(IntEnum):

@@ -58,7 +58,8 @@ class Block(VertexList):
         positive = subsets[proper & (d * mass <= 1.0)]
         floor = 1.0 - d * mass[positive]
         # Where d l = 1 both families have the vertex.
-        zero = subsets[proper & (mass * top >= (rest + mass) * (1.0 - SETTINGS.overlap))]
+        # Relative: where two families of vertices meet, rounding must not lose the vertex to neither.
+        zero = subsets[proper & (mass * top >= (rest + mass) * (1.0 - 1e-12))]
         sets = [positive, np.zeros(2, dtype=np.int32), zero]
         low = [floor, np.array([1.0, top]), np.zeros(len(zero))]
         high = [floor + d, np.array([1.0, top]), top / (rest + mass[zero])]

@@ -27,7 +27,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.numerics.jit import borrowing_kernel, kernel
-from ldpfrontier.optimal.products.geometry.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.settings import SETTINGS as BALL_SETTINGS
 
@@ -35,7 +34,8 @@ from ldpfrontier.uncertainty.settings import SETTINGS as BALL_SETTINGS
 _FIRST, _LAST = BALL_SETTINGS.log_t_range
 _MAX_STEPS, _BISECTION_START = BALL_SETTINGS.max_steps, BALL_SETTINGS.bisection_start
 _CANCELLING_ORDER = BALL_SETTINGS.cancelling_order
-_LAST_STEP, _MAX_TWO_VALUED = SETTINGS.last_step, SETTINGS.max_two_valued
+_LAST_STEP = 1e-7  # of a Newton iteration, which converges quadratically: the next one is rounding
+_MAX_TWO_VALUED = 1e7  # the largest value of a vector of two values, in units of the top
 _MAX_TWO_VALUED_STEPS = 30  # some 5 are usual
 
 

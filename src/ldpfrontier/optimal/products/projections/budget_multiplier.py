@@ -61,9 +61,9 @@ class BudgetMultiplierFamily:
         letters = int((ball.centre > 0).sum(axis=1).max())
         # Of many letters all pairs only, and one multiplier less: there these add little and take long.
         long = len(ball.centre) * 2**letters > LIMITS.max_kept_vertices
-        largest = (
-            SETTINGS.max_multiplier * min(SETTINGS.flat_epsilon / epsilon, 1.0) ** SETTINGS.falling_power
-        )
+        # Level in nats up to which the largest multiplier is constant.
+        # The power of epsilon with which the largest multiplier falls beyond that level.
+        largest = SETTINGS.max_multiplier * min(2.0 / epsilon, 1.0) ** 0.75
         multipliers = [largest * 0.5**n for n in range(max(most - 1, 1) if long else most)]
         self._families = [
             BallFamily(ball, epsilon, distinct=not long, budget_multiplier=multiplier)
@@ -133,7 +133,8 @@ def shared_budget_mechanism(
         None in place of both below order 1/2 or without a finite radius, where multipliers mean nothing, and
         where linear programs fail, the columns are beyond the level, or the time is up.
     """
-    if ball.order < SETTINGS.min_order or ball.radius == math.inf or time_is_up():
+    # Order of the divergence from which on k(D) is convex, so that multipliers are those of the duality.
+    if ball.order < 0.5 or ball.radius == math.inf or time_is_up():
         return None
     for most in (SETTINGS.multipliers, 1):
         family = BudgetMultiplierFamily(ball, epsilon, most)

@@ -53,13 +53,15 @@ class CertificateSchedule:
 
     pass_nodes: int
     nodes_left: int
-    slack: float = SETTINGS.first_slack
+    # Bound that the first pass aims at, above the vertices found.
+    slack: float = 3e-2
     passes_left: int = SETTINGS.max_passes
     bound: float = math.inf
 
     def run(self, certificate: Certificate, aim: float) -> None:
         """Refine a certificate in portions of nodes, until it is near its aim or far from it for good."""
-        excess, size, portion = math.inf, -1, math.ceil(self.pass_nodes / SETTINGS.portions)
+        # Equal portions of the nodes of a pass, after each of which it may end.
+        excess, size, portion = math.inf, -1, math.ceil(self.pass_nodes / 8)
         is_final, closing = self.slack <= SETTINGS.final_slack, SETTINGS.closed_ratio * aim
         while size < certificate.node_count < self.nodes_left and not time_is_up():
             size = certificate.node_count
@@ -76,7 +78,8 @@ class CertificateSchedule:
         if self.nodes_left <= 0 or (closed and is_final):
             self.passes_left = 0
         if closed:
-            self.slack = max(self.slack / SETTINGS.slack_divisor, SETTINGS.final_slack)
+            # The slack is divided by this after a pass that closes.
+            self.slack = max(self.slack / 3.0, SETTINGS.final_slack)
 
 
 def certified_bound(family: BallFamily, decomposition: Decomposition, gap: float, max_nodes: int) -> float:

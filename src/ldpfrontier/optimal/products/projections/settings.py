@@ -16,26 +16,18 @@ class ProjectionsSettings:
     # Accuracy and safety.
     #: Most passes of a certificate; six that close take the slack from the first to the final one.
     max_passes: int = 16
-    #: Order of the divergence from which on k(D) is convex, so that multipliers are those of the duality.
-    min_order: float = 0.5
 
     # Tuning: joint columns. Tuned on Adult 16 x 7.
     #: Rounds of joint columns with more than a few sensitive values, and after every pass of a certificate.
     joint_rounds: int = 20
 
     # Tuning: passes of a certificate. Tuned on Adult 16 x 7.
-    #: Bound that the first pass aims at, above the vertices found.
-    first_slack: float = 3e-2
     #: Bound that the last passes aim at, above the vertices found, and least share of the value that the fit
     #: of distinct pairs may lose in any pass: a finer fit takes many more nodes.
     final_slack: float = 2e-4
-    #: The slack is divided by this after a pass that closes.
-    slack_divisor: float = 3.0
     #: A pass closes if its bound is up to this multiple of its aim, and goes on until it does, unless points
     #: are found above that.
     closed_ratio: float = 1.25
-    #: Equal portions of the nodes of a pass, after each of which it may end.
-    portions: int = 8
     #: Nodes of all passes, as a multiple of those of one, for all pairs.
     total_ratio_all_pairs: float = 6.0
     #: The same for distinct pairs.
@@ -44,12 +36,8 @@ class ProjectionsSettings:
     knots: int = 17
 
     # Tuning: the multiplier of the budget, relative to e^eps - 1. Tuned on Adult 16 x 7.
-    #: The largest one up to `flat_epsilon`: the best to leading order (docs/beyond.md, statement 8).
+    #: The largest one up to 2 nats: the best to leading order (docs/beyond.md, statement 8).
     max_multiplier: float = 0.5
-    #: Level in nats up to which the largest multiplier is constant.
-    flat_epsilon: float = 2.0
-    #: The power of epsilon with which it falls beyond.
-    falling_power: float = 0.75
     #: How many there are, each half of the one before; one less with long lists of vertices.
     multipliers: int = 3
 
