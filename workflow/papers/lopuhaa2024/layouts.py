@@ -32,11 +32,8 @@ def table2(table: pd.DataFrame, digits: int = 4) -> pd.DataFrame:
     change = (wide.iloc[:, -1] / wide.iloc[:, 0] - 1.0).map(lambda x: f"{100 * x:+.2f}%")
     texts = wide.map(lambda x: "" if pd.isna(x) else f"{x:.{digits}f}")
     texts.columns = pd.Index([f"beta = {beta:g}" for beta in wide.columns])
-    orders = {"size": small_first, "mechanism": [*MECHANISMS].index}
-    texts = texts.assign(change=change).reset_index()
-    texts = texts.sort_values(
-        [*orders], key=lambda column: column.map(orders[column.name]), ignore_index=True
-    )
+    rows = sorted(texts.index, key=lambda row: (small_first(row[0]), [*MECHANISMS].index(row[1])))
+    texts = texts.assign(change=change).loc[rows].reset_index()
     return texts.assign(mechanism=[MECHANISMS[name].label for name in texts["mechanism"]])
 
 
