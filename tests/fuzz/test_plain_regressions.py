@@ -10,13 +10,16 @@ import pytest
 
 from fuzz.common import assert_above, assert_certified, assert_private, entry_rounding
 from ldpfrontier.channel import Channel
+from ldpfrontier.hamming.dp_leakage import hamming_leakage
+from ldpfrontier.hamming.mi_leakage import information_leakage
 from ldpfrontier.hypothesis_testing.euclidean import euclidean
 from ldpfrontier.hypothesis_testing.leakage import optimal_leakage
 from ldpfrontier.information import kl_divergence, mutual_information, renyi_divergence
-from ldpfrontier.mechanisms import binary_mechanism, randomized_response
+from ldpfrontier.mechanisms import binary_mechanism, randomized_response, secret_randomized_response
 from ldpfrontier.optimal.listed.ldp import optimal_ldp
 from ldpfrontier.optimal.listed.nonrobust import optimal_nonrobust
 from ldpfrontier.privacy import ldp_epsilon, log_ratio, rldp_epsilon
+from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import FDivergence, MutualInformation
 
@@ -192,3 +195,21 @@ def test_orders_near_one_do_not_cancel(order) -> None:
     assert renyi_divergence(near, q, order) == pytest.approx(expected, rel=1e-6)
     found = optimal_leakage([[0.2, 0.8], [0.6, 0.4]], 0.1, order=order)
     assert found.value == pytest.approx(optimal_leakage([[0.2, 0.8], [0.6, 0.4]], 0.1).value, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: information_leakage(np.full((1, 1000), 1e-3), 0.1),
+        lambda: hamming_leakage(np.full((1, 1001), 1 / 1001), 0.1),
+        lambda: optimal_ldp(MutualInformation(np.full(50_001, 1 / 50_001)), 1.0),
+        lambda: optimal_ldp(FDivergence(*np.full((2, 4001), 1 / 4001)), 1.0),
+        lambda: optimal_leakage(np.linspace([0.1, 0.9], [0.9, 0.1], 51), 0.1),
+        lambda: randomized_response(10_001, 1.0),
+        lambda: secret_randomized_response(101, 100, 1.0),
+    ],
+)
+def test_too_large_an_instance_is_refused_at_once(call) -> None:
+    """A minute and more is what some of these took."""
+    with pytest.raises(Intractable, match=r"at most [\d,]+ .*"):
+        call()

@@ -4,6 +4,7 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -108,3 +109,29 @@ def test_the_group_is_kept_or_loses_its_permissions_to_no_other_group(tmp_path, 
     monkeypatch.setattr("ldpfrontier.atomic.os.chown", denied)
     write_text("new", path)
     assert (path.stat().st_gid, permissions(path)) == (own, 0o604)
+
+
+def test_a_folder_is_refused(tmp_path):
+    with pytest.raises(IsADirectoryError, match="this is not a file"):
+        write_text("text", tmp_path)
+
+
+@posix
+def test_a_device_and_a_pipe_are_written_to(tmp_path):
+    device = tmp_path / "null"
+    try:
+        os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        device.write_text("writable?")
+    except OSError:
+        device = None
+    if device:
+        write_text("text", device)
+        assert stat.S_ISCHR(device.stat().st_mode)
+    os.mkfifo(tmp_path / "pipe")
+    read = []
+    reader = threading.Thread(target=lambda: read.append((tmp_path / "pipe").read_text()))
+    reader.start()
+    write_text("text", tmp_path / "pipe")
+    reader.join()
+    assert read == ["text"]
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)

@@ -229,3 +229,10 @@ def test_a_family_that_gives_s_away_to_those_who_know_u_is_refused() -> None:
 def test_a_family_that_always_leaks_is_refused(epsilon: float) -> None:
     with pytest.raises(ValueError, match="The family leaks inf nats at the nominal level 0, and more than"):
         calibrated(lambda level: Channel(np.eye(6)), TABLE, epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1.0])
+def test_one_sensitive_value_has_no_secret(epsilon: float) -> None:
+    ball = RenyiBall.confidence([[3, 5, 9]])
+    found = calibrated(lambda level: Channel(np.eye(3)), ball, epsilon)
+    assert (found.nominal, found.realized) == (20.0, 0.0)

@@ -83,3 +83,13 @@ def test_merged_keeps_information_and_privacy(seed):
     assert mutual_information(prior, merged) == pytest.approx(mutual_information(prior, copied), abs=1e-14)
     assert ldp_epsilon(merged) == pytest.approx(ldp_epsilon(copied))
     assert merged.merged().n_outputs == 3
+
+
+def test_merged_labels():
+    channel = Channel([[0.5, 0.0, 0.5], [0.1, 0.0, 0.9]], outputs="abc")
+    assert channel.merged().outputs == ("a", "c")
+    assert Channel([[0.5, 0.5]], outputs="ab").merged().outputs is None
+
+
+def test_rounding_below_zero_is_clipped():
+    assert Channel([[1.0 + 1e-13, -1e-13]]).matrix.min() == 0.0

@@ -13,6 +13,7 @@ import pytest
 
 import ldpfrontier
 from ldpfrontier import (
+    Channel,
     FDivergence,
     MutualInformation,
     Optimum,
@@ -173,3 +174,23 @@ def test_the_optimum_itself_is_a_start(name: str) -> None:
     assert again.value >= best.value * (1 - 1e-9)
     assert again.value <= best.bound
     assert again.status == best.status
+
+
+def test_a_minimum_has_its_bound_below() -> None:
+    channel = Channel(np.eye(2))
+    least = Optimum(channel, 0.5, 0.4, "bounded", 3, "nats", "min")
+    assert (least.lower_bound, least.upper_bound) == (0.4, 0.5)
+    assert least.gap == pytest.approx(0.2)
+    assert Optimum(channel, 0.4, 0.5, "bounded", 3).gap == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("name", FAMILY)
+@pytest.mark.parametrize("level", [0.0, 0.1])
+def test_a_start_of_the_wrong_size_is_refused(name: str, level: float) -> None:
+    with pytest.raises(ValueError, match="The start has 5 inputs"):
+        FAMILY[name](level, start=Channel(np.eye(5)))
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'optimal_everything'"):
+        ldpfrontier.optimal_everything  # noqa: B018

@@ -200,3 +200,16 @@ def test_a_composition_has_a_limit() -> None:
     assert composition([channel] * 2).n_outputs == math.comb(31, 2)
     with pytest.raises(Intractable):
         composition([channel] * 8)
+
+
+def test_many_reports_need_a_level_each() -> None:
+    odds = OddsRatios.known(np.full((2, 2), 0.25))
+    for adaptive in (False, True):
+        with pytest.raises(
+            ValueError, match=r"20 reports, which leaves 0\.0005 nats to each; .* 0\.02 or more"
+        ):
+            optimal_repeated(odds, 0.01, 20, adaptive=adaptive)
+    # The search goes below the level that each may have; the widened intervals have it.
+    few = optimal_repeated(OddsRatios.known([[0.4, 0.1], [0.1, 0.4]]), 0.002, 2)
+    assert few.epsilon >= 0.001 * (1 - 1e-9)
+    assert few.level <= 0.002 * (1 + 1e-9)

@@ -151,3 +151,11 @@ def test_the_page_names_the_rows(page):
         page, "p", "t", "| {at=} | {=} | {value} |", labels={"a": "kind == 'x'", "b": "kind == 'y'"}
     )
     assert texts(quoted, {"t": table}) == [("2.0", "2.0"), ("4.0", "4.0")]
+
+
+def test_a_text_that_is_gone_or_there_twice_is_refused(page):
+    quoted = QUOTED.Quoted(page, "p", "t", "it is {value} here")
+    for text, times in (("nothing", 0), (2 * page.read_text(), 2)):
+        page.write_text(text)
+        with pytest.raises(ValueError, match=rf"page\.md has {times} times, not once: it is"):
+            list(quoted.numbers())

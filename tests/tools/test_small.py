@@ -31,3 +31,14 @@ def test_other_data_are_not_counted(tmp_path):
     with pytest.raises(SystemExit, match=r"is not a file; the raw 'adult\.data'"):
         script("adult_counts").main(tmp_path / "adult.data", tmp_path / "counts.csv")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_table_of_the_readme_is_replaced():
+    with_table = script("readme_claims").with_table
+    readme = "a\n<!-- claims -->\nold\n<!-- /claims -->\nb\n"
+    assert with_table(readme, "| new |\n") == "a\n<!-- claims -->\n| new |\n<!-- /claims -->\nb\n"
+    with pytest.raises(SystemExit, match="has no lines <!-- claims --> and <!-- /claims -->"):
+        with_table("nothing", "")
+    shipped = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "<!-- claims -->\n| paper |" in shipped
+    assert with_table(shipped, "| new |\n") != shipped

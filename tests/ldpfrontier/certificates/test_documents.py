@@ -506,3 +506,46 @@ def test_pairs_that_are_equally_far_from_a_proof_are_given_up_one_by_one() -> No
     ball = RenyiBall.confidence(np.full((4, 2), 1000), beta=0.05)
     claim = uncertainty_claim(ball, 0.5, [[9, 1]] * 4 + [[1, 9]] * 4)
     assert [len(proofs) for proofs in claim["reports"]] == [1, 1]
+
+
+def test_malformed_claims_of_odds_ratios() -> None:
+    document = copy.deepcopy(documents()["odds ratios"])
+    claim = document["claims"][-1]
+    right = claim["odds"]
+    for wrong, message in (
+        ([], "no list of 1 tables of odds ratios"),
+        (right * 2, "no list of 1 tables of odds ratios"),
+        ([right[0][:2]], "no list of 3 rows"),
+        ([[row[:2] for row in right[0]]], "3 a row, 1 at most"),
+        ([[["1", "1.5", "1"], *right[0][1:]]], "3 a row, 1 at most"),
+        ([[["1", "-0.5", "1"], *right[0][1:]]], "below 0"),
+    ):
+        claim["odds"] = wrong
+        with pytest.raises(verify.Malformed, match=message):
+            verify.check(document)
+    table = {"kind": "mutual information", "table": [["1", "2"]]}
+    alone = {**document, "utility": table, "channel": {"denominator": "2", "rows": [["1", "1"]] * 2}}
+    with pytest.raises(verify.Malformed, match="not of two values of S"):
+        verify.check(alone | {"claims": [claim | {"odds": [[["1"] * 2] * 2]}]})
+    with pytest.raises(ValueError, match="nothing to prove with one sensitive value"):
+        association_certificate(
+            optimal_association(OddsRatios.confidence([[3, 4]]), 1.0), OddsRatios.confidence([[3, 4]]), 1.0
+        )
+    odds = OddsRatios.confidence(TABLE)
+    public = replace(
+        optimal_association(odds, 0.7, max_nodes=10), channel=Channel(np.tile(np.eye(3), (2, 1)))
+    )
+    with pytest.raises(ValueError, match="less private than the level given"):
+        association_certificate(public, odds, 0.7)
+
+
+def test_zeros_of_a_channel_are_counted() -> None:
+    matrix = np.array([[0.5, 0.0, 0.0, 0.5], [0.0, 0.25, 0.75, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    rows = next(whole_channels(matrix, matrix))
+    channel = written_channel(rows)
+    assert [[entry for entry in row if "0" in entry[:1]] for row in channel["rows"]] == [
+        ["0*2"], ["0", "0"], ["0*3"],
+    ]  # fmt: skip
+    whole, denominator = verify.read_channel(channel, 3)
+    assert [[float(n / denominator) for n in row] for row in whole] == matrix.tolist()
+    assert rows == whole

@@ -279,3 +279,12 @@ def test_the_bound_is_never_above_the_value(seed: int, rounds: int, tolerance: f
         exact = leakage(P, D)
         assert best.bound <= exact.value + 1e-12
         assert best.value >= exact.bound - 1e-12
+
+
+def test_a_start_outside_the_hull_would_certify_nothing() -> None:
+    with pytest.raises(ValueError, match="not in the convex hull"):
+        hamming_leakage(P6, 0.2, start=np.full(6, 1 / 6))
+    with pytest.raises(ValueError, match="6 letters"):
+        hamming_leakage(P6, 0.2, start=[0.5, 0.5])
+    with pytest.raises(ValueError, match="The start sums to"):
+        hamming_leakage(P6, 0.2, start=np.full(6, 0.2))

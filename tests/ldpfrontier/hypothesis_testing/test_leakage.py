@@ -181,3 +181,11 @@ def test_hypotheses_that_are_near_each_other(apart: float) -> None:
         assert 0.0 < optimum.value <= optimum.bound
         # The utility is quadratic in the distance.
         assert optimum.value / apart**2 == pytest.approx(known, rel=1e-3)
+
+
+def test_four_letters_and_unequal_limits() -> None:
+    p = np.array([[0.4, 0.3, 0.2, 0.1], [0.25, 0.25, 0.25, 0.25], [0.1, 0.4, 0.1, 0.4]])
+    limits = np.array([0.02, 0.1, math.inf])
+    optimum = optimal_leakage(p, limits, tolerance=1e-4)
+    check(p, limits, optimum)
+    assert optimum.gap <= 1e-3

@@ -38,3 +38,8 @@ def test_rows_and_columns_that_are_added_together() -> None:
 
 def test_an_infeasible_program_has_no_solution() -> None:
     assert maximize(np.ones(1), np.ones((1, 1)), np.array([2.0]), np.array([3.0]), most=np.ones(1)) is None
+
+
+def test_an_unbounded_program_is_an_error() -> None:
+    with pytest.raises(RuntimeError, match="HiGHS stopped"):
+        maximize(np.ones(1), np.ones((1, 1)), np.zeros(1), np.array([np.inf]))

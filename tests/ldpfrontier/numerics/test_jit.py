@@ -126,3 +126,33 @@ def test_nothing_is_kept_where_nothing_can_be_written(monkeypatch):
 
     monkeypatch.setattr(jit, "njit", njit)
     assert jit.kernel(double)(1.5) == 3.0
+
+
+def test_compiling_is_announced_once(caplog, monkeypatch):
+    """Of what the library compiles; what others compile is theirs to announce."""
+    notice = jit._Notice()
+    numba.core.event.register("numba:compile", notice)
+    try:
+        assert numba.njit(lambda x: x + 1.0)(1.0) == 2.0
+        assert not notice.said
+        monkeypatch.setattr(double, "__module__", "ldpfrontier.example")
+        for _ in range(2):
+            assert numba.njit(double)(2.0) == 4.0
+    finally:
+        numba.core.event.unregister("numba:compile", notice)
+    said = [record.message for record in caplog.records if "once per installation" in record.message]
+    # Besides the listener here, that of the library, unless it has spoken before.
+    assert len(said) in (1, 2)
+
+
+def test_a_file_that_another_process_has_deleted_is_no_error(tmp_path, monkeypatch):
+    module, kept = tmp_path / "module.py", tmp_path / "module.kernel.nbi"
+    module.touch()
+    kept.write_bytes(b"of other sources")
+
+    def gone(path):
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(Path, "unlink", gone)
+    jit.delete_stale(module, tmp_path)
+    assert not (tmp_path / "module.sources").exists()

@@ -14,7 +14,7 @@ from scipy.stats import contingency
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.privacy import conditional_epsilon, rldp_epsilon, unconditional_epsilon
-from ldpfrontier.types import FloatArray
+from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.odds_ratios import IntervalMethod, OddsRatios, association_epsilon
 
 COUNTS = np.array([[12, 7, 30], [25, 9, 4], [3, 11, 16]])
@@ -330,3 +330,13 @@ def test_coverage_by_enumeration(method: IntervalMethod, long: bool) -> None:
             covered = (lows <= known * (1 + 1e-12)).all(axis=(1, 2, 3, 4))
             least = min(least, float(chances[covered].sum()))
     assert least >= COVERAGE[method]
+
+
+def test_intervals_of_one_value_and_of_many_samples() -> None:
+    assert (OddsRatios.confidence([[3, 4, 5]]).low == 1.0).all()
+    assert (OddsRatios.confidence([[3], [4]]).low == 1.0).all()
+    many = OddsRatios.confidence(1000 * COUNTS, method="exact")
+    wald = OddsRatios.confidence(1000 * COUNTS, method="bonferroni")
+    assert many.low == pytest.approx(wald.low, rel=1e-3)
+    with pytest.raises(Intractable, match="at most 1,000,000 are supported"):
+        OddsRatios.confidence([[10**7, 10**7], [10**7, 10**7]])

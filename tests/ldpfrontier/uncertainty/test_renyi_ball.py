@@ -316,3 +316,19 @@ def test_the_layout_of_a_table_in_memory_does_not_matter():
     small = (RenyiBall.confidence(np.array(counts[:3, :4], order=order)) for order in "CF")
     first, second = (optimal_robust(ball, 1.0).channel.matrix for ball in small)
     assert (first == second).all()
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_single_values(order):
+    one_group = RenyiBall.confidence([[3, 4, 5]], order=order)
+    channel = Channel(np.eye(3))
+    assert one_group.projected_radii == pytest.approx([one_group.radius])
+    assert one_group.worst_case_epsilon(channel) == 0.0
+    assert one_group.projected_epsilon(channel) == 0.0
+    one_value = RenyiBall.confidence([[3], [4]], order=order)
+    assert one_value.lower_bounds == pytest.approx(np.ones((2, 1)))
+    assert one_value.radii == pytest.approx([0, 0], abs=1e-12)
+    two = Channel([[0.75, 0.25], [0.25, 0.75]])
+    assert one_value.worst_case_epsilon(two) == pytest.approx(math.log(3))
+    for ball in (one_group, one_value):
+        assert ball.contains(ball.sample(np.random.default_rng(0), 20)).all()

@@ -7,8 +7,10 @@ import pytest
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.privacy import rldp_epsilon
+from ldpfrontier.uncertainty import renyi_ball
 from ldpfrontier.uncertainty.divergence import least_mean, two_cell_range
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from ldpfrontier.uncertainty.worst_case import worst_log_ratio
 from oracles.conic import SHAPES, barrier_epsilons, barrier_levels, conic_epsilon, random_case
 from support.grids import few
 
@@ -140,3 +142,21 @@ def test_where_a_level_becomes_infinite(order):
     found, _ = barrier_epsilons([ball], [channel])
     assert ball.worst_case_epsilon(channel) == pytest.approx(found[0], abs=1e-9)
     assert np.isfinite(found).all()
+
+
+def test_the_last_worst_case_is_kept(monkeypatch):
+    rng = np.random.default_rng(2)
+    ball = RenyiBall.confidence(rng.integers(5, 50, (3, 4)))
+    first, second = (complemented(rng.random((3, 4))) for _ in range(2))
+    asked = []
+
+    def counted(*arguments):
+        asked.append(arguments)
+        return worst_log_ratio(*arguments)
+
+    monkeypatch.setattr(renyi_ball, "worst_log_ratio", counted)
+    levels = [ball.worst_case_epsilon(channel) for channel in (first, first, second, first)]
+    assert len(asked) == 3
+    assert levels[0] == levels[1] == levels[3] != levels[2]
+    ball.worst_case_epsilon(first, tol=1e-3)
+    assert len(asked) == 4

@@ -227,3 +227,10 @@ def test_all_pairs_are_the_ordered_pairs_of_adult():
 def test_contradictions_get_a_sentence(keys, sentence):
     (found,) = plan.contradictions(changed(**keys))
     assert found.startswith(sentence)
+
+
+def test_polyopt_is_left_out_where_too_many_useful_values_occur():
+    counts = np.ones((2, 21), dtype=int)
+    table = atlas(counts, [1.0], instance="a, b", mechanisms=["polyopt", "grr"], cells={})
+    (note,) = set(table.loc[table["status"] == SKIPPED, "note"])
+    assert note.startswith("A block has 21 useful values with positive counts; at most 20 are supported")

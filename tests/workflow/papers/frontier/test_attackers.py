@@ -160,3 +160,9 @@ def test_levels_for_acquaintances_that_contradict_others_are_refused(levels, cha
     damaged.loc[damaged["mechanism"] == "srr", [*changed]] = [*changed.values()]
     with pytest.raises(TableError, match=words):
         attackers.ATTACKERS.conform(damaged)
+
+
+def test_levels_that_contradict_each_other_are_refused(levels):
+    damaged = levels.assign(everywhere=0.5 * levels["given_useful"].where(levels["given_useful"] < 9, 1.0))
+    with pytest.raises(TableError, match="given U above that under every distribution"):
+        attackers.ATTACKERS.conform(damaged)

@@ -112,3 +112,10 @@ def test_bounds_are_for_large_tables_alone():
     assert found["size"].tolist() == ["9 x 2"] * 2
     np.testing.assert_array_equal(found["bound"], found["nr"])
     assert found["bound"].is_monotonic_increasing
+
+
+def test_only_robust_mechanisms_can_be_calibrated():
+    with pytest.raises(ValueError, match="'nr'; allowed are robust ones, which can be calibrated"):
+        calibration(COUNTS, [1.0], instance="a, b", mechanisms=["srr", "nr"])
+    with pytest.raises(ValueError, match="'rappor'; allowed are polyopt"):
+        calibration(COUNTS, [1.0], instance="a, b", mechanisms=["rappor"])

@@ -17,6 +17,7 @@ from papers.frontier import promises_figures
 from papers.frontier.attackers import PROMISES_KEPT, promises_kept
 from papers.frontier.promises import one_of_two_epsilon, promises
 from papers.lopuhaa2024.catalogue import PROMISES
+from papers.lopuhaa2024.solutions import acquaintance_level, odds_of
 from reproduction.figure_style import save
 from reproduction.results.tables import SKIPPED, TableError, select
 
@@ -142,3 +143,12 @@ def test_figure_of_promises_shows_the_table(kept, tmp_path):
         assert any(np.array_equal(line.get_ydata(), told) for line in leakage.lines)
     assert leakage.get_yticklabels()[-1].get_text() == "2.4 or more"
     save(figure, tmp_path / "promises.png")
+
+
+def test_the_level_for_acquaintances_is_that_of_the_library():
+    rng = np.random.default_rng(2)
+    channel = Channel(rng.dirichlet(np.ones(4), size=6))
+    for odds in odds_of(COUNTS, 0.05).values():
+        assert acquaintance_level(channel, odds) == association_epsilon(channel, odds)
+    reveals = Channel(np.repeat(np.eye(2), 3, axis=0))
+    assert acquaintance_level(reveals, odds_of(COUNTS, 0.05)["association_epsilon"]) == math.inf

@@ -168,3 +168,21 @@ def test_figure_of_bounds(bounds: pd.DataFrame, tmp_path: Path) -> None:
     save(figures.bounds(bounds), tmp_path / "figure.png", dpi=50)
     assert set(bounds["instance"]) == {"wide", "cycle"}
     assert MI not in set(bounds["metric"])
+
+
+def test_jumps_are_drawn_as_jumps() -> None:
+    """From the left the curve goes on to its limit; what bends to 0 is left alone."""
+    at = np.array([0.1, 0.2, 0.3, 0.4, 0.5])
+    x, y, jump = figures._cut_at_jump(pd.Series([3.0, 2.5, 2.0, 0.0, 0.0], index=at))
+    assert jump == pytest.approx((0.4, 1.5))
+    np.testing.assert_allclose(x, [0.1, 0.2, 0.3, 0.4, np.nan, 0.4, 0.5])
+    np.testing.assert_allclose(y, [3.0, 2.5, 2.0, 1.5, np.nan, 0.0, 0.0])
+    for values in (
+        [1.0, 0.6, 0.25, 0.0, 0.0],
+        [1.0, 0.9, 0.8, 0.7, 0.6],
+        [0.0] * 5,
+        [1.0, 0.0, 0.0, 0.0, 0.0],
+    ):
+        x, y, jump = figures._cut_at_jump(pd.Series(values, index=at))
+        assert jump is None
+        np.testing.assert_array_equal(y, values)

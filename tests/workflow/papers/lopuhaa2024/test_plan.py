@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from papers.lopuhaa2024 import plan
+from papers.lopuhaa2024 import contradictions, plan
 from reproduction.planning.paper import Counts, Parts
 
 ROOT = Path(__file__).parents[4]
@@ -153,3 +153,10 @@ def test_a_contradiction_of_the_study_gets_a_sentence(change, sentence, place):
     (found,) = plan.contradictions(changed(synthetic=study))
     assert sentence in found
     assert found.startswith("lopuhaa2024.synthetic.")
+
+
+def test_names_that_would_share_a_file_are_refused(monkeypatch):
+    monkeypatch.setattr(contradictions, "attributes", lambda *data: ("a", "b-c", "a-b", "c"))
+    pairs = [{"sensitive": "a", "useful": "b-c"}, {"sensitive": "a-b", "useful": "c"}]
+    (found,) = plan.contradictions(changed(pairs=pairs))
+    assert found.startswith("lopuhaa2024.pairs[1] has the name of another pair, a-b-c, on disk")

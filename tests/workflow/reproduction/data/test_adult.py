@@ -6,6 +6,7 @@ import os
 import random
 import re
 import socket
+import time
 from collections.abc import Callable, Iterator
 from itertools import combinations
 from pathlib import Path
@@ -340,3 +341,31 @@ def test_spoiled_cache_is_fetched_again(
     assert len(downloads) == 1
     assert "fetched again" in caplog.text
     assert cache.read_bytes() == sound
+
+
+def test_server_that_never_answers() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}{API}"
+        with pytest.raises(ConnectionError, match=r"no complete answer within 1\.5 s") as error:
+            adult.fetch_uci(timeout=1.5, retries=0, api_url=url)
+    message(error)
+
+
+def test_waits_double(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> pd.DataFrame:
+        raise ConnectionError("no.")
+
+    waits: list[float] = []
+    monkeypatch.setattr(adult, "_download", fail)
+    monkeypatch.setattr(time, "sleep", waits.append)
+    with pytest.raises(ConnectionError, match="attempt 4 of 4: no"):
+        adult.fetch_uci(retries=3, backoff=0.5)
+    assert waits == [0.5, 1.0, 2.0]
+
+
+def test_bundled_file_that_was_changed(tmp_path: Path) -> None:
+    path = tmp_path / "counts.csv"
+    path.write_text(BUNDLED.read_text().replace("10th,100\n", "10th,101\n"))
+    with pytest.raises(DataError, match=f"have the sha256 .*{adult.COUNTS_SHA256}") as error:
+        adult.load_counts("bundled", bundled=path)
+    assert str(path) in message(error)

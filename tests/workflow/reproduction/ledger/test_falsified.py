@@ -3,8 +3,10 @@
 import re
 from importlib import import_module
 
+import pandas as pd
 import pytest
 
+from falsified import changed, of_checks
 from reproduction.ledger.claims import (
     ANOTHER_READING,
     NOT_CHECKABLE,
@@ -14,7 +16,7 @@ from reproduction.ledger.claims import (
     decide,
 )
 from reproduction.planning.paper import papers
-from reproduction.results.tables import select
+from reproduction.results.tables import CHECKS, Check, select
 
 PAPERS = papers()
 LEDGER = {claim.id: claim for paper in PAPERS.values() for claim in claims_of(paper)}
@@ -76,3 +78,18 @@ def test_tables_without_rows_decide_nothing(claim):
     for name in (first, *others):
         found = decide(LEDGER[claim], {**case(claim).said, name: case(claim).said[name][:0]})
         assert found.verdict == NOT_CHECKABLE or (name != first and found.verdict == REPRODUCED)
+
+
+def test_every_kind_of_check_has_another_number():
+    table = CHECKS.table(
+        Check("p", "P-1", "", quantity, 1.0, "<=", 1.0) for quantity in ("width at 1", "width at 2", "height")
+    )
+    found = of_checks("P-1", "checks", table, {"width": 2.0, "height": lambda limit: limit + 2.0})
+    pd.testing.assert_frame_equal(found.said["checks"], table)
+    assert found.instead["height"]["checks"]["measured"].to_list() == [3.0, 1.0, 1.0]
+    assert found.instead["width"]["checks"]["holds"].to_list() == [True, False, True]
+    for kinds in ({"width": 2.0}, {"": 2.0, "height": 2.0}, {"width": 2.0, "height": 2.0, "depth": 2.0}):
+        with pytest.raises(ValueError, match="do not divide height, width at 1, width at 2"):
+            of_checks("P-1", "checks", table, kinds)
+    with pytest.raises(ValueError, match="No row has"):
+        changed(table, 2.0, "measured", quantity="depth")

@@ -93,3 +93,16 @@ def test_highlights_name_what_there_is():
         highlights_of(replace(paper, highlights=[{**right, "numbers": {"x": {"table": "fig3"}}}]))
     with pytest.raises(PaperError, match="names no claim, so it must say what is stated and what was found"):
         highlights_of(replace(paper, highlights=[{**right, "found": ""}]))
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"said": "1", "relation": "near"}, "The relation is 'near'; allowed are about, at most"),
+        ({"said": "some"}, "could not convert string to float: 'some'"),
+        ({}, "could not convert string to float: ''"),
+    ],
+)
+def test_what_states_no_number_is_refused(given, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        Stated("t", "value", **given)

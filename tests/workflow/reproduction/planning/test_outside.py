@@ -14,6 +14,7 @@ from reproduction.ledger.claims import claims_of
 from reproduction.planning import imports
 from reproduction.planning.configuration import ConfigurationError
 from reproduction.planning.outside import folders_of, locate_files, locate_mechanisms
+from reproduction.planning.own_mechanisms import own_contradictions
 from reproduction.planning.paper import PaperError, Table, claim_entries, papers
 from reproduction.planning.plan import Plan
 
@@ -167,3 +168,12 @@ def test_what_is_no_paper_is_refused(beside, name, sentence):
         papers(outside=[beside / name])
     assert str(refused.value).startswith(f"{beside / name} ")
     assert sentence in str(refused.value)
+
+
+def test_names_must_differ():
+    section = {"mechanisms": ["ir", MINE, {**MINE, "function": "a:b"}, {**MINE, "name": "ir"}]}
+    assert [*own_contradictions("lopuhaa2024", section, ["ir", "srr"])] == [
+        "lopuhaa2024.mechanisms has more than one mechanism 'mine'; allowed is a name of its own.",
+        "lopuhaa2024.mechanisms has more than one mechanism 'ir'; allowed is a name of its own.",
+    ]
+    assert not [*own_contradictions("lopuhaa2024", {"mechanisms": ["ir", MINE]}, ["ir", "srr"])]

@@ -356,3 +356,8 @@ def test_tables_are_computed_in_some_order(paper):
 def test_every_table_is_read_or_published(paper):
     read_by_others = {name for call in calls(paper) for name in call.tables}
     assert not [name for name in paper.tables if name not in {*read_by_others, *paper.published_tables}]
+
+
+def test_parts_of_a_table_without_parts(small):
+    with pytest.raises(PaperError, match="Table fig1 of small2000 has no parts"):
+        small().tables["fig1"].part_arguments(CONFIGURATION)

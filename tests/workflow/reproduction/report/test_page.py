@@ -287,3 +287,23 @@ def test_a_damaged_table_leaves_the_old_page(tmp_path):
         written(tmp_path / "results", ledger=decided(tmp_path / "none"))
     assert path.read_bytes() == before
     assert sorted(file.name for file in path.parent.iterdir()) == ["index.html"]
+
+
+def test_a_large_svg_gives_way_to_a_smaller_png(tmp_path):
+    folder = tmp_path / "results/figures/kairouz2016"
+    write_text(SVG + " " * 400_000, folder / "fig3.svg")
+    (folder / "fig3.png").write_bytes(b"\x89PNG")
+    assert Page(written(tmp_path / "results").read_text()).sources == ["data:image/png;base64,iVBORw=="]
+    (folder / "fig3.png").write_bytes(b"\x89PNG" + bytes(500_000))
+    (source,) = Page(written(tmp_path / "results").read_text()).sources
+    assert unquote(source).startswith("data:image/svg+xml,<svg ")
+
+
+def test_versions_that_differ_are_all_listed(tmp_path):
+    rows = RESULTS.table([row("rr", 0.5)])
+    for name, version in (("fig3", "2.0"), ("fig6", "2.1")):
+        metadata = {"code_version": ["0.1.0", "0.2.0"], "packages": [{"numpy": version}, {"numpy": "1.9"}]}
+        write_table(rows, tmp_path / f"results/tables/kairouz2016/{name}.parquet", metadata)
+    text = written(tmp_path / "results").read_text(encoding="utf-8")
+    assert "<td>numpy</td><td>1.9, 2.0, 2.1</td>" in text
+    assert "<td>ldpfrontier</td><td>0.1.0, 0.2.0</td>" in text

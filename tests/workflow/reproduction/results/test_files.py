@@ -155,3 +155,18 @@ def test_csv_floats_read_back_exactly(tmp_path):
     for name in ("value", "bound"):
         assert [float(text) for text in back[name]] == frame[name].tolist()
     assert (tmp_path / "t.csv").read_text() == csv(frame)
+
+
+def test_another_suffix_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"t\.txt ends in '\.txt'; a table is written as \.csv, \.md"):
+        write_texts(pd.DataFrame(), tmp_path / "t.txt")
+
+
+def test_reading_checks_too(tmp_path):
+    path = tmp_path / "t.parquet"
+    pd.DataFrame([row(0.75)]).to_parquet(path)
+    with pytest.raises(TableError, match="has value"):
+        read_table(path)
+    assert read_metadata(path) == {}
+    with pytest.raises(FileNotFoundError, match=r"none\.parquet"):
+        read_table(tmp_path / "none.parquet")

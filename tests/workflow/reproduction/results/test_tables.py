@@ -18,6 +18,7 @@ from reproduction.results.tables import (
     Printed,
     Result,
     TableError,
+    relative_gap,
     select,
 )
 
@@ -304,3 +305,11 @@ def test_select():
     assert select(frame, mechanism="polyopt", epsilon=2.0)["epsilon"].tolist() == [2.0]
     assert select(frame, mechanism=["ir", "srr", "grr"])["mechanism"].tolist() == ["ir", "srr"]
     assert select(frame, mechanism="grr").empty
+
+
+def test_relative_gap():
+    assert relative_gap(0.0, 0.0) == 0.0
+    assert relative_gap(1.0, 2.0) == relative_gap(2.0, 1.0) == 0.5
+    assert relative_gap(0.0, 2.0) == 1.0
+    assert math.isnan(relative_gap(math.nan, math.nan))
+    assert math.isnan(relative_gap(0.0, math.nan))
