@@ -40,12 +40,6 @@ def add_columns(lp: highspy.Highs, costs: FloatArray, columns: FloatArray) -> No
     lp.addCols(len(costs), costs, nothing, no_limit, *_sparse(columns))
 
 
-def add_rows(lp: highspy.Highs, least: FloatArray, rows: FloatArray) -> None:
-    """Require that rows, (n, variables), times the variables are at least something, (n,)."""
-    no_limit = np.full(len(least), highspy.kHighsInf)
-    lp.addRows(len(least), least, no_limit, *_sparse(rows))
-
-
 def _sparse(matrix: FloatArray) -> tuple[int, NDArray[np.int32], NDArray[np.int32], FloatArray]:
     """Return the entries of a matrix row by row, as HiGHS takes them."""
     row, column = np.nonzero(matrix)

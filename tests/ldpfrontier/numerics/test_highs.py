@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldpfrontier.numerics.highs import add_columns, add_rows, maximize, new_lp, solve
+from ldpfrontier.numerics.highs import add_columns, maximize, new_lp, solve
 
 
 def test_maximize() -> None:
@@ -22,18 +22,13 @@ def test_maximize() -> None:
     assert bounded[0] == pytest.approx(1.25)
 
 
-def test_rows_and_columns_that_are_added_together() -> None:
-    """Maximize x + 2 y + 3 z with x + z <= 1 and y + z <= 2, then z >= 3/4, then y <= 1/2."""
+def test_columns_that_are_added_together() -> None:
+    """Maximize x + 2 y + 3 z with x + z <= 1 and y + z <= 2."""
     lp = new_lp()
-    add_rows(lp, np.array([-1.0, -2.0]), np.zeros((2, 0)))
-    add_columns(lp, np.array([1.0, 2.0, 3.0]), np.array([[-1.0, 0.0], [0.0, -1.0], [-1.0, -1.0]]))
+    for most in (1.0, 2.0):
+        lp.addRow(-np.inf, most, 0, np.empty(0, dtype=np.int32), np.empty(0))
+    add_columns(lp, np.array([1.0, 2.0, 3.0]), np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
     assert solve(lp)[0] == pytest.approx(5.0)
-    add_rows(lp, np.array([1.5]), np.array([[0.0, 0.0, 2.0]]))
-    value, x, _ = solve(lp)
-    assert value == pytest.approx(5.0)
-    assert x[2] >= 0.75 - 1e-9
-    add_rows(lp, np.array([-0.5, -1.0]), np.array([[0.0, -1.0, 0.0], [-1.0, 0.0, -1.0]]))
-    assert solve(lp)[0] == pytest.approx(4.0)
 
 
 def test_an_infeasible_program_has_no_solution() -> None:

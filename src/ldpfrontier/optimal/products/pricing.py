@@ -116,7 +116,7 @@ class BlockProduct:
         per_block = duals.reshape(self.centre.shape)
         return [b.best_indices(own, number, lam) for b, own in zip(self.blocks, per_block, strict=True)]
 
-    def price(self, duals: FloatArray, effort: int, enough: float = 0.0) -> tuple[float, Columns]:
+    def price(self, duals: FloatArray, effort: int) -> tuple[float, Columns]:
         """Bound the reduced costs of all joint columns from above; offer the best ones found.
 
         With the tangent of z log z at c, and lam = 1 + log c, the reduced cost of a product of vertices is ::
@@ -132,8 +132,6 @@ class BlockProduct:
         ----------
         duals : ndarray, row-major
         effort : int
-        enough : float
-            A bound that is near enough, and so is any, once a column above is found.
         """
         kappa, lam = self.best_tangent(duals)
         if kappa <= 0.0:
@@ -146,7 +144,6 @@ class BlockProduct:
             self.resolution,
             effort=effort,
             offers=GENERATION.batch,
-            enough=enough,
         )
         return bound, self.columns(choice)
 
@@ -160,7 +157,6 @@ def price_combinations(
     *,
     effort: int = 0,
     offers: int = 1,
-    enough: float = 0.0,
 ) -> tuple[float, NDArray[np.int64]]:
     """Bound the reduced costs of all combinations of vertices, one per block (see `BlockProduct.price`).
 
@@ -172,7 +168,7 @@ def price_combinations(
         The least kappa, > 0, and its lam.
     span : tuple
         Least and largest Z.
-    resolution, effort, enough
+    resolution, effort
         As those of `BlockProduct`.
     offers : int
         Most combinations to return.
@@ -192,7 +188,7 @@ def price_combinations(
         return 0.0, np.empty((0, len(z)), dtype=np.int64)
     if problem.is_small:
         return problem.enumerate(offers)[:2]
-    return problem.search_bands(span, resolution, SETTINGS.additions[effort], offers, enough)
+    return problem.search_bands(span, resolution, SETTINGS.additions[effort], offers)
 
 
 class Priced(NamedTuple):
@@ -315,7 +311,7 @@ class PricingProblem:
         return Priced(float(reduced.max(initial=0.0)), choice, reduced[best])
 
     def search_bands(
-        self, span: tuple[float, float], resolution: float, additions: int, offers: int, enough: float
+        self, span: tuple[float, float], resolution: float, additions: int, offers: int
     ) -> tuple[float, NDArray[np.int64]]:
         """Bound the reduced costs by branch and bound over bands of Z; return the bound and the best choices.
 
@@ -330,9 +326,7 @@ class PricingProblem:
         found = [Priced(0.0, np.empty((0, blocks), dtype=np.int64), np.empty(0))]
         attained = ignored = 0.0
         while True:
-            needed = max(attained + max(resolution, GENERATION.inner_share * attained), enough)
-            if attained > enough > 0.0:
-                break
+            needed = attained + max(resolution, GENERATION.inner_share * attained)
             parent, band = -heap[0][0], heap[0][2]
             if parent <= needed or (additions <= 0 and band.depth > 0) or band.depth > SETTINGS.max_halvings:
                 break

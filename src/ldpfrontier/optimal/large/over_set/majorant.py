@@ -51,10 +51,10 @@ class Majorant(NamedTuple):
         return cls(knots, low, high, discount, lam, intercept, ends[(ends > 0.0) & np.isfinite(ends)])
 
 
-def constant(intercept: float = 0.0, lam: float = 0.0) -> Majorant:
-    """Return the majorant that is one affine function of z for all t."""
-    zero, one = np.zeros(1), np.ones((1, 1))
-    return Majorant.of(zero, zero, np.full(1, np.inf), 0.0 * one, lam * one, intercept * one)
+def constant() -> Majorant:
+    """Return the majorant that is 0 for all t and z."""
+    zero, nothing = np.zeros(1), np.zeros((1, 1))
+    return Majorant.of(zero, zero, np.full(1, np.inf), nothing, nothing, nothing)
 
 
 @borrowing_kernel

@@ -66,7 +66,7 @@ class Body(VertexList):
     prior : ndarray, shape (a2,)
         P_{s,u}, the joint probabilities of this row.
     epsilon, scale : float
-        As for `Block`: top = scale e^epsilon, bottom = scale.
+        The level in nats, and a factor: top = scale e^epsilon, bottom = scale.
     budget_multipliers : tuple of float
         Price of k(D) in A and in B; both are 0, or neither.
     """

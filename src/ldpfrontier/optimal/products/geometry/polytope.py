@@ -41,11 +41,9 @@ class Block(VertexList):
         P_{s,u}, the joint probabilities of this row.
     epsilon : float
         Privacy level in nats, >= 0.
-    scale : float
-        Factor on every vertex: those of scale K_s.
     """
 
-    def __init__(self, lower: FloatArray, prior: FloatArray, epsilon: float, scale: float = 1.0) -> None:
+    def __init__(self, lower: FloatArray, prior: FloatArray, epsilon: float) -> None:
         super().__init__(prior)
         L = self.lower = self.fold(np.where(prior > 0, lower, 0.0))
         top = math.exp(epsilon)
@@ -76,9 +74,9 @@ class Block(VertexList):
         self._set_subset_vectors(
             SubsetVectors(
                 np.concatenate(sets),
-                scale * np.concatenate(low),
-                scale * np.concatenate(high),
+                np.concatenate(low),
+                np.concatenate(high),
                 np.concatenate(third_letter),
-                scale * np.concatenate(third_value),
+                np.concatenate(third_value),
             )
         )
