@@ -366,8 +366,7 @@ def _longest_paths(low: FloatArray, impossible: NDArray[np.bool_] | None) -> Flo
     if impossible is not None:
         given = np.where(_contrasts(impossible.astype(float), (1, 1, 1, 1)) > 0.0, -math.inf, given)
     logs = given.copy()
-    # Times that intervals of odds ratios are closed over u and over s, which nearly always takes two.
-    for _ in range(10):
+    for _ in range(10):  # closed over u and over s, which nearly always takes two passes
         before = logs.copy()
         _lengthen(logs)
         _lengthen(logs.transpose(2, 3, 0, 1))

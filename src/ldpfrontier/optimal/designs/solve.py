@@ -271,11 +271,10 @@ def _large_alphabet(
     # Of two with equal errors to rounding, the one with fewer outputs.
     best = min(errors, key=lambda name: (float(f"{errors[name]:.9g}"), forms[name].n_outputs))
     few = max(SETTINGS.kept_columns * n, SETTINGS.least_kept)
-    # Columns of the best closed form from which generation starts.
     columns = [
         channel.matrix.T
         for name, channel in forms.items()
-        if channel.n_outputs <= (4_200 if name == best else few)
+        if channel.n_outputs <= (4_200 if name == best else few)  # the columns from which generation starts
     ]
     vectors = np.unique(np.vstack([v / (v @ p)[:, None] for v in columns]), axis=0)
     pricing, enough = Staircases(p, ratio), errors[best] * (1.0 - tolerance)
