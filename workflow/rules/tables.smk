@@ -1,6 +1,6 @@
 """Every table of every paper, as its paper.yaml declares it: by one job, or by one job per part.
 
-Three kinds of rules, which docs/rules.md lists one by one:
+Three kinds of rules:
 
     PAPER_TABLE        a table by one job; a table of random instances, which experiments read, lies with the data
     PAPER_TABLE_part   a part of a table

@@ -1,8 +1,8 @@
 r"""The most informative mechanism that is private for all who know anything about U alone.
 
 The cone of its columns is that of `joint.association_cone`. The column program over it is solved by the
-general engine (`mechanism`), with a certificate, for tables with few cells. On larger ones columns are
-searched for by linear programs (`conditional.association_program`), from the optimum under every
+engine for any cone (`mechanism`), with a certificate, for tables with few cells. On larger ones columns are
+searched for by linear programs (`large.columns.association_program`), from the optimum under every
 distribution on, and the chain rule gives a bound (`association_bound`). Two cases have a closed
 form: with one sensitive value nothing is protected, and at the level 0 a mechanism sees no more of U than
 what no odds ratio tells apart.

@@ -9,8 +9,8 @@ mu (`ldpfrontier.utility`). For any prices c, no mechanism is worth more than su
 cost mu(v) - c . v of a column with scale . v = 1, which is what an engine bounds:
 
 - A polyhedral cone with few extreme rays is the set of their sums, and mu is largest at a ray. The rays are
-  listed without rounding (`double_description`), and all are priced.
-- Every other cone is known by cuts, and reduced costs are bounded by spatial branch and bound (`exact`).
+  listed without rounding (`listed.double_description`), and all are priced.
+- Every other cone is known by cuts, and reduced costs are bounded by spatial branch and bound (`joint`).
 """
 
 from __future__ import annotations

@@ -93,8 +93,8 @@ def optimal_robust(
         the limit is per pricing; the default of 20,000 mostly certifies 1e-3 within seconds. On larger tables
         it is per pass over the blocks of a bound on every robust mechanism (`robust_bound`); the default is
         none, and the bound that of `optimal_nonrobust`; 100,000 take minutes. The groups of the mechanism
-        there share the budget of F at a few multipliers (`projections.budget_multiplier`), and a search for
-        joint columns follows on tables of up to 30 cells.
+        there share the budget of F at a few multipliers (`products.projections.budget_multiplier`), and a
+        search for joint columns follows on tables of up to 30 cells.
     start : Channel, optional
         A mechanism of the class at this epsilon, such as PolyOpt if the envelope is exact. Its columns are
         among the first ones that are considered, so that the result is at least as good. It is not used, and

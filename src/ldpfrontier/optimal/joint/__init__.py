@@ -1,1 +1,1 @@
-"""The column LP under the uncertainty set F itself: columns found jointly, by spatial branch and bound."""
+"""Columns of any cone that is known by cuts, such as that of F, by spatial branch and bound."""

@@ -6,7 +6,7 @@ A distribution P with conditionals R_s is in F if they share its budget B (`unce
 
 For a column v and two values s, t the largest ratio of R_s . v_s to R_t . v_t is sought. With the share sin^2
 of the budget for s and cos^2 for t, at an angle in [0, pi/2], both means are support functions of balls
-(`geometry.support_function`), and the derivative of the log ratio in the angle is, up to a factor 2, ::
+(`products.geometry.support_function`), and the derivative of the log ratio in the angle is, up to 2, ::
 
     c_s cos - c_t sin,     c_s = (dA/dshare) sin / A,   c_t = -(dB/dshare) cos / B.
 

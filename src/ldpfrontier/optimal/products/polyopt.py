@@ -123,8 +123,9 @@ def polyopt(
         duals = _refined(product, decomposition, duals, max(tolerance, GENERATION.finest_gap))
     found = None
     if not large:
-        # Where the time is up before a restricted master is solved, there is the coupling.
-        with suppress(TimeIsUp):
+        # There is the coupling where the time is up before a restricted master is solved, or where columns
+        # cannot make up for the tolerance of the linear program, so that rows do not sum to 1.
+        with recorded_failure("the coupling of the decomposition", ValueError), suppress(TimeIsUp):
             product.resolution = GENERATION.inner_share * tolerance * float(duals.sum())
             found = generate(
                 product,

@@ -12,6 +12,7 @@ import pytest
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.optimal import registry
 from ldpfrontier.optimal.listed.nonrobust import optimal_nonrobust
+from ldpfrontier.optimal.products import polyopt
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
@@ -70,6 +71,23 @@ def test_polyopt_equals_exact_vertex_enumeration(seed: int) -> None:
     assert optimum.value <= optimum.upper_bound
     assert optimum.channel.n_outputs <= ball.centre.size  # lopuhaa2024, Theorem 3
     assert ball.projected_epsilon(optimum.channel) <= epsilon + 1e-9
+
+
+def test_where_rows_of_its_columns_miss_1_there_is_the_coupling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workclass and relationship of Adult, near a level where weights of 25 columns miss 1 by 1e-8."""
+    ball = RenyiBall.confidence(adult_counts("workclass", "relationship"))
+    optimum = optimal_robust(ball, 0.07864784679684478)
+    assert optimum.status == "optimal"
+
+    def refused(*_args: object, **_kwargs: object) -> None:
+        raise ValueError("Row 28 of the channel matrix sums to 1.1.")
+
+    monkeypatch.setattr(polyopt, "generate", refused)
+    coupled = optimal_robust(ball, 0.07864784679684478)
+    assert 0.99 * optimum.value < coupled.value <= optimum.upper_bound
+    assert ball.projected_epsilon(coupled.channel) <= 0.07864784679684478 + 1e-9
+    (fallback,) = coupled.method.fallbacks
+    assert fallback.startswith("the coupling")
 
 
 def test_worked_example() -> None:

@@ -7,11 +7,11 @@ conditional level k, if there are numbers b, nu >= 0 and c_u with ::
     c_u <= v_{s,u} <= e^k c_u                                           for all s and u:
 
 for (R, R') that F allows together have x + x' <= 1, so that R . v_s <= e^eps b - nu (1 - x) <=
-e^eps b - nu x' <= e^eps R' . v_s' (`projections.budget_multiplier`; here the multiplier nu is a variable).
+e^eps b - nu x' <= e^eps R' . v_s' (`products.projections.budget_multiplier`; here nu is a variable).
 With nu = 0 these are the columns private over the projections, or over the simplices of PolyOpt around them.
 All conditions are linear in (v, b, nu, c), and for given (v, nu) the R that violate one most are those of the
-extreme means of `geometry.support_function`: the programs are solved by cutting planes, with cuts that hold
-for all of them.
+extreme means of `products.geometry.support_function`: the programs are solved by cutting planes, with cuts
+that hold for all of them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Columns of large tables, found by linear programs over a cone: ascents along gradients of the excess.
 
-Programs are those of both levels (`conditional.cone_program`), of acquaintances
-(`conditional.association_program`), or of any polyhedral cone. Nothing is proved of the columns not found.
+Programs are those of both levels (`large.columns.cone_program`), of acquaintances
+(`large.columns.association_program`), or of any polyhedral cone. Nothing is proved of the columns not found.
 """
 
 from __future__ import annotations

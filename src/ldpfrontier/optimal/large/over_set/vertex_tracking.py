@@ -6,8 +6,8 @@ enters or leaves the block at a critical t in closed form: where f - lam z is hi
 vertex crosses a breakpoint of z, and so comes into another class. And at a breakpoint a block has extreme
 points that are no vertices, but lie between two: the best of them count as points of the block.
 
-Vertices are found by Newton's method (`geometry.newton_ascent`) from those at neighbouring knots, those that
-are listed in closed form, and violations of earlier certificates.
+Vertices are found by Newton's method (`products.geometry.newton_ascent`) from those at neighbouring knots,
+those that are listed in closed form, and violations of earlier certificates.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ def shared_budget_mechanism(
     epsilon : float
         In nats, > 0.
     tolerance, max_rounds
-        As in `column_generation.generate`, for the joint columns.
+        As in `column_generation.smoothed.generate`, for the joint columns.
     start : Channel, optional
         A mechanism whose columns are used, too.
 
