@@ -85,7 +85,7 @@ def budget_split(
     distance: Distance = "published",
     prior: ArrayLike | None = None,
 ) -> BudgetSplit:
-    """Find the best division of the level between randomized response on S and on U.
+    """Return the most informative reports by randomized response on S and on U of levels that give epsilon.
 
     S at level epsilon_1 = epsilon - epsilon_2, U at delta_2 = log(1 + 2 (e^epsilon_2 - 1) / d), where d
     bounds the l1 distance of the conditionals of two groups over the ball (lopuhaa2024, Theorem 5).

@@ -80,7 +80,7 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: l.OddsRatios(np.full(4, 0.25), ONES), "shape"),
     (lambda: l.OddsRatios(SQUARE, ONES[0]), "must be"),
     (lambda: l.OddsRatios(SQUARE, -ONES), "0 or more"),
-    (lambda: l.OddsRatios(SQUARE, BELOW), "where s and t"),
+    (lambda: l.OddsRatios(SQUARE, BELOW), r"0\.5 at \(s, t, u, w\) = \(0, 1, 0, 1\)"),
     (lambda: l.OddsRatios.known(HALF), "shape"),
     (lambda: l.OddsRatios.known(SQUARE, impossible=[[0, 1], [0, 0]]), "truth values"),  # type: ignore[list-item]
     (lambda: l.OddsRatios.confidence(TABLE, method="wald"), "scheffe"),  # type: ignore[arg-type]

@@ -20,7 +20,7 @@ from ldpfrontier.mechanisms import secret_randomized_response
 from ldpfrontier.numerics.arguments import as_count, as_instance, as_number
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.joint.association_cone import AssociationCone
-from ldpfrontier.optimal.joint.settings import SETTINGS as EXACT
+from ldpfrontier.optimal.joint.settings import SETTINGS as JOINT
 from ldpfrontier.optimal.mechanism import optimal_mechanism
 from ldpfrontier.optimal.products.polyopt import allowed_level
 from ldpfrontier.optimal.registry import LIMITS, Call, choose
@@ -117,11 +117,11 @@ def optimal_association(
         return certified(channel, value, value, tolerance, method=method)
     regime = choose("odds ratios", Call(a1 * a2))
     if regime.name == "joint":
-        nodes = EXACT.association_nodes if max_nodes is None else max_nodes
+        nodes = JOINT.association_nodes if max_nodes is None else max_nodes
         cone = AssociationCone(odds, epsilon)
         found = optimal_mechanism(utility, cone, tolerance=tolerance, max_nodes=nodes)
         return replace(found, method=regime.method(_MECHANISMS))
-    nodes = EXACT.joint_nodes if max_nodes is None else max_nodes
+    nodes = JOINT.joint_nodes if max_nodes is None else max_nodes
     from ldpfrontier.optimal.large.association_bound import association_bound
 
     bound = association_bound(odds, epsilon, nodes)

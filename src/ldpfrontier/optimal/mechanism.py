@@ -25,7 +25,7 @@ from ldpfrontier.numerics.arguments import as_count, as_number
 from ldpfrontier.numerics.deadline import TimeIsUp
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.column_generation.smoothed import generate
-from ldpfrontier.optimal.joint.settings import SETTINGS as EXACT
+from ldpfrontier.optimal.joint.settings import SETTINGS as JOINT
 from ldpfrontier.optimal.joint.spatial_branch_and_bound import JointColumns, solve_jointly
 from ldpfrontier.optimal.listed.double_description import extreme_rays
 from ldpfrontier.optimal.listed.listed_columns import ListedColumns
@@ -104,7 +104,7 @@ def optimal_mechanism(
         )
     check_cone(cone)
     tolerance = as_number(tolerance, "tolerance", "a relative gap, 0 or more", least=0.0)
-    nodes = EXACT.polyhedral_nodes if isinstance(cone, PolyhedralCone) else EXACT.joint_nodes
+    nodes = JOINT.polyhedral_nodes if isinstance(cone, PolyhedralCone) else JOINT.joint_nodes
     if max_nodes is not None:
         nodes = as_count(max_nodes, "max_nodes", "a whole number, 0 or more")
     inputs = cone.shape[0] * cone.shape[1]
@@ -152,7 +152,7 @@ def optimal_mechanism(
     with recorded_failure(
         "the mechanism that tells nothing, below the utility of the input itself", RuntimeError
     ):
-        found = solve_jointly(columns, max(tolerance, EXACT.joint_tolerance), GENERATION.usual_rounds)
+        found = solve_jointly(columns, max(tolerance, JOINT.joint_tolerance), GENERATION.usual_rounds)
         check_inside(cone, found.channel)
         return replace(found, method=method)
     most = utility(Channel(np.eye(inputs)))

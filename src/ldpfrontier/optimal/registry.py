@@ -96,7 +96,7 @@ class Regime:
     why : str
         Why its bound holds: a statement of docs/beyond.md, or the module whose docstring shows it.
     serves : callable
-        Tells the same as `size` does.
+        Tells the same as `size` does, except for what the solver checks or refuses itself.
     """
 
     cone: str

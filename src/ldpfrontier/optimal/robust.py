@@ -23,7 +23,7 @@ from ldpfrontier.information import entropy
 from ldpfrontier.numerics.arguments import as_count, as_instance, as_number, check_choice
 from ldpfrontier.optimal.closed_forms import best_closed_form, solved_in_time
 from ldpfrontier.optimal.joint.separation import Oracle
-from ldpfrontier.optimal.joint.settings import SETTINGS as EXACT
+from ldpfrontier.optimal.joint.settings import SETTINGS as JOINT
 from ldpfrontier.optimal.joint.spatial_branch_and_bound import joint_optimum, searched_mechanism
 from ldpfrontier.optimal.listed.nonrobust import nonrobust_bound, optimal_nonrobust
 from ldpfrontier.optimal.products.ball_family import BallFamily
@@ -269,8 +269,8 @@ def _jointly(
     found = joint_optimum(
         ball,
         epsilon,
-        tolerance=max(tolerance, EXACT.joint_tolerance),
-        max_nodes=EXACT.joint_nodes if max_nodes is None else max_nodes,
+        tolerance=max(tolerance, JOINT.joint_tolerance),
+        max_nodes=JOINT.joint_nodes if max_nodes is None else max_nodes,
         start=start,
     )
     return replace(found, method=regime.method())

@@ -403,7 +403,7 @@ def _decided_by_impossible(low: FloatArray, impossible: NDArray[np.bool_]) -> Fl
 
 
 def _at(low: FloatArray, where: NDArray[np.bool_]) -> str:
-    """Name the first entry of a mask, for a message."""
+    """Return the value and the indices of the first entry that a mask marks, as text."""
     s, t, u, w = (int(i) for i in np.argwhere(where)[0])
     return f"{low[s, t, u, w]:.6g} at (s, t, u, w) = ({s}, {t}, {u}, {w})"
 

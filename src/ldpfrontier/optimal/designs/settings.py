@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class EstimationSettings:
+class DesignsSettings:
     """Constants of the modules of this folder; shares are relative."""
 
     # Stated limits.
@@ -104,4 +104,4 @@ class EstimationSettings:
     cut_bits: int = 22
 
 
-SETTINGS = EstimationSettings()
+SETTINGS = DesignsSettings()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class ExactSettings:
+class JointSettings:
     """Constants of the modules of this folder; shares are relative, angles in radians."""
 
     # Stated limits.
@@ -43,4 +43,4 @@ class ExactSettings:
     changed_share: float = 0.2
 
 
-SETTINGS = ExactSettings()
+SETTINGS = JointSettings()

@@ -82,7 +82,7 @@ def design(options: argparse.Namespace) -> int:
 def _least_level(
     sizes: tuple[int, ...], order: int, error: float, records: int | None
 ) -> QuestionnaireOptimum:
-    """Return the mechanism of the least level, to 0.001, that has an error."""
+    """Return the best mechanism at the least level, to 0.001, at which the error is at most that given."""
     if records is None:
         raise ValueError(
             "Without a file of records, the number of records is needed (--records) for the least level."

@@ -19,7 +19,7 @@ import numpy as np
 from ldpfrontier.numerics.warm_simplex import WarmSimplex
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.joint.association_cone import AssociationCone
-from ldpfrontier.optimal.joint.settings import SETTINGS as EXACT
+from ldpfrontier.optimal.joint.settings import SETTINGS as JOINT
 from ldpfrontier.optimal.large.columns.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 
@@ -115,7 +115,7 @@ class AssociationProgram:
         """
         raised, ratio = self.cone.raised(v[None])[0], math.exp(self.cone.epsilon)
         gap = max(excess, 0.0) + (1.0 + ratio) * float((raised - v).max())
-        gap = gap * (1.0 + SETTINGS.mixing_margin) + EXACT.pull_margin * ratio * float(raised.max())
+        gap = gap * (1.0 + SETTINGS.mixing_margin) + JOINT.pull_margin * ratio * float(raised.max())
         return np.asarray(raised + gap / math.expm1(self.cone.epsilon))
 
     def upper_bound(self, cost: FloatArray, programs: int) -> float:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class ConditionalSettings:
+class ColumnsSettings:
     """Constants of the modules of this folder; they were tuned on Adult 16 x 7."""
 
     # Accuracy and safety.
@@ -47,4 +47,4 @@ class ConditionalSettings:
     cut_violation: float = 1e-4
 
 
-SETTINGS = ConditionalSettings()
+SETTINGS = ColumnsSettings()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class CertificateSettings:
+class OverSetSettings:
     """Numbers that certificates are computed with."""
 
     # Accuracy and safety.
@@ -75,4 +75,4 @@ class CertificateSettings:
     end_share: float = 0.1
 
 
-SETTINGS = CertificateSettings()
+SETTINGS = OverSetSettings()
