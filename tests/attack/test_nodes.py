@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from ldpfrontier.optimal.large.over_set.branch_and_bound import BranchAndBound
-from ldpfrontier.optimal.large.over_set.majorant import Majorant, constant
+from ldpfrontier.optimal.large.over_set.majorant import Majorant, zero_majorant
 from ldpfrontier.optimal.products.geometry.ball_body import Body, polish
 from ldpfrontier.types import FloatArray
 from oracles.renyi_duality import largest_mean, least_mean
@@ -84,7 +84,7 @@ def random_problem(seed: int) -> Problem:
     duals = p * r * rng.uniform(0.3, 1.0 + epsilon, letters) + p * np.where(r > 0, 0.0, rng.uniform(0, 0.2))
     kind = int(rng.integers(4))
     top, bottom = (body.top,) * 2, (body.bottom,) * 2
-    majorant = constant()
+    majorant = zero_majorant()
     if kind == 1:
         majorant = random_majorant(rng, int(rng.integers(1, 5)), 1)
     elif kind >= 2:

@@ -122,10 +122,10 @@ class _Search:
         self.pool = CutPool(prior, kept=SETTINGS.max_box_cuts)
         self.written, self.rows = list[Claim](), list[FloatArray]()
         for corner in np.eye(prior.size):
-            self._learn(corner + 1e-3)
-            self._learn(1.001 - corner)
+            self._add_worst_cuts(corner + 1e-3)
+            self._add_worst_cuts(1.001 - corner)
 
-    def _learn(self, column: FloatArray) -> bool:
+    def _add_worst_cuts(self, column: FloatArray) -> bool:
         """Add the worst cuts that a column violates, as they are written; return whether there are any."""
         # Violation of a cut, in units of its largest coefficient and the mean of a column, that is rounding.
         violated = [
@@ -173,7 +173,7 @@ class _Search:
             point, above = found[1], found[0] - enough
             gap = float(self.utility.gaps(point, lo, hi).sum())
             # Where secants are far off, a split helps more than cuts.
-            outside = self._learn(point)
+            outside = self._add_worst_cuts(point)
             if not outside and float(self.utility.values(point[None])[0] - point @ self.prices) > 0.0:
                 raise ValueError(
                     "The optimum is none of all mechanisms with this promise, as a column that it allows is"

@@ -90,7 +90,7 @@ def measured(name: str, method: Method, channel: Channel, problem: Problem, reco
     of_asked = math.nan
     if problem.precise not in ("cells", "rates", "S", "U"):
         square = estimation_error(channel, table.expected, problem.target)
-        of_asked = _per_entry(square, len(np.asarray(problem.target)), records)
+        of_asked = _root_mean_square(square, len(np.asarray(problem.target)), records)
     return Candidate(
         name=name,
         title=method.title,
@@ -102,10 +102,10 @@ def measured(name: str, method: Method, channel: Channel, problem: Problem, reco
         rank=linear.rank,
         errors=tuple(math.sqrt(square) for square in squares),
         asked=of_asked,
-        rates=_per_entry(of_rates, problem.cells, records),
+        rates=_root_mean_square(of_rates, problem.cells, records),
     )
 
 
-def _per_entry(square: float, entries: int, records: int) -> float:
+def _root_mean_square(square: float, entries: int, records: int) -> float:
     """Return the root mean square error of entries, of which the squares sum to that from one report."""
     return math.sqrt(square / entries / records) if math.isfinite(square) else math.nan

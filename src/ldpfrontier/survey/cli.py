@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with warnings.catch_warnings(), redirect_stdout(StringIO()) if options.quiet else nullcontext():
             warnings.simplefilter("always", Remark)
-            warnings.showwarning = _show
+            warnings.showwarning = _show_warning
             status = run[options.command](options)
         if sys.stdout is not None:
             sys.stdout.flush()  # an error of the command, and not at the end of the interpreter
@@ -93,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return FAILED
 
 
-def _show(
+def _show_warning(
     message: Warning | str,
     category: type[Warning],
     filename: str,

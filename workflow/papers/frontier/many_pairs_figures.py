@@ -68,8 +68,8 @@ def gain(table: pd.DataFrame, small: int) -> Figure:
     def panel(ax: Axes, rows: pd.DataFrame) -> None:
         levels = sorted(set(rows["epsilon"]))
         for at, level in enumerate(levels):
-            _strip(ax, at, select(rows, epsilon=level), small, LOOKS["exact"].colour)
-        _set_places(ax, [f"{EPSILON} = {level:g}" for level in levels])
+            _draw_pairs(ax, at, select(rows, epsilon=level), small, LOOKS["exact"].colour)
+        _label_categories(ax, [f"{EPSILON} = {level:g}" for level in levels])
         ax.set_yscale("log")
         most = 1.05 * max(float(rows["value"].max()), float(rows["limit"].max()))
         ax.set_ylim(0.97, most)
@@ -102,8 +102,8 @@ def promises(table: pd.DataFrame, small: int) -> Figure:
 
     def panel(ax: Axes, rows: pd.DataFrame) -> None:
         for at, name in enumerate(_SHORT):
-            _strip(ax, at, select(rows, promise=name), small, PROMISES[name].colour)
-        _set_places(ax, [*_SHORT.values()])
+            _draw_pairs(ax, at, select(rows, promise=name), small, PROMISES[name].colour)
+        _label_categories(ax, [*_SHORT.values()])
         ax.set_ylim(bottom=0.0)
         ax.yaxis.set_major_formatter(PercentFormatter(1.0))
 
@@ -123,14 +123,14 @@ def _legend(rows: pd.DataFrame, small: int) -> list[Artist]:
     return [*legend, Patch(facecolor="#DDDDDD", label="between the quartiles; line: median")]
 
 
-def _set_places(ax: Axes, labels: list[str]) -> None:
+def _label_categories(ax: Axes, labels: list[str]) -> None:
     """Label the places of an axis of categories."""
     ax.set_xticks(range(len(labels)), labels, fontsize=7.0)
     ax.set_xlim(-0.6, len(labels) - 0.4)
     ax.grid(visible=False, axis="x")
 
 
-def _strip(ax: Axes, at: int, rows: pd.DataFrame, small: int, colour: str) -> None:
+def _draw_pairs(ax: Axes, at: int, rows: pd.DataFrame, small: int, colour: str) -> None:
     """Draw a box of quartiles at a place of the axis, and over it a point for every pair, up to its limit."""
     if rows.empty:
         return

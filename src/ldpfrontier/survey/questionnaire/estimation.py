@@ -19,13 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from ldpfrontier.survey.estimates import Estimated, Quantity
+from ldpfrontier.survey.estimates import Estimated, Quantity, is_estimable
 from ldpfrontier.survey.estimation import check_confidence
 from ldpfrontier.survey.intervals import mean_limits
 from ldpfrontier.survey.questionnaire.channel import QuestionnaireChannel
 from ldpfrontier.survey.questionnaire.reports import LotReports, states
 from ldpfrontier.survey.rates import last_accepted
-from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.types import FloatArray, IntArray
 
 
@@ -102,16 +101,17 @@ def estimate_questionnaire(
         names = tuple(channel.names[j] for j in table)
         labels = itertools.product(*(channel.answers[j] for j in table))
         rows = zip(labels, nearest, low, high, mean, error, strict=True)
-        entries += [_told(Quantity(names, label), *map(float, row)) for label, *row in rows]
+        entries += [_estimated(Quantity(names, label), *map(float, row)) for label, *row in rows]
     made = QuestionnaireEstimate(number, float(confidence), simultaneous, entries, [])
     return made if rates is None else replace(made, rates=_rates(channel, reports, rates, made, tail))
 
 
-def _told(
+def _estimated(
     quantity: Quantity, estimate: float, low: float, high: float, *more: float, **about: Any
 ) -> Estimated:
-    told = high - low < SETTINGS.uninformative_width
-    return Estimated(quantity, estimate, low, high, *more, estimable=told, **about)
+    """Return an estimate, which is estimable if its interval says something."""
+    estimable = is_estimable(estimate, high - low)
+    return Estimated(quantity, estimate, low, high, *more, estimable=estimable, **about)
 
 
 def _blocks(
@@ -294,6 +294,6 @@ def _rates(
     ends = last_accepted(limit, inside, np.repeat([1.0, 0.0], len(answers))).reshape(2, -1)
     about = {"measure": "rate", "given_columns": asked[1:]}
     return [
-        _told(Quantity(asked[:1], (a,)), rate, float(low), float(high), given=(b,), **about)
+        _estimated(Quantity(asked[:1], (a,)), rate, float(low), float(high), given=(b,), **about)
         for (a, b), rate, high, low in zip(answers, rates, *ends, strict=True)
     ]

@@ -58,18 +58,18 @@ def proximal_duals(
         normal = dsyrk(1.0, A * np.sqrt(weights / slack))
         normal[np.diag_indices_from(normal)] += Q
         factor = cho_factor(normal, overwrite_a=True, check_finite=False)
-        _, d_weights, d_slack = _direction(factor, A, weights, slack, residual, -weights * slack)
+        _, d_weights, d_slack = _newton_step(factor, A, weights, slack, residual, -weights * slack)
         step = _longest_step(weights, d_weights, slack, d_slack)
         ahead = float((weights + step * d_weights) @ (slack + step * d_slack))
         aim = max((ahead / gap) ** 3, 1e-3) * gap / n - weights * slack - d_weights * d_slack
-        d_duals, d_weights, d_slack = _direction(factor, A, weights, slack, residual, aim)
+        d_duals, d_weights, d_slack = _newton_step(factor, A, weights, slack, residual, aim)
         step = 0.95 * _longest_step(weights, d_weights, slack, d_slack)
         duals, weights = duals + step * d_duals, weights + step * d_weights
         slack = duals @ A - c
     return duals, weights
 
 
-def _direction(
+def _newton_step(
     factor: tuple[FloatArray, bool],
     A: FloatArray,
     weights: FloatArray,

@@ -28,7 +28,7 @@ import numpy as np
 
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.large.over_set.lagrangian_relaxation import search_best_first
-from ldpfrontier.optimal.large.over_set.majorant import Majorant, constant
+from ldpfrontier.optimal.large.over_set.majorant import Majorant, zero_majorant
 from ldpfrontier.optimal.large.over_set.nodes import BlockProblem, Nodes, max_ratio
 from ldpfrontier.optimal.large.over_set.settings import SETTINGS
 from ldpfrontier.optimal.large.over_set.workspace import Workspace
@@ -74,7 +74,7 @@ class BranchAndBound:
             k * (1.0 - gamma(2 * r.size + 16 + 8.0 * abs(g) * body.radius)),
             g,
             -math.inf,
-            constant() if majorant is None else majorant,
+            zero_majorant() if majorant is None else majorant,
             gamma(4 * r.size + 32),
         )
         moving = top[0] != top[1] or bottom[0] != bottom[1]

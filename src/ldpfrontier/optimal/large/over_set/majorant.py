@@ -51,7 +51,7 @@ class Majorant(NamedTuple):
         return cls(knots, low, high, discount, lam, intercept, ends[(ends > 0.0) & np.isfinite(ends)])
 
 
-def constant() -> Majorant:
+def zero_majorant() -> Majorant:
     """Return the majorant that is 0 for all t and z."""
     zero, nothing = np.zeros(1), np.zeros((1, 1))
     return Majorant.of(zero, zero, np.full(1, np.inf), nothing, nothing, nothing)
