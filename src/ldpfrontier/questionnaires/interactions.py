@@ -160,18 +160,9 @@ def _sequence(values: Any, name: str) -> tuple[Any, ...]:
 
 
 def interactions_of(array: FloatArray) -> dict[Questions, FloatArray]:
-    """Return the interactions of a function of g answers, by their questions; of each its values.
+    """Return the values of P_T of a function of g answers, (k_1, ..., k_g), by T, in arrays with the axes T.
 
-    Parameters
-    ----------
-    array : ndarray, shape (k_1, ..., k_g)
-        A value for each combination of answers.
-
-    Returns
-    -------
-    dict
-        For each set T of axes, the empty one among them, the values of P_T of the function, in an array that
-        has the axes T.
+    The empty set of axes is among them.
     """
     found = dict[Questions, FloatArray]()
     axes = range(array.ndim)

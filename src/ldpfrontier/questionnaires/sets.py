@@ -28,20 +28,11 @@ from ldpfrontier.types import FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Sets:
-    """Sets of combinations of answers to some questions that differ in what they tell.
+    """Sets of combinations of answers to questions of these sizes that differ in what they tell.
 
-    Attributes
-    ----------
-    sizes : tuple of int
-        The numbers of answers to the questions.
-    axes : tuple of tuple of int
-        Interactions, as sets of these questions, the empty one left out.
-    energies : ndarray, shape (m, interactions)
-        |P_T 1_S|^2 of each set.
-    shares : ndarray, shape (m,)
-        The share of the combinations that are in each set.
-    made : sequence of callable
-        They return the sets, as arrays of bool with an axis for each question.
+    `axes` are the interactions T, as sets of these questions, the empty one left out; `energies`, (m,
+    interactions), are |P_T 1_S|^2 of each set, and `shares`, (m,), say of how many of the combinations it is.
+    The functions of `made` return the sets, as arrays of bool with an axis for each question.
     """
 
     sizes: tuple[int, ...]

@@ -12,16 +12,11 @@ from ldpfrontier.survey.tables import CountTable
 
 @dataclass(frozen=True)
 class Allowance:
-    """What one person may report, and the level that all of it keeps together.
+    """What one person may report, and the level in nats of all of it for those who are protected from.
 
-    Attributes
-    ----------
-    level : float
-        Of all reports of a person together, nats, for the attackers that the channel protects from.
-    reports : int or None
-        The number of reports by this channel, and by no other. None: reports by all channels with this
-        budget for the same table may be mixed in any order, and each may be chosen after the reports before
-        it were seen, as long as the levels that were asked for add up to no more than `level`.
+    With `reports`, so many by this channel and none by another one. Without, reports by all channels with
+    this budget for the same table may be mixed in any order, and each may be chosen after the reports before
+    it were seen, as long as the levels that were asked for add up to no more than `level`.
     """
 
     level: float
@@ -55,15 +50,7 @@ def level_of_reports(
 
 
 def check_several(against: Attacker, reports: int | None) -> None:
-    """Refuse several reports of a person against outsiders, and a number of reports that is out of range.
-
-    Without a number, they are those within a budget.
-
-    Raises
-    ------
-    ValueError
-        With the reason.
-    """
+    """Refuse several reports of a person against outsiders, or too many; None are those in a budget."""
     if against == "outsider":
         raise ValueError(
             "A promise to outsiders says nothing about a second report of a person; several reports need"
@@ -83,16 +70,11 @@ def check_allowance(
     against: Attacker,
     epsilon: float,
 ) -> None:
-    """Refuse what a person may report if all of it together does not keep its level.
+    """Refuse what a person may report, with a `ValueError`, if all of it together does not keep its level.
 
     Levels of reports add up for anyone, and for those who know U. For acquaintances they do if each report
-    protects over intervals of the odds ratios that are widened at both ends by twice the levels of all
-    others (docs/beyond.md, statement 11 (f)).
-
-    Raises
-    ------
-    ValueError
-        With the reason.
+    protects over intervals of the odds ratios that are widened at both ends by twice the levels of all others
+    (docs/beyond.md, statement 11 (f)).
     """
     level, reports = allowance.level, allowance.reports
     check_several(against, reports)

@@ -43,19 +43,10 @@ LINES = 12
 
 
 def answer_text(made: Design, best: Candidate, private: PrivateChannel, error: float, written: str) -> str:
-    """Return the answer, in lines of at most 80 letters unless the name of a file is longer.
+    """Return the answer in lines of at most 80 letters, unless the name of the channel's file is longer.
 
-    Parameters
-    ----------
-    made : Design
-    best : Candidate
-        The mechanism that was chosen.
-    private : PrivateChannel
-        The same, as it is written.
-    error : float
-        Root mean square error of frequencies; the answer says how many reports give it.
-    written : str
-        The file of the channel.
+    `private` is the chosen candidate as it is written, to the file `written`. The answer says how many
+    reports give the root mean square error `error`.
     """
     table = made.table
     kinds = f"{len(table.rows)} values of {_named(table.sensitive)}"

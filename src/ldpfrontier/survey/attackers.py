@@ -68,24 +68,11 @@ _RADII: Mapping[RadiusMethod, str] = {
 
 @dataclass(frozen=True)
 class Population:
-    """How the set F and the intervals of odds ratios are chosen around a table.
+    """How the set F and the intervals of odds ratios are chosen around a table, both at a significance beta.
 
-    Attributes
-    ----------
-    beta : float
-        Significance level of both.
-    order : float
-        Renyi order of F.
-    intervals : {"exact", "bonferroni"}
-        Method of the intervals.
-    method : {"asymptotic", "finite"}
-        Whether F has its level with many records, or with any number of them (`RenyiBall.confidence`).
-    factor : float
-        By which the radius of F is multiplied, above 1 for a population that may have changed since it was
-        counted.
-    widened : float
-        Nats by which both ends of the intervals are moved outwards, for what other reports of a person may
-        have told (`OddsRatios.widened`).
+    F has the Renyi order `order`, and its level with many records or with any number of them (`method`); its
+    radius is multiplied by `factor`, above 1 for a population that may have changed. Both ends of the
+    intervals are moved outwards by `widened` nats, for what other reports of a person may have told.
     """
 
     beta: float = 0.05
@@ -147,20 +134,11 @@ def population_of(
 
 @dataclass(frozen=True)
 class Levels:
-    """Privacy levels of a channel, in nats; inf if some report rules a value out.
+    """Privacy levels of a channel in nats, rounded upwards; inf if some report rules a value out.
 
-    Attributes
-    ----------
-    outsider : float
-        Of S over F.
-    insider : float
-        Of S given U.
-    acquaintance : float
-        Of S given anything about U, over all distributions with odds ratios in intervals.
-    anyone : float
-        Of S under every distribution of (S, U).
-    record : float
-        Of all of a record, (S, U): its level of local differential privacy.
+    For an outsider that of S over F, for an insider that given U, for an acquaintance that given anything
+    about U with odds ratios in intervals, for anyone that under every distribution, and that of the whole
+    record (S, U).
     """
 
     outsider: float
@@ -205,14 +183,9 @@ def _of_acquaintances(
 
 
 def whole_levels(weights: IntArray, table: CountTable, population: Population | None) -> Levels:
-    """Return the levels of a channel of whole numbers, rounded upwards.
+    """Return the levels of a channel of whole numbers, (inputs, outputs), rounded upwards.
 
-    Parameters
-    ----------
-    weights : ndarray of int, shape (inputs, outputs)
-    table : CountTable
-    population : Population or None
-        What the table leaves open; if None, the level for anyone is that for outsiders and acquaintances.
+    Without a population, the level for anyone is that for outsiders and acquaintances.
     """
     record, (a1, a2) = sampled_level(weights), table.counts.shape
     if not table.useful:
@@ -261,16 +234,7 @@ def best_guesses(channel: Channel, joint: FloatArray) -> tuple[Guess, Guess]:
 def scope_of(
     against: Attacker, useful: Label, population: Population | None, effective: float | None = None
 ) -> str:
-    """Return whom a level holds for, in words.
-
-    Parameters
-    ----------
-    against : {"insider-only", "outsider", "acquaintance", "anyone"}
-    useful : tuple of str
-    population : Population or None
-    effective : float, optional
-        For how many people weighted shares count.
-    """
+    """Return whom a level holds for, in words; `effective` is for how many people weighted shares count."""
     known = said(useful)
     if useful and against == "insider-only":
         return f"for someone who knows the person's {known}, under every distribution"
@@ -307,17 +271,7 @@ def reader_of(against: Attacker, useful: Label) -> str:
 
 
 def promise_of(level: float, sensitive: Label, scope: str) -> str:
-    """Return a promise as a sentence.
-
-    Parameters
-    ----------
-    level : float
-        Nats, at most this.
-    sensitive : tuple of str
-        Columns that are protected.
-    scope : str
-        As `scope_of` returns it.
-    """
+    """Return a promise as a sentence: of at most a level in nats, for columns, and for whom (`scope_of`)."""
     factor = math.exp(min(level, 700.0))
     return (
         f"A report changes the odds between any two values of {said(sensitive)} by at most a factor"

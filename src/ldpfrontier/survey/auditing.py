@@ -159,16 +159,10 @@ def _checked_pairs(private: PrivateChannel, pairs: ArrayLike) -> IntArray:
 
 
 def _level_seen(private: PrivateChannel, of_set: IntArray, of_inputs: IntArray, confidence: float) -> float:
-    """Bound the level of samples from below, for those that the channel protects from.
+    """Bound the level of samples, (inputs, outputs) each, from below, for those who are protected from.
 
-    Parameters
-    ----------
-    private : PrivateChannel
-    of_set : ndarray of int, shape (inputs, outputs)
-        Samples of a distribution of F, or of one for acquaintances, which are compared by s.
-    of_inputs : ndarray of int, shape (inputs, outputs)
-        Samples that the others compare by (s, u).
-    confidence : float
+    Of samples of a distribution of F, or of one for acquaintances, values of s are compared, and of the
+    others values of (s, u).
     """
     a1, a2 = private.table.counts.shape
     s, u = np.divmod(np.arange(a1 * a2), a2)
@@ -186,24 +180,12 @@ def _level_seen(private: PrivateChannel, of_set: IntArray, of_inputs: IntArray, 
 
 
 def level_from_below(counts: IntArray, confidence: float, compared: NDArray[np.bool_] | None = None) -> float:
-    """Bound the privacy level of what was sampled from below.
+    """Bound the level, in nats, of what was sampled from below: right with the probability `confidence`.
 
-    Clopper-Pearson limits of the probability of every output in every group, with the error shared evenly
-    among all of them (Bonferroni), hold together; the bound is the largest log ratio of a lower limit to an
-    upper limit of the same output in another group.
-
-    Parameters
-    ----------
-    counts : ndarray of int, shape (groups, outputs)
-    confidence : float
-        In (0, 1): with this probability the bound is right.
-    compared : ndarray of bool, shape (groups, groups), optional
-        Which groups are compared; by default all pairs of different ones.
-
-    Returns
-    -------
-    float
-        Nats, 0 or more.
+    Clopper-Pearson limits of the probability of every output in every group, of counts (groups, outputs),
+    hold together, as the error is shared evenly (Bonferroni); the bound is the largest log ratio of a lower
+    limit to an upper limit of the same output in another group. `compared`, (groups, groups), says which
+    groups are compared; by default all.
     """
     there = counts.sum(axis=1) > 0
     apart = ~np.eye(len(counts), dtype=bool) if compared is None else compared
@@ -220,16 +202,10 @@ def level_from_below(counts: IntArray, confidence: float, compared: NDArray[np.b
 
 
 def goodness(matrix: FloatArray, counts: IntArray) -> float:
-    """Return how likely counts as far from a channel are, if they come from it.
+    """Return how likely counts as far from a channel are, if they come from it; both are (inputs, outputs).
 
     Pearson's chi-squared over all inputs. In each row outputs of which fewer than 5 are expected count as
     one; an output that is impossible makes the answer 0.
-
-    Parameters
-    ----------
-    matrix : ndarray, shape (inputs, outputs)
-        Channel.
-    counts : ndarray of int, shape (inputs, outputs)
     """
     if ((matrix == 0) & (counts > 0)).any():
         return 0.0

@@ -16,40 +16,14 @@ from ldpfrontier.survey.settings import SETTINGS
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A mechanism for a table at one privacy level.
+    """A mechanism for a table at one privacy level; one that was not computed has no channel, and a note.
 
-    Attributes
-    ----------
-    name : str
-    title : str
-        A short description.
-    private : bool
-        Whether it has the required level for the attackers in question.
-    channel : Channel or None
-        None if it was not computed; `note` says why.
-    nmi : float
-        I(X; Y) / H(X) at the distribution of the table.
-    levels : Levels or None
-        That it really has, nats.
-    guesses : tuple of Guess
-        How often an outsider and an insider guess the sensitive value right.
-    rank : int
-        Of the channel.
-    errors : tuple of float
-        Root mean square errors of the unbiased estimates of the frequencies of all of a record, of what is
-        sensitive and of what is useful (the first alone if nothing is); NaN if the channel does not show
-        some of them.
-    asked : float
-        That of the tables, differences or coefficients that have to be precise, in units of `Target.scales`;
-        NaN if none have to be, or if the channel does not show some of them.
-    rates : float
-        That of the rates of sensitive values given useful ones, for many reports; NaN if not all are shown.
-    note : str
-    method : str
-        What an optimum was found with (`Optimum.method`), in one line; empty for a closed form.
-    out_of_choice : str
-        Why it is for comparison alone: mechanisms or cones of the user's own are to be used. Empty if it may
-        be chosen.
+    `nmi` is I(X; Y) / H(X) at the distribution of the table. `errors` are root mean square errors of the
+    frequencies of all of a record, of what is sensitive and of what is useful (the first alone if nothing
+    is), `rates` is that of the rates of S given U, and `asked` that of the tables, differences or
+    coefficients that have to be precise, in units of `Target.scales`; NaN where the channel does not show
+    some of them. `out_of_choice` says why it is for comparison alone, beside mechanisms or cones of the
+    user's own.
     """
 
     name: str

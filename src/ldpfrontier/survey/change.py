@@ -28,18 +28,7 @@ from ldpfrontier.types import FloatArray, IntArray
 
 @dataclass(frozen=True)
 class Change:
-    """The change of a share.
-
-    Attributes
-    ----------
-    quantity : Quantity
-    first, second : float
-        Unbiased estimates of the share in both waves; NaN if a channel does not show it.
-    change : float
-        Second less first.
-    low, high : float
-        Confidence interval of the change, within -1 and 1; NaN if a channel does not show the share.
-    """
+    """The change of a share, second less first, with its interval; NaN if a channel does not show it."""
 
     quantity: Quantity
     first: float
@@ -156,27 +145,10 @@ def change_of_files(
     confidence: float = 0.95,
     simultaneous: bool = False,
 ) -> Changes:
-    """Estimate how shares have changed between two files of reports.
+    """Estimate how shares have changed between two files of reports by one channel, or by one for each.
 
-    Parameters
-    ----------
-    privates : sequence of PrivateChannel
-        One, of both waves, or one of each.
-    paths : sequence of path
-        Two.
-    person : str, optional
-        The column of ids in both files, of people of whom some may be in both. Without it nobody is.
-    column
-        As in `count_reports`.
-    confidence, simultaneous
-        As in `estimate_change`.
-
-    Raises
-    ------
-    ValueError
-        As `estimate_change` and `count_reports`, or if there are not one or two channels and two different
-        files, or a value of a
-        column ``id`` is in both files and nobody says whether it identifies people.
+    `person` is the column of ids in both files, of people of whom some may be in both; without it nobody is.
+    Further arguments and errors are those of `count_reports` and `estimate_change`.
     """
     if len(privates) > 2:
         raise ValueError(f"There are {len(privates)} channels for two waves; there must be one, or two.")

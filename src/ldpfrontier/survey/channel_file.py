@@ -54,24 +54,10 @@ class ChannelFileError(ValueError):
 class Promise:
     """What a channel file states, as its certificate: verified for the exact probabilities that are sampled.
 
-    Attributes
-    ----------
-    mechanism : str
-        Its name in `ldpfrontier.survey.methods`.
-    against : {"insider-only", "outsider", "acquaintance", "anyone"}
-        Whom the level asked for holds for.
-    epsilon : float
-        Privacy level asked for, nats.
-    levels : Levels
-        Privacy levels verified, nats; for those that are protected from at most `epsilon`.
-    population : Population or None
-        What the table leaves open; None if all of a record is sensitive, or nothing was counted.
-    nmi, bound : float
-        Normalized mutual information at the distribution of the table, and what no such mechanism can pass.
-    code_version : str
-        Of the package.
-    allowance : Allowance or None
-        What one person may report; None for one report.
+    The level `epsilon`, nats, was asked for against an attacker, and `levels` were found. `nmi` is the
+    normalized information at the distribution of the table, and `bound` what that of no such mechanism
+    passes. Without a population all of a record is sensitive, or nothing was counted; without an allowance a
+    person reports once.
     """
 
     mechanism: str
@@ -298,13 +284,7 @@ def id_of(digest: str) -> str:
 
 
 def written_files(path: Path | str) -> list[Path]:
-    """Return the files that the command `design` writes for a path.
-
-    Raises
-    ------
-    ValueError
-        If the path does not end in ``.json``.
-    """
+    """Return the files that the command `design` writes for a path, which must end in ``.json``."""
     path = Path(path)
     if path.suffix != ".json":
         raise ValueError(f"{path} ends in {path.suffix!r}; the file of a channel must end in .json.")
@@ -319,35 +299,11 @@ def private_weights(
     epsilon: float,
     against: Attacker,
 ) -> tuple[IntArray, Levels]:
-    """Round a channel to one that can be sampled and is private at level epsilon, verified.
+    """Return a channel in whole numbers, (inputs, outputs), that is private at level epsilon, and its levels.
 
     Rounding may cost a little privacy. Where it does, or where the level cannot be told from one above
-    epsilon, every row is moved towards the mean row, which brings all ratios closer to 1.
-
-    Parameters
-    ----------
-    channel : Channel
-        Private at level epsilon, to rounding.
-    table : CountTable
-        Its values are the inputs.
-    population : Population or None
-        What the table leaves open.
-    epsilon : float
-        Nats.
-    against : {"insider-only", "outsider", "acquaintance", "anyone"}
-        Whom the level has to hold for.
-
-    Returns
-    -------
-    ndarray of int, shape (inputs, outputs)
-        Without outputs that have no probability.
-    Levels
-        That these whole numbers have, nats, rounded upwards.
-
-    Raises
-    ------
-    ValueError
-        If the channel is not private at this level.
+    epsilon, every row is moved towards the mean row, which brings all ratios closer to 1. Outputs that have
+    no probability are left out. A channel that is not private at this level, to rounding, is a `ValueError`.
     """
     matrix = channel.matrix[:, channel.matrix.max(axis=0) > 2.0**-BITS]
     matrix = matrix / matrix.sum(axis=1, keepdims=True)
@@ -394,13 +350,7 @@ def read_channel(path: Path | str) -> PrivateChannel:
 def parsed_channel(
     path: Path | str, content: dict[str, Any], version: int, parsed: Callable[[Mapping[str, Any]], T]
 ) -> T:
-    """Return what the content of a channel file is parsed to, if it is of a version and was not changed.
-
-    Raises
-    ------
-    ChannelFileError
-        If it is not, or cannot be parsed.
-    """
+    """Return what the content of a channel file is parsed to, if of this version and not changed."""
     if content.get("version") != version:
         raise ChannelFileError(
             f"{path} is a channel file of version {content.get('version')!r}; this program reads version"

@@ -74,17 +74,8 @@ def give_estimates(
 ) -> int:
     """Write and print estimates as options of `estimate` say, and return the exit status.
 
-    Parameters
-    ----------
-    options : Namespace
-    rows : iterable of (str, Estimated)
-        What is written, as of `estimates_csv`.
-    text, promise : str
-        What is printed, and the promise to the people who reported.
-    picture : callable or None
-        Draws the estimates.
-    found, **more
-        What is printed as JSON, as of `as_json`.
+    `rows` are written as by `estimates_csv`, `text` and the promise are printed, or `found` and `more` as
+    JSON.
     """
     with ExitStack() as stack:  # both or none
         if options.out is not None:

@@ -35,30 +35,17 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Estimated:
-    """An estimated number.
+    """An estimated number with its confidence interval, which has the most likely value.
 
-    Attributes
-    ----------
-    quantity : Quantity
-        A frequency is that of its value, a rate that of the value among people with another one.
-    estimate : float
-        Under a most likely distribution, so that a frequency is never below 0 or above 1; of a sample of
-        people the unbiased estimate, of a questionnaire that of consistent tables. NaN if it is not shown.
-    low, high : float
-        Confidence interval; `high` of a ratio may be infinite. It has the most likely value.
-    unbiased : float
-        Right on average, and sometimes below 0; NaN if there is none.
-    error : float
-        Standard error of the unbiased estimate; NaN if it was not computed.
-    estimable : bool
-        Whether the channel shows it, and the interval says something.
-    measure : {"frequency", "rate", "difference", "ratio", "mean", "cumulative"}
-        A difference is the rate minus that given `compared_with`, a ratio is their quotient, and a cumulative
-        share is that of the people with the value or one before it.
-    given_columns, given : tuple of str
-        The columns and the value that a rate is given; empty for anything else.
-    compared_with : tuple of str
-        Another value of these columns; empty for the rate itself.
+    A frequency is that of its value, a rate that of the value among people with another one, `given`; a
+    difference is the rate minus that given `compared_with`, a ratio their quotient, and a cumulative share
+    that of the people with the value or one before it.
+
+    The estimate is under a most likely distribution, so that a frequency is never below 0 or above 1; of a
+    sample of people it is the unbiased one, of a questionnaire that of consistent tables. `unbiased` is right
+    on average and sometimes below 0, and `error` its standard error. A number that was not computed, or is
+    not shown, is NaN; the upper end of a ratio may be infinite. `estimable` says whether the channel shows
+    it, and the interval says something.
     """
 
     quantity: Quantity
@@ -149,14 +136,9 @@ def table_text(lines: list[list[str]]) -> str:
 
 
 def estimates_csv(rows: Iterable[tuple[str, Estimated]], *, spreadsheet: bool = False) -> str:
-    """Return estimates as CSV; a number that there is not, and a limit that does not exist, are empty.
+    """Return estimates, each with the group of people that it is about ("" for all), as CSV.
 
-    Parameters
-    ----------
-    rows : iterable of (str, Estimated)
-        Each with the name of the group of people that it is about; empty for all.
-    spreadsheet : bool
-        Whether an apostrophe comes before what a spreadsheet program would take for a formula.
+    A number that there is not, and a limit that does not exist, are empty.
     """
     head = ["columns", "value", "estimate", "unbiased", "standard_error", "low", "high", "estimable"]
     head += ["measure", "given_columns", "given", "compared_with", "group"]

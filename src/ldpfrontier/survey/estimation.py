@@ -34,11 +34,7 @@ def column_quantities(table: CountTable, columns: int) -> tuple[list[Quantity], 
 def quantities(table: CountTable) -> tuple[list[Quantity], FloatArray]:
     """Return the frequencies of records, of sensitive values, of useful values, and of each column.
 
-    Returns
-    -------
-    list of Quantity
-    ndarray, shape (quantities, inputs)
-        Each as a sum over the distribution of the inputs.
+    Each is a row of the array, (quantities, inputs), whose product with the distribution of the inputs it is.
     """
     a1, a2 = table.counts.shape
     asked = [Quantity(table.attributes, label) for label in table.labels]
@@ -56,29 +52,15 @@ def quantities(table: CountTable) -> tuple[list[Quantity], FloatArray]:
 
 
 class Inversion:
-    """Unbiased linear estimates from the frequencies of reports.
+    """Unbiased linear estimates of `vectors`, (m, inputs), from the frequencies of reports of a channel.
 
-    A frequency c . P can be estimated without bias if and only if c = Q w for some w; the estimate is then
-    w . M, M the frequencies of the reports. Of all such w the one with the least variance at a prior is
-    taken: it is fixed before the data are seen, so that the estimate is unbiased whatever P is. At the prior
-    its variance is that of the most likely distribution without the limits 0 and 1 (Gauss and Markov).
+    A frequency c . P can be estimated without bias if and only if c = Q w for some w; the estimate is then w
+    . M, M the frequencies of the reports. Of all such w the one with the least variance at a positive prior
+    is taken: it is fixed before the data are seen, so that the estimate is unbiased whatever P is. At the
+    prior its variance is that of the most likely distribution without the limits 0 and 1 (Gauss and Markov).
 
-    Parameters
-    ----------
-    matrix : ndarray, shape (inputs, outputs)
-        Channel.
-    prior : ndarray, shape (inputs,)
-        Positive.
-    vectors : ndarray, shape (m, inputs)
-        What is asked for.
-
-    Attributes
-    ----------
-    weights : ndarray, shape (m, outputs)
-    shown : ndarray of bool, shape (m,)
-        Whether the channel shows the frequency at all; the weights of others mean nothing.
-    rank : int
-        Of the channel: with fewer than inputs some frequencies are not shown.
+    The weights are (m, outputs); `shown`, (m,), says whether the channel shows the frequency at all: the
+    weights of others mean nothing. With a rank below the inputs, some frequencies are not shown.
     """
 
     def __init__(self, matrix: FloatArray, prior: FloatArray, vectors: FloatArray) -> None:
@@ -114,34 +96,12 @@ def inversion(matrix: FloatArray, table: CountTable) -> Inversion:
 def maximum_likelihood(
     matrix: FloatArray, counts: ArrayLike, *, start: FloatArray | None = None, rounds: int = 20_000
 ) -> tuple[FloatArray, float]:
-    """Find a most likely distribution of inputs by the EM algorithm.
+    """Return a most likely distribution, (inputs,), for counts of reports, and what its likelihood may lack.
 
-    P_x is multiplied by g_x = sum_y Q_xy M_y / (P Q)_y, M the frequencies of reports, over and over; the
-    steps are extrapolated where that is possible (SQUAREM of Varadhan and Roland, 2008). The log-likelihood
-    is concave, so it is at most n (max_x g_x - 1) below its maximum.
-
-    Parameters
-    ----------
-    matrix : ndarray, shape (inputs, outputs)
-        Channel.
-    counts : array_like of int, shape (outputs,)
-        Of reports.
-    start : ndarray, shape (inputs,), optional
-        Where to begin; what is not positive there is made so.
-    rounds : int
-        Most extrapolations.
-
-    Returns
-    -------
-    ndarray, shape (inputs,)
-        One of many if the rank of the channel is below its inputs; the distribution of reports is the same.
-    float
-        Bound on what its log-likelihood lacks.
-
-    Raises
-    ------
-    ValueError
-        If a report occurs that the channel never gives.
+    EM algorithm: P_x is multiplied by g_x = sum_y Q_xy M_y / (P Q)_y, M the frequencies of reports, over and
+    over; the steps are extrapolated where that is possible (SQUAREM of Varadhan and Roland, 2008). The
+    log-likelihood is concave, so it is at most n (max_x g_x - 1) below its maximum. If the rank of the
+    channel is below its inputs, it is one of many, with the same distribution of reports.
     """
     found = np.asarray(counts, dtype=np.float64)
     n = float(found.sum())
@@ -182,16 +142,10 @@ def misfit(counts: FloatArray, fitted: FloatArray, gap: float = 0.0) -> float:
     """Bound the probability that reports of a channel fit it as badly as these, whatever the answers are.
 
     With n reports of k outputs and their most likely distribution under the channel, let x be n times the
-    relative entropy of the former from the latter. It is at most what it is from the true distribution of
-    the reports, which exceeds x with probability e^-x (e x / (k - 1))^(k - 1) at most for x > k - 1, for
-    every n (Agrawal 2020, *Finite-sample concentration of the multinomial in relative entropy*).
-
-    Parameters
-    ----------
-    counts, fitted : ndarray, shape (outputs,)
-        Of reports, and those that are expected under the most likely distribution.
-    gap : float
-        Bound on what the log-likelihood of that distribution lacks.
+    relative entropy of the former from the latter. It is at most what it is from the true distribution of the
+    reports, which exceeds x with probability e^-x (e x / (k - 1))^(k - 1) at most for x > k - 1, for every n
+    (Agrawal 2020, *Finite-sample concentration of the multinomial in relative entropy*). `gap` bounds what
+    the log-likelihood lacks.
     """
     free, x = len(counts) - 1, float(rel_entr(counts, fitted).sum()) - gap
     return math.exp(free * (math.log(x / free) + 1.0) - x) if 0 < free < x else 1.0
@@ -233,45 +187,18 @@ class Estimate:
 
 
 def check_confidence(confidence: float) -> float:
-    """Return a confidence level.
-
-    Raises
-    ------
-    ValueError
-        If it is no number strictly between 0 and 1.
-    """
+    """Return a confidence level; a `ValueError` if it is no number strictly between 0 and 1."""
     if not 0 < confidence < 1:
         raise ValueError(f"The confidence is {confidence}; it must lie strictly between 0 and 1.")
     return float(confidence)
 
 
 class FittedReports:
-    """Counts of reports with a most likely distribution, and with weights that bound frequencies.
+    """Counts of reports with a most likely distribution `p`, and with weights that bound frequencies.
 
-    Attributes
-    ----------
-    table : CountTable
-        Of the channel.
-    asked, vectors : list of Quantity, ndarray of shape (quantities, inputs)
-        As `quantities` returns them.
-    linear : Inversion
-        The unbiased estimates of these.
-    p : ndarray, shape (inputs,)
-        Most likely distribution.
-    gap : float
-        Bound on what its log-likelihood lacks.
-    records : int
-    frequencies : ndarray, shape (outputs,)
-        Of the reports.
-    counts, fitted : ndarray, shape (possible outputs,)
-        Of reports that the channel gives, and those that are expected under `p`.
-    fit : float
-        As `misfit` returns it.
-
-    Raises
-    ------
-    ValueError
-        If the counts do not fit the channel, or there are none.
+    `asked` and `vectors` are those of `quantities`, and `linear` has their unbiased estimates. `counts` and
+    `fitted` are those of the reports that the channel gives, and expected ones under `p`, of which `gap`
+    bounds what its log-likelihood lacks; `fit` is the `misfit`.
     """
 
     def __init__(self, private: PrivateChannel, counts: ArrayLike) -> None:
@@ -315,10 +242,7 @@ class FittedReports:
     def weights(self, tail: float) -> tuple[FloatArray, FloatArray]:
         """Return weights of upper limits of the negatives of all frequencies, and of these.
 
-        Parameters
-        ----------
-        tail : float
-            Probability, in (0, 1/2), for which limits are to be close; they bound the frequencies anyway.
+        The limits are close at the error `tail`, in (0, 1/2); they bound the frequencies anyway.
         """
         if tail not in self._weights:
             self._weights[tail] = self._limit_weights(self.linear, self.vectors, tail)
@@ -338,19 +262,10 @@ class FittedReports:
     def linear_functions(
         self, vectors: FloatArray, tail: float
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Estimate functions c . P of the distribution P of records.
+        """Estimate c . P of the distribution P of records, each c a row of (m, inputs) within 0 and 1.
 
-        Parameters
-        ----------
-        vectors : ndarray, shape (m, inputs)
-            The c, within 0 and 1.
-        tail : float
-            Probability with which either end of an interval may fail, in (0, 1/2).
-
-        Returns
-        -------
-        tuple of ndarray, shape (m,)
-            Most likely values, the ends of their intervals, and unbiased values.
+        Returns the most likely values, the ends of their intervals, each of which fails with probability
+        `tail`, and unbiased values.
         """
         linear = Inversion(self._whole, self.table.expected.ravel(), vectors)
         likely = np.where(linear.shown, vectors @ self.p, math.nan)

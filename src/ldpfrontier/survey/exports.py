@@ -28,14 +28,7 @@ _DIGEST, _ID = "the SHA-256 of channel.json", "the id of channel.json"
 
 
 def files_beside(private: PrivateChannel, *, spreadsheet: bool = False) -> dict[str, str]:
-    """Return texts to be written beside a channel, by the suffix that takes the place of ``.json``.
-
-    Parameters
-    ----------
-    private : PrivateChannel
-    spreadsheet : bool
-        As in `PrivateChannel.write`.
-    """
+    """Return texts to be written beside a channel, by the suffix that takes the place of ``.json``."""
     document, _ = certified(private)
     return {
         ".weights.csv": weights_csv(private, spreadsheet=spreadsheet),
@@ -79,17 +72,10 @@ def sampler(private: PrivateChannel) -> str:
 
 
 def weights_csv(private: PrivateChannel, *, spreadsheet: bool = False) -> str:
-    """Return the unbiased weight of every report for every frequency that the channel shows.
+    """Return the unbiased weight of every report for every frequency that the channel shows, as CSV.
 
     The mean weight of reports is the unbiased estimate of `estimate_distribution`; the weights are fixed
-    before any report is seen. A row has the columns and the value of a frequency, as lists in JSON, a report
-    and its weight.
-
-    Parameters
-    ----------
-    private : PrivateChannel
-    spreadsheet : bool
-        As in `PrivateChannel.write`.
+    before any report is seen.
     """
     linear = inversion(private.channel.matrix, private.table)
     rows = list[list[str]]()
@@ -110,14 +96,9 @@ def design_json(made: Design, best: Candidate, private: PrivateChannel, written:
 
 
 def as_json(found: Any, **more: Any) -> str:
-    """Return a result as JSON: its attributes by name, and null for a number that is not there or infinite.
+    """Return a result as JSON: attributes by name, and null for a number that is not there or infinite.
 
-    Parameters
-    ----------
-    found : dataclass or dict
-        Channels and tables of counts in it, which are in the file of the channel, are left out.
-    **more
-        Further attributes.
+    Channels and tables of counts in it, which are in the file of the channel, are left out.
     """
     return json.dumps({**_plain(found), **_plain(more)}, indent=1, allow_nan=False)
 

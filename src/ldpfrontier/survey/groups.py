@@ -41,23 +41,7 @@ _INTERVAL = re.compile(r"(?:\(-inf|\[([^,\[\]()]+)),(?:inf|([^,\[\]()]+))\)")
 
 
 class Groups:
-    """Puts numbers into intervals.
-
-    Parameters
-    ----------
-    path : path
-        Of the records, for errors.
-    column : str
-    edges : sequence of float
-        Where a new interval begins: rising, at least one.
-    decimal : {".", ","}
-        What decimals follow.
-
-    Raises
-    ------
-    ValueError
-        If the edges are none.
-    """
+    """Puts numbers into the intervals that begin at rising edges; the path is for errors."""
 
     def __init__(self, path: Path | str, column: str, edges: Sequence[float], decimal: str = ".") -> None:
         self._path, self._column, self._decimal, self._edges = path, column, decimal, list(map(float, edges))
@@ -73,13 +57,7 @@ class Groups:
         )
 
     def __call__(self, value: str) -> str:
-        """Return the interval of a number; a missing value stays what it is.
-
-        Raises
-        ------
-        ValueError
-            If it is neither.
-        """
+        """Return the interval of a number; a missing value stays what it is, and anything else is refused."""
         number = as_number(value, self._decimal)
         if number is not None:
             return self.labels[bisect_right(self._edges, number)]
@@ -113,12 +91,7 @@ def in_order(label: Sequence[str]) -> list[tuple[float, str]]:
 
 
 class ValueOrder:
-    """Sorts the values of columns as their file lists them; what it does not list is sorted by `in_order`.
-
-    Parameters
-    ----------
-    columns : sequence of str
-    """
+    """Sorts the values of columns as their file lists them; what it does not list is sorted by `in_order`."""
 
     def __init__(self, columns: Sequence[str]) -> None:
         self._places: dict[str, dict[str, int]] = {name: {} for name in columns}
@@ -137,13 +110,7 @@ class ValueOrder:
 
 
 def parsed_bins(words: Iterable[str]) -> dict[str, Bins]:
-    """Return groups that are written as ``COLUMN=5`` or ``COLUMN=18,40,65``, by their column.
-
-    Raises
-    ------
-    ValueError
-        If one is written in another way, or a column has groups twice.
-    """
+    """Return groups that are written as ``COLUMN=5`` or ``COLUMN=18,40,65``, by their column."""
     found: dict[str, Bins] = {}
     for word in words:
         column, equals, text = word.rpartition("=")
@@ -162,13 +129,7 @@ def parsed_bins(words: Iterable[str]) -> dict[str, Bins]:
 
 
 def with_groups(values: Mapping[str, Sequence[str]], bins: Mapping[str, Bins]) -> dict[str, Label]:
-    """Return the values of columns without a table, and the names of groups that begin at given numbers.
-
-    Raises
-    ------
-    ValueError
-        If groups are not given by the numbers at which they begin, or a column has values as well.
-    """
+    """Return the values of columns without a table, and the names of groups that begin at given numbers."""
     known = {name: tuple(some) for name, some in values.items()}
     for column, edges in bins.items():
         if isinstance(edges, int):
@@ -199,25 +160,10 @@ def translations_of(
     decimal: str,
     amounts: tuple[str, Callable[[int, str], float]] | None = None,
 ) -> dict[str, Translation]:
-    """Return what becomes of the values of columns.
+    """Return what becomes of the values of the columns of a file, which quantiles read once more.
 
-    Parameters
-    ----------
-    path : path
-        Of the records: if groups are to have about as many records each, it is read once more.
-    columns : sequence of str
-    bins : mapping of str to int or sequence of float
-        By column: how many groups, or where they begin.
-    codes : sequence of str
-        Codes for missing values, as `declared_codes` takes them: they become empty fields.
-    decimal : {".", ","}
-    amounts : (str, callable), optional
-        Column of counts or of weights, and what gives the number of a record and its text.
-
-    Raises
-    ------
-    ValueError
-        If a column with groups is not among those that are read, or has values that are no numbers.
+    Declared codes become empty fields, and numbers of columns with bins go into groups. `amounts` is the
+    column of counts or weights, and what gives the number of a record and its text.
     """
     declared = declared_codes(codes, columns)
     made = {name: _without(some) for name, some in declared.items()}
@@ -252,25 +198,8 @@ def translations_for(
 ) -> dict[str, Translation]:
     """Return what becomes of the values of a channel's columns: numbers go into the channel's groups.
 
-    Parameters
-    ----------
-    path : path
-        Of the records, for errors.
-    attributes : sequence of str
-        The columns of the channel.
-    labels : sequence of tuple of str
-        What it knows, a value per column.
-    missing : str, optional
-        The name that missing values become; values of the channel stay what they are, even if they are called
-        NA.
-    codes : sequence of str
-        Codes for missing values, as `declared_codes` takes them.
-    decimal : {".", ","}
-
-    Raises
-    ------
-    ValueError
-        If the name of missing values is one of them, or they are to be left out.
+    Missing values, and declared codes, get the name `missing`; values of the channel stay what they are, even
+    if they are called NA.
     """
     missing = missing_name(missing)
     if missing == DROP:

@@ -31,21 +31,13 @@ from ldpfrontier.types import FloatArray
 
 
 def mean_limits(weights: FloatArray, counts: FloatArray, tail: float) -> FloatArray:
-    """Return Gaffke's upper limits of means of weights over reports.
+    """Return Gaffke's upper limits, (..., m), of means of weights, (m, outputs), over counts, (..., outputs).
 
-    The quantile is one of gamma variables: P(sum_y w_y D_y <= t) = P(sum_y (w_y - t) G_y <= 0), the G_y
-    independent with the shapes a_y, the counts with the additional report. This probability is computed by
-    the saddlepoint approximation of Lugannani and Rice (1980) in the form of Barndorff-Nielsen. With
-    s = sum_y a_y / (g - w_y) / sum_y a_y the saddlepoint of t = g - 1/s is s itself, so that the limit is
-    found by bisection in g, which is above all weights.
-
-    Parameters
-    ----------
-    weights : ndarray, shape (m, outputs)
-    counts : ndarray, shape (..., outputs)
-        Of reports, 0 or more; they need not be whole.
-    tail : float
-        Probability with which a limit may be below the mean, in (0, 1/2).
+    The quantile, which may be below the mean with probability `tail` < 1/2, is one of gamma variables:
+    P(sum_y w_y D_y <= t) = P(sum_y (w_y - t) G_y <= 0), the G_y independent with the shapes a_y, the counts
+    with the additional report. This probability is computed by the saddlepoint approximation of Lugannani and
+    Rice (1980) in the form of Barndorff-Nielsen. With s = sum_y a_y / (g - w_y) / sum_y a_y the saddlepoint
+    of t = g - 1/s is s itself, so that the limit is found by bisection in g, which is above all weights.
     """
     # Distances of the weights, and of g, from the largest weight, in units of the range of the weights.
     top, unit = weights.max(axis=1), np.maximum(np.ptp(weights, axis=1), np.finfo(float).tiny)
@@ -120,22 +112,10 @@ def limit_weights(
     records: int,
     tail: float,
 ) -> FloatArray:
-    """Return weights w with Q w >= c, c each of the vectors, for upper limits of c . P.
+    """Return weights w, (m, outputs), with Q w >= c for upper limits of c . P, each c a row of (m, inputs).
 
-    Parameters
-    ----------
-    matrix : ndarray, shape (inputs, outputs)
-        Channel, without columns of zeros.
-    vectors : ndarray, shape (m, inputs)
-    prior : ndarray, shape (inputs,)
-        Positive; where the limits are to be low.
-    unbiased : ndarray, shape (m, outputs)
-        Weights with Q w = c, which are taken if others are not much better at the prior, so that limits are
-        good at other distributions, too; NaN if there are none.
-    records : int
-        Number of reports.
-    tail : float
-        Probability with which a limit may fail, in (0, 1/2).
+    They are low at the positive prior for so many records. The unbiased weights, NaN if there are none, are
+    taken if others are not much better there, so that limits are good at other distributions, too.
     """
     # Rounding of the unbiased weights must not cost coverage either.
     exact = unbiased + np.maximum((vectors - unbiased @ matrix.T).max(axis=1), 0.0)[:, None]
@@ -152,19 +132,11 @@ def limit_weights(
 
 
 def upper_limits(weights: FloatArray, counts: FloatArray, fitted: FloatArray, tail: float) -> FloatArray:
-    """Return upper confidence limits of the means of weights.
+    """Return upper confidence limits of the means of weights, (m,), which fail with probability `tail`.
 
-    Reports that no distribution explains well may have a limit below all possible means. A limit is
-    therefore never closer to the mean of the weights at the fitted counts than half of the distance that it
-    has for these counts, after the power-constrained limits of Cowan, Cranmer, Gross and Vitells (2011).
-
-    Parameters
-    ----------
-    weights : ndarray, shape (m, outputs)
-    counts, fitted : ndarray, shape (outputs,)
-        Of reports, and those that are expected under a most likely distribution.
-    tail : float
-        Probability with which a limit may fail, in (0, 1/2).
+    Reports that no distribution explains well may have a limit below all possible means. A limit is therefore
+    never closer to the mean of the weights at the fitted counts than half of the distance that it has for
+    these counts, after the power-constrained limits of Cowan, Cranmer, Gross and Vitells (2011).
     """
     seen, expected = mean_limits(weights, np.stack([counts, fitted]), tail)
     limits = np.maximum(seen, 0.5 * (expected + weights @ fitted / fitted.sum()))
@@ -175,21 +147,10 @@ def upper_limits(weights: FloatArray, counts: FloatArray, fitted: FloatArray, ta
 def intervals(
     weights: tuple[FloatArray, FloatArray], counts: FloatArray, fitted: FloatArray, tail: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return confidence intervals of frequencies.
+    """Return the lower and upper ends of intervals within 0 and 1, (m,) each, which fail with `tail` each.
 
-    Parameters
-    ----------
-    weights : tuple of ndarray, shape (m, outputs)
-        Of `limit_weights`, for -c and for c, c within 0 and 1.
-    counts, fitted : ndarray, shape (outputs,)
-        Of reports, and those that are expected under a most likely distribution.
-    tail : float
-        Probability with which either end may fail, in (0, 1/2).
-
-    Returns
-    -------
-    tuple of ndarray, shape (m,)
-        Lower and upper ends, within 0 and 1; those of the most likely distribution are between.
+    The weights are those of `limit_weights` for -c and for c. What the fitted counts give is between the
+    ends.
     """
     low, high = (upper_limits(some, counts, fitted, tail) for some in weights)
     return np.clip(-low, 0.0, 1.0), np.clip(high, 0.0, 1.0)

@@ -59,13 +59,7 @@ DESIGNS: Mapping[str, tuple[Callable[..., _Matrix], tuple[str, ...]]] = {
 
 
 def parameter(text: str) -> float:
-    """Return a probability, or a number, that may be written as a fraction such as 1/6.
-
-    Raises
-    ------
-    ValueError
-        If it is neither.
-    """
+    """Return a probability, or a number, that may be written as a fraction such as 1/6."""
     try:
         return float(Fraction(text))
     except (ValueError, ZeroDivisionError):
@@ -75,11 +69,8 @@ def parameter(text: str) -> float:
 def classical_matrix(design: str, parameters: Mapping[str, float], values: int) -> _Matrix:
     """Return the matrix of a classical design, (values, reports), and usual names of the reports.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is missing, of another design or out of range, or there are not two values (but for
-        ``pram``, which keeps a value with probability p and draws any of them otherwise).
+    All designs are for two values but ``pram``, which keeps a value with probability p and draws any
+    otherwise.
     """
     function, names = DESIGNS[design]
     given = {name for name, value in parameters.items() if value is not None}
@@ -103,13 +94,7 @@ def classical_matrix(design: str, parameters: Mapping[str, float], values: int) 
 
 
 def read_matrix(path: Path | str, attributes: Label, values: Sequence[Label]) -> _Matrix:
-    """Read a matrix as ``design`` writes one: a row for each value, its columns first, then the reports.
-
-    Raises
-    ------
-    ValueError
-        If the file has other columns or values, or a row is no distribution.
-    """
+    """Read a matrix as ``design`` writes one: a row for each value, its columns first, then the reports."""
     with open(path, encoding="utf-8-sig", newline="") as stream:
         head, *rows = [row for row in csv.reader(stream) if row]
     cut = len(attributes)
@@ -133,20 +118,8 @@ def known_channel(
 ) -> PrivateChannel:
     """Return a channel that was used elsewhere, so that its reports can be estimated.
 
-    Parameters
-    ----------
-    table : CountTable
-        Its values, of which nothing was counted and all are sensitive.
-    matrix : ndarray, shape (values, outputs)
-        Rows sum to 1, to 1e-9.
-    reports : sequence of str
-        How the data name the outputs; y1, y2 and so on by default.
-    name : str
-
-    Raises
-    ------
-    ValueError
-        If it is no channel of these values, or names are alike or too few.
+    The table has the values, all of which are sensitive, and no counts; the rows of the matrix are
+    distributions. `reports` are the names of the outputs in the data; by default y1, y2 and so on.
     """
     rows = np.asarray(matrix, dtype=np.float64)
     sums = rows.sum(axis=1)

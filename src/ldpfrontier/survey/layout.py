@@ -76,16 +76,7 @@ def without_formulas(cell: str) -> str:
 
 
 def csv_text(head: Sequence[str], rows: Iterable[Sequence[str]], *, spreadsheet: bool = False) -> str:
-    """Return the text of a CSV file.
-
-    Parameters
-    ----------
-    head : sequence of str
-        Names of the columns.
-    rows : iterable of sequence of str
-    spreadsheet : bool
-        Whether cells are written as `without_formulas` returns them.
-    """
+    """Return the text of a CSV file; with `spreadsheet`, of cells as `without_formulas` returns them."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     for row in (head, *rows):

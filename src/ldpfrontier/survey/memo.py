@@ -50,14 +50,7 @@ PATIENCE = 5.0
 
 
 class Draw:
-    """Draws the report of every record, each on its own.
-
-    Parameters
-    ----------
-    private : PrivateChannel
-    source : callable or None
-        Of random bytes; by default, the operating system.
-    """
+    """Draws the report of every record, each on its own."""
 
     def __init__(self, private: PrivateChannel, source: Source | None) -> None:
         self._sampler = Sampler(private.weights, source) if source else Sampler(private.weights)
@@ -232,16 +225,7 @@ def _allows(private: PrivateChannel) -> str:
 
 
 class _Repeating(Draw):
-    """Repeats the report that a person has given in this wave, or draws one if the channel allows one more.
-
-    Parameters
-    ----------
-    base : sqlite3.Connection
-        A memo, locked.
-    private, source
-        As of `Draw`.
-    wave : str
-    """
+    """Repeats the report that a person has given in this wave, or draws one if the channel allows it."""
 
     def __init__(
         self, base: sqlite3.Connection, private: PrivateChannel, source: Source | None, wave: str

@@ -58,20 +58,10 @@ _TOLERANCE, _ROUNDS = SETTINGS.solver_tolerance, SETTINGS.solver_rounds
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The problem that mechanisms solve.
+    """What a mechanism is sought for: a table, a level in nats, an attacker, and what has to be precise.
 
-    Attributes
-    ----------
-    table : CountTable
-    epsilon : float
-        Nats.
-    against : {"insider-only", "outsider", "acquaintance", "anyone"}
-    population : Population or None
-        What the table leaves open; None if the whole record is sensitive, or no records were counted.
-    precise : str
-        As `check_precise` allows.
-    proof_seconds : float, optional
-        As of `optimal_estimation`.
+    Without a population the whole record is sensitive, or no people were sampled. `proof_seconds` is that of
+    `optimal_estimation`.
     """
 
     table: CountTable
@@ -214,19 +204,9 @@ def nearly_least(found: Sequence[T], error: Callable[[T], float], margin: float)
 
 @dataclass(frozen=True)
 class Method:
-    """A mechanism that is offered.
+    """A mechanism that is offered, for one purpose or, without one, for both.
 
-    Attributes
-    ----------
-    title : str
-        A description.
-    solve : callable
-    private : bool
-        Whether it keeps the promise, and may be chosen.
-    closed_form : bool
-        Whether it is a formula, so that it takes no time.
-    purpose : {"frequencies", "information"} or None
-        The one that it is for; None for both.
+    It is `private` if it keeps the promise and may be chosen, and a closed form takes no time.
     """
 
     title: str
@@ -355,13 +335,7 @@ def methods_for(table: CountTable, against: Attacker) -> Mapping[str, Method]:
 
 
 def attacker_of(table: CountTable, against: Attacker | None) -> Attacker:
-    """Return whom a design protects from: acquaintances by default, and anyone without counted records.
-
-    Raises
-    ------
-    ValueError
-        If there is no such attacker, or the level for them depends on a table and there is none.
-    """
+    """Return whom a design protects from: acquaintances by default, and anyone if no people were sampled."""
     if against is None:
         return "acquaintance" if table.sampled else "anyone"
     if against not in ATTACKERS:

@@ -40,13 +40,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Return the options of a command, with its name as `command`; invalid options end the program.
-
-    Parameters
-    ----------
-    arguments : sequence of str or None
-        By default, the arguments of the program.
-    """
+    """Return the options of a command, with its name as `command`; invalid options end the program."""
     parser = _Parser(prog=PROGRAM, description=_DESCRIPTION)
     version = f"{PROGRAM} {import_module('ldpfrontier').__version__}"
     parser.add_argument("--version", action="version", version=version)

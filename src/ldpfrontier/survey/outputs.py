@@ -12,22 +12,7 @@ from ldpfrontier.survey.reading import is_standard_input
 def check_outputs(outputs: Iterable[Path | str], inputs: Iterable[Path | str]) -> list[Path]:
     """Refuse outputs that are inputs, by any name or link, or one another, or folders.
 
-    Parameters
-    ----------
-    outputs : iterable of path
-        Everything that will be written.
-    inputs : iterable of path
-        Everything that is read.
-
-    Returns
-    -------
-    list of Path
-        Folders of outputs that do not exist yet.
-
-    Raises
-    ------
-    ValueError
-        With the name of the first output that is refused, and the reason.
+    Returns the folders of outputs that do not exist yet.
     """
     sources, seen = [Path(source) for source in inputs], dict[str, Path]()
     new: dict[Path, None] = {}
@@ -54,15 +39,7 @@ def check_outputs(outputs: Iterable[Path | str], inputs: Iterable[Path | str]) -
 
 
 def check_new(text: str, paths: Sequence[Path]) -> None:
-    """Refuse to write a channel where files of another one are.
-
-    Parameters
-    ----------
-    text : str
-        Of its file, the first one.
-    paths : sequence of Path
-        All files that will be written.
-    """
+    """Refuse to write a channel of this text, to the first of the paths, where files of another one are."""
     there = [file for file in paths if file.is_file()]
     if there and not (there[0] == paths[0] and there[0].read_bytes() == text.encode()):
         raise ValueError(

@@ -34,13 +34,7 @@ class Refused(ValueError):
 
 
 def loaded(reference: str) -> OwnFunction:
-    """Return the function that ``module:function`` names; modules in the current folder are found.
-
-    Raises
-    ------
-    Refused
-        If there is none, or its module cannot be imported.
-    """
+    """Return the function that ``module:function`` names; modules in the current folder are found."""
     module, _, name = reference.partition(":")
     if not all(part.isidentifier() for part in module.split(".")) or not name.isidentifier():
         raise Refused(f"{reference!r} does not name a function; it must be written as my_module:function.")
@@ -61,18 +55,8 @@ def own_methods(
 ) -> dict[str, Method]:
     """Return the candidates that functions of the user's own make, by their names.
 
-    Parameters
-    ----------
-    mechanisms : mapping of str to callable, optional
-        By the name in tables and errors.
-    cones : mapping of str to callable, optional
-        Together they make two candidates: the mechanism with the most information and the one with the least
-        error whose columns are in all of them.
-
-    Raises
-    ------
-    ValueError
-        If a name is that of another mechanism.
+    Cones together make two: the mechanism with the most information and the one with the least error whose
+    columns are in all of them.
     """
     taken = {*LDP_METHODS, *(other for methods in ROBUST_METHODS.values() for other in methods)}
     if both := taken.intersection([*(mechanisms or ()), *(cones or ())]):
@@ -108,10 +92,7 @@ def refusal(
 ) -> str:
     """Return why a mechanism must not be chosen, as others are asked for; empty if it may be.
 
-    Raises
-    ------
-    Refused
-        If it is the user's own, and is outside of a cone of theirs.
+    A mechanism of the user's own that is outside of a cone of theirs is `Refused`.
     """
     most = SETTINGS.level_tolerance
     outside = [known for known, cone in cones.items() if cone.violation(channel.matrix.T) > most]
@@ -152,13 +133,7 @@ def _joined(cones: Mapping[str, OwnFunction], problem: Problem) -> Cone:
 
 
 def made_cones(cones: Mapping[str, OwnFunction], problem: Problem) -> dict[str, Any]:
-    """Return the cones of functions.
-
-    Raises
-    ------
-    Refused
-        If one is no cone for the records of the problem.
-    """
+    """Return the cones of functions; what is no cone for the records of the problem is `Refused`."""
     found = {name: _called(name, function, problem) for name, function in cones.items()}
     for name, cone in found.items():
         if not isinstance(cone, Cone):

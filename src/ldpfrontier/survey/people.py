@@ -35,17 +35,9 @@ from ldpfrontier.types import FloatArray, IntArray
 
 @dataclass(frozen=True)
 class Need:
-    """How many people an estimate needs.
+    """How many people an estimate needs: a whole number, or inf if no number is enough.
 
-    Attributes
-    ----------
-    name : str
-        Of what is estimated.
-    expected : float
-    deviation : float
-        Standard deviation of the estimate from one report: sqrt(n) times the standard error from n.
-    people : float
-        A whole number; inf if no number is enough, or if the channel does not show it.
+    `deviation` is that of the estimate from one report, sqrt(n) times the standard error from n.
     """
 
     name: str
@@ -56,24 +48,10 @@ class Need:
 
 @dataclass(frozen=True)
 class Aim:
-    """What the reports have to give: one of three.
+    """What the reports have to give, one of three.
 
-    Attributes
-    ----------
-    error : float, optional
-        A standard error.
-    width : float, optional
-        The width of intervals, which `probability` of them have at most.
-    power : float, optional
-        The probability that an interval does not contain `value`.
-    probability, value : float
-    confidence : float
-        Of the intervals.
-
-    Raises
-    ------
-    ValueError
-        If not one of them is given, or a number is out of range.
+    A standard error `error`; intervals of which the share `probability` is at most `width` wide; or the
+    probability `power` that an interval does not contain `value`.
     """
 
     error: float | None = None
@@ -99,12 +77,8 @@ class Aim:
     def margin(self, expected: FloatArray, variance: FloatArray, surveys: FloatArray) -> FloatArray:
         """Return by how much surveys exceed the aim, (k,): at least 0 where enough of them reach it.
 
-        Parameters
-        ----------
-        expected, variance : ndarray, shape (k,)
-            Of the estimates.
-        surveys : ndarray, shape (3, surveys, k)
-            Estimates, and the ends of their intervals.
+        What is expected of the estimates, and their variances, are (k,); the surveys, (3, surveys, k), have
+        estimates and the ends of their intervals.
         """
         estimates, low, high = surveys
         if self.width is not None:
@@ -127,20 +101,6 @@ def people_needed(
 
     They are those of `estimate` at the distribution that is expected of the table of the channel
     (`with_expected`); of a formula, those of maximum likelihood with Wald's intervals, if the formula holds.
-
-    Parameters
-    ----------
-    private : PrivateChannel
-    precise : str
-        As `target_of`; for widths and power, not "pairs" and "triples", of which `estimate` has no intervals.
-    aim : Aim
-    progress : callable, optional
-        A function that is called with every number of people of whom surveys are drawn.
-
-    Raises
-    ------
-    ValueError
-        If the table has no such estimates.
     """
     table, matrix = private.table, private.channel.matrix
     check_precise(table, precise)

@@ -70,23 +70,7 @@ _NORM = PowerNorm(0.5, 0.0, 1.0)
 
 
 def draw(figure: Figure, path: Path | str) -> None:
-    """Write a picture in the format of its suffix, all or nothing.
-
-    Parameters
-    ----------
-    figure : Figure
-    path : path
-
-    Warns
-    -----
-    Remark
-        If the font lacks letters.
-
-    Raises
-    ------
-    ValueError
-        If the suffix is none of a picture.
-    """
+    """Write a picture in the format of its suffix, all or nothing; remark on letters that the font lacks."""
     check_picture(path)
     suffix = Path(path).suffix
     with warnings.catch_warnings(record=True) as caught, _labelled(), replacing(path) as partial:
@@ -178,15 +162,7 @@ def _drawn(panels: list[_Panel], confidence: float, records: int) -> Figure:
 
 @dataclass(frozen=True)
 class _Panel:
-    """Estimates that are drawn below one another.
-
-    Attributes
-    ----------
-    title : str
-    rows : list of Estimated
-    signed : bool
-        Whether they may be negative.
-    """
+    """Estimates that are drawn below one another; signed ones may be negative."""
 
     title: str
     rows: list[Estimated]

@@ -62,20 +62,10 @@ def privatize(
 class Privatized:
     """A summary of a privatized file.
 
-    Attributes
-    ----------
-    records : int
-    designed_from : bool
-        Whether the records have just the counts that the channel was designed from, as the same file has: the
-        guarantee does not cover what is public in the channel file.
-    removed : list of Path
-        Unfinished files of runs for the same target that were killed: reports of the same records, which
-        would have been a second report each if somebody had taken them for the first.
-    again : int
-        Records whose report is that of an earlier record of the same person, in this file or before.
-    unmatched : int
-        The number of people in the memo, if none of the records is of any of them: their ids may be written
-        in another way. Otherwise 0.
+    `designed_from` says whether the records have just the counts that the channel was designed from, which
+    are public. `removed` are unfinished files of runs that were killed: somebody may have taken their reports
+    for the first ones. `again` counts repeated reports, and `unmatched` the people in the memo if none of the
+    records is of any of them, as if ids were written in another way now.
     """
 
     records: int

@@ -131,13 +131,7 @@ def estimate_rates(
 
 
 def reference(private: PrivateChannel, compare_with: Sequence[str] | None) -> int:
-    """Return the place of the useful value that rates are compared with.
-
-    Raises
-    ------
-    ValueError
-        If there is no useful attribute, or it has no such value.
-    """
+    """Return the place of the useful value that rates are compared with."""
     table = private.table
     if not table.useful:
         raise ValueError(
@@ -328,14 +322,8 @@ def last_accepted(
 ) -> FloatArray:
     """Return where convex functions that begin above 0 fall below it, just outside; else the other end.
 
-    Parameters
-    ----------
-    limit : callable
-        Takes points and the numbers of the functions, and returns their values.
-    inside : ndarray, shape (m,)
-        Where to begin.
-    outside : ndarray, shape (m,)
-        The other ends.
+    `limit` takes points and the numbers of the functions; the functions begin `inside`, (m,), and end
+    `outside`.
     """
     rows = np.arange(inside.size)
     near, far = inside.astype(np.float64), outside.astype(np.float64)

@@ -75,14 +75,7 @@ def is_standard_input(path: object) -> bool:
 
 
 def as_number(text: str, decimal: str = ".") -> float | None:
-    """Return the finite number that a text is; None for any other, such as one with thousands set apart.
-
-    Parameters
-    ----------
-    text : str
-    decimal : {".", ","}
-        What decimals follow.
-    """
+    """Return the finite number that a text is; None for any other, such as one with thousands set apart."""
     plain = text.strip()
     if decimal != ".":
         plain = plain.replace(".", " ").replace(decimal, ".")
@@ -134,28 +127,12 @@ def read_chunks(
 ) -> Iterator[pd.DataFrame]:
     """Yield some columns of a file, a chunk of records at a time; the index has the numbers of the records.
 
-    Values are texts. A column whose values have an order in the file is an ordered categorical one.
+    Values are texts. A column whose values have an order in the file is an ordered categorical one. The file
+    may be CSV in UTF-8 with a row of column names and commas, semicolons, tabs or vertical bars, Parquet, or
+    a file of SPSS, Stata or SAS; ``-`` is the standard input. Empty lines do not count.
 
-    Parameters
-    ----------
-    path : path
-        A CSV file in UTF-8 with a row of column names, whose fields are separated by commas, semicolons, tabs
-        or vertical bars, a Parquet file, or a file of SPSS, Stata or SAS; ``-`` is the standard input. Empty
-        lines do not count.
-    columns : sequence of str
-        At least one.
-    optional : sequence of str
-        Further columns, whose values are empty if the file does not have them.
-    patterns : sequence of str
-        Such as ``w*``: further columns, after those, are all whose names match, at least one each.
-    on_counts : callable, optional
-        Called with the name of the column of counts if the file looks like a table of counts.
-
-    Raises
-    ------
-    ValueError
-        If the file is neither, lacks a column or has it twice, has no records, or a record has another number
-        of fields than there are columns.
+    Optional columns are empty if the file does not have them; `patterns` such as ``w*`` name further ones, at
+    least one each. `on_counts` is called with the column of counts if the file looks like a table of counts.
     """
     done = 0
     for frame in _frames(path, columns, optional, patterns):
@@ -263,10 +240,7 @@ def _csv_frames(
 def _further_headers(path: Path | str, frame: pd.DataFrame) -> int:
     """Return how many of the first records are texts and ids of questions, as Qualtrics writes them.
 
-    Raises
-    ------
-    ValueError
-        If the first record looks like the second line of a header, as SurveyMonkey writes it.
+    The second line of a header, as SurveyMonkey writes it, is refused.
     """
     if len(frame) > 1 and str(frame.iloc[1, 0]).startswith('{"ImportId":'):
         return 2

@@ -37,19 +37,9 @@ _STEPS, _DIFFERENCE = 60, 1e-5
 class RegressionResult:
     """Coefficients of a logistic regression, with the names of statsmodels.
 
-    Attributes
-    ----------
-    names : tuple of str
-        Of the coefficients; with more than two values of an outcome, the value is before the term.
-    params, bse : ndarray, shape (coefficients,)
-        Log odds ratios, and their standard errors.
-    cov_params : ndarray, shape (coefficients, coefficients)
-        The inverse of the observed information.
-    llf : float
-        Log-likelihood.
-    nobs : int
-    outcome : str
-        What the odds are those of.
+    `params` are log odds ratios, `bse` their standard errors, and `cov_params` is the inverse of the observed
+    information. With more than two values of an outcome, a name begins with the value. The odds are those of
+    `outcome`.
     """
 
     names: tuple[str, ...]
@@ -98,35 +88,13 @@ def randomized_logit(
 ) -> RegressionResult:
     """Fit a logistic regression in which variables are known through randomized reports.
 
-    Parameters
-    ----------
-    formula : str
-        As of formulaic (Wilkinson's): ``illness ~ age + C(region)`` if the outcome is randomized, or
-        ``voted ~ illness + age`` if a predictor is, or both are. It names all that is randomized.
-    data : DataFrame
-        What is observed of each person, without missing values; maybe no column.
-    reports : array_like of int, shape (n,)
-        The number of each person's report, a column of the channel.
-    matrix : ndarray, shape (labels, outputs)
-        The channel.
-    randomized : sequence of str
-        The variables that are known through a report together; no columns of the data.
-    labels : sequence of tuple of str
-        Their values, every combination once. A predictor whose values are numbers is a number in the formula.
-        The first value of an outcome is the reference.
+    The formula (Wilkinson's, as of formulaic) names all that is randomized: ``illness ~ age + C(region)`` if
+    the outcome is, ``voted ~ illness + age`` if a predictor is, or both are. `data` has what is observed of
+    each person, `reports` the number of each person's report, and `matrix`, (labels, outputs), the channel.
 
-    Returns
-    -------
-    RegressionResult
-        The coefficients of the outcome alone.
-
-    Raises
-    ------
-    ValueError
-        If the formula does not name what is randomized, the data do not fit, or the likelihood has no
-        maximum.
-    MissingExtra
-        If formulaic is not installed.
+    The variables `randomized` are known through a report together; `labels` are their values, every
+    combination once. A predictor whose values are numbers is a number in the formula, and the first value of
+    an outcome is the reference. A likelihood without a maximum is refused.
     """
     import pandas as pd
 
@@ -180,13 +148,7 @@ def randomized_logit(
 
 
 def outcome_and_terms(formula: str) -> tuple[str, str]:
-    """Return the outcome of a formula, and its terms.
-
-    Raises
-    ------
-    ValueError
-        If it has not both.
-    """
+    """Return the outcome of a formula, and its terms."""
     outcome, tilde, terms = (part.strip() for part in formula.partition("~"))
     if not tilde or not terms or not outcome:
         raise ValueError(f"The formula is {formula!r}; it must be like 'outcome ~ age + region'.")
@@ -201,15 +163,7 @@ def _is_used(name: str, terms: str) -> bool:
 
 
 def design_matrix(terms: str, data: pd.DataFrame) -> tuple[FloatArray, list[str]]:
-    """Return the matrix of the terms of a formula, (n, terms), and their names.
-
-    Raises
-    ------
-    ValueError
-        If the formula cannot be used, or a value is missing.
-    MissingExtra
-        If formulaic is not installed.
-    """
+    """Return the matrix of the terms of a formula, (n, terms), and their names."""
     with extra("regression"):
         from formulaic import Formula, model_matrix
         from formulaic.errors import FormulaicError
@@ -256,15 +210,9 @@ def _observed(outcome: str, data: pd.DataFrame) -> FloatArray:
 class _Fit:
     """The maximum of the likelihood.
 
-    Parameters
-    ----------
-    x : ndarray, shape (n, p)
-        Covariates of the randomized predictors.
-    chances : ndarray, shape (n, k, m)
-        Of each person's report, and of the outcome if it is observed, given each value of the predictors and
-        each outcome.
-    designs : list of ndarray, shape (n, q)
-        Covariates of the outcome, with each value of the randomized predictors; one without any.
+    `x`, (n, p), are the covariates of the randomized predictors; `chances`, (n, k, m), those of each person's
+    report, and of the outcome if it is observed, given each value of the predictors and each outcome;
+    `designs`, (n, q) each, the covariates of the outcome with each value of the predictors.
     """
 
     def __init__(self, x: FloatArray, chances: FloatArray, designs: Sequence[FloatArray]) -> None:

@@ -27,30 +27,14 @@ PERSON = "id"
 
 
 class Codes:
-    """Numbers of labels that are known, for records of a file.
-
-    Parameters
-    ----------
-    path : path
-        The file, for errors.
-    columns : tuple of str
-        Where the parts of a label come from.
-    labels : sequence of tuple of str
-        In the order of their numbers.
-    """
+    """Numbers of labels that are known, in their order, for records of a file; its path is for errors."""
 
     def __init__(self, path: Path | str, columns: Label, labels: Sequence[Label]) -> None:
         self._path, self._columns = path, columns
         self._numbers = {label: number for number, label in enumerate(labels)}
 
     def __call__(self, labels: Sequence[Label], done: int = 0) -> IntArray:
-        """Return the numbers of labels, shape (labels,), of which `done` records come before.
-
-        Raises
-        ------
-        ValueError
-            If one is not known.
-        """
+        """Return the numbers of labels, (labels,), of which `done` records come before; refuse others."""
         numbers = [self._numbers.get(label, -1) for label in labels]
         if -1 in numbers:
             place = numbers.index(-1)
@@ -84,23 +68,7 @@ def channel_column(column: str) -> str:
 
 
 def check_channel(channel: str, path: Path | str, named: Sequence[str], done: int) -> None:
-    """Check the ids of channels that reports name; an empty one is that of any channel.
-
-    Parameters
-    ----------
-    channel : str
-        Id of the channel that the reports should come from.
-    path : path
-        Of the reports, for errors.
-    named : sequence of str
-    done : int
-        Reports that come before.
-
-    Raises
-    ------
-    ValueError
-        If one is that of another channel.
-    """
+    """Refuse reports, of which `done` come before, that name another channel; an empty id is that of any."""
     other = next((place for place, name in enumerate(named) if name not in (channel, "")), None)
     if other is not None:
         raise ValueError(
@@ -119,13 +87,7 @@ def normal_id(text: str) -> str:
 
 
 def ids_of(path: Path | str, person: str, texts: Sequence[str], done: int) -> list[str]:
-    """Return the normal form of the ids of records, of which `done` come before.
-
-    Raises
-    ------
-    ValueError
-        If a record has no id, or a number with decimals.
-    """
+    """Return the normal form of the ids of records, of which `done` come before; refuse gaps and decimals."""
     names = list(map(normal_id, texts))
     for number, name in enumerate(names, start=done + 1):
         where = f"the column {person!r}, which identifies the person"
@@ -193,8 +155,6 @@ def reports_of_people(
 
     Without a column that identifies people, every report is that of another person, who has a value of the
     column ``id`` if the file has one, and otherwise an id that is in no other file.
-
-    Parameters and errors are those of `count_reports`.
     """
     found = dict[str, int]()
     for names, outputs in first_reports(path, private.id, decoder(private, path, column), column, person):
@@ -223,13 +183,7 @@ def report_chunks(
     optional: Sequence[str] = (),
     patterns: Sequence[str] = (),
 ) -> Iterator[tuple[pd.DataFrame, NDArray[Any]]]:
-    """Yield further columns of a file of reports, as `read_chunks` does, and the reports, decoded.
-
-    Raises
-    ------
-    ValueError
-        If a report is of another channel, or of none.
-    """
+    """Yield further columns of a file of reports, as `read_chunks` does, and the reports, decoded."""
     marks = channel_column(column)
     asked = list(dict.fromkeys([column, *columns]))
     for chunk in read_chunks(path, asked, optional=[marks, *optional], patterns=patterns):

@@ -27,17 +27,9 @@ Source = Callable[[int], bytes]
 
 
 def whole_weights(matrix: FloatArray) -> IntArray:
-    """Round the rows of a channel to whole numbers that sum to 2^62.
+    """Return rows of whole numbers that sum to 2^62, each the nearest to a chance, (inputs, outputs).
 
-    Parameters
-    ----------
-    matrix : ndarray, shape (inputs, outputs)
-        Rows sum to 1, to rounding.
-
-    Returns
-    -------
-    ndarray of int, shape (inputs, outputs)
-        Each the nearest; what is missing in a row goes to its largest entry.
+    What is missing in a row goes to its largest entry.
     """
     weights = np.rint(np.ldexp(matrix, BITS)).astype(np.int64)
     missing = TOTAL - weights.sum(axis=1)
@@ -46,13 +38,7 @@ def whole_weights(matrix: FloatArray) -> IntArray:
 
 
 def check_weights(weights: IntArray) -> None:
-    """Check that whole numbers are a channel.
-
-    Raises
-    ------
-    ValueError
-        If they are no table, one is negative, or a row does not sum to 2^62.
-    """
+    """Refuse whole numbers that are no channel: negative ones, or a row that does not sum to 2^62."""
     if weights.ndim != 2 or weights.size == 0:
         raise ValueError(f"The weights have shape {weights.shape}; they must be (inputs, outputs).")
     if (weights < 0).any() or (weights > TOTAL).any():
@@ -81,15 +67,7 @@ def sampled_level(weights: IntArray) -> float:
 
 
 class Sampler:
-    """Draws outputs of a channel.
-
-    Parameters
-    ----------
-    weights : ndarray of int, shape (inputs, outputs)
-        As `check_weights` allows.
-    source : callable
-        Takes a number and returns that many random bytes; those of the operating system by default.
-    """
+    """Draws outputs of a channel of whole numbers, with random bytes of the operating system by default."""
 
     def __init__(self, weights: IntArray, source: Source = os.urandom) -> None:
         check_weights(weights)
@@ -97,18 +75,7 @@ class Sampler:
         self._source = source
 
     def draw(self, inputs: ArrayLike) -> IntArray:
-        """Draw an output for every input, independently.
-
-        Parameters
-        ----------
-        inputs : array_like of int, shape (m,)
-            Numbers of rows.
-
-        Raises
-        ------
-        ValueError
-            If an input is not the number of a row.
-        """
+        """Return an output for every input, the number of a row, independently, (m,)."""
         rows = np.asarray(inputs)
         if rows.size == 0:
             return np.zeros(0, dtype=np.int64)
@@ -127,14 +94,9 @@ class Sampler:
 
 
 def known_answers(weights: IntArray, size: int = 32) -> list[tuple[int, str, int]]:
-    """Return inputs, bytes and the outputs that they give, for implementations in other languages.
+    """Return inputs, 16 hexadecimal digits, and the outputs that they give, for other languages.
 
     The bytes lie just below and at thresholds, where an implementation can be off by one.
-
-    Returns
-    -------
-    list of (int, str, int)
-        Number of the input, 16 hexadecimal digits, number of the output.
     """
     thresholds = np.cumsum(weights, axis=1)
     cells = [(x, y) for x in range(weights.shape[0]) for y in range(weights.shape[1])]

@@ -25,29 +25,10 @@ def estimate_scores(
     *,
     simultaneous: bool = False,
 ) -> list[Estimated]:
-    """Estimate means and cumulative shares from reports.
+    """Estimate means and cumulative shares from reports, with the confidence of each or of all together.
 
-    Parameters
-    ----------
-    fit : FittedReports
-    means : sequence of str
-        Columns whose values are numbers, or ``COLUMN=1,2,3`` with a number for each value in their order.
-    cumulative : sequence of str
-        Columns; their values have the order of the channel. The last share, which is 1, is left out.
-    confidence : float
-        The level of each interval, in (0, 1).
-    simultaneous : bool
-        Whether it is the level of all of these together (Bonferroni's correction).
-
-    Returns
-    -------
-    list of Estimated
-        With the measure "mean" and no value, or "cumulative" and the last value that is counted.
-
-    Raises
-    ------
-    ValueError
-        If a column is not of the channel, or has values without numbers, or all numbers are equal.
+    A mean is that of a column of numbers, or ``COLUMN=1,2,3`` has a number for each of its values in their
+    order. Cumulative shares have the order of the channel, without the last one, which is 1.
     """
     table, asked, vectors = fit.table, list[tuple[Measure, Quantity, float, float]](), list[FloatArray]()
     for word in means:

@@ -44,20 +44,6 @@ def read_answers(path: Path | str, reader: str, columns: Sequence[str]) -> pd.Da
 
     A column with value labels is an ordered categorical one. Its categories are the labels, and the codes
     that have none, in the order of the codes; a label of several codes is followed by its code.
-
-    Parameters
-    ----------
-    path : path
-    reader : str
-        As `reader_of` returns it.
-    columns : sequence of str
-
-    Raises
-    ------
-    MissingExtra
-        If pyreadstat is not installed.
-    ValueError
-        If the file cannot be read.
     """
     frame, about = _read(path, reader, usecols=list(columns))
     return pd.DataFrame({name: _texts(frame[name], _labels(about, name)) for name in columns})

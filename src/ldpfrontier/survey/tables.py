@@ -374,18 +374,8 @@ def _combinations(
 def parsed_values(words: Iterable[str]) -> dict[str, Label]:
     """Return the values of columns that are written as ``COLUMN=VALUE,VALUE``, by their column.
 
-    Parameters
-    ----------
-    words : iterable of str
-        A word without an equals sign is the path of a file with such a text in every line. Values with commas
-        stand in double quotation marks.
-
-    Raises
-    ------
-    ValueError
-        If one is written in another way, or a column has values twice.
-    OSError
-        If a file cannot be read.
+    A word without an equals sign is the path of a file with such a text in every line. Values with commas
+    stand in double quotation marks.
     """
     found: dict[str, Label] = {}
     for word in words:

@@ -29,18 +29,11 @@ NEED_USEFUL = ("S", "U", "rates", "differences")
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """What has to be precise, at the distribution that is expected of a table.
+    """What has to be precise, at the distribution that is expected of a table, with names and values, (k,).
 
-    Attributes
-    ----------
-    names : tuple of str
-    values : ndarray, shape (k,)
-        What is expected.
-    rows : ndarray, shape (k, inputs)
-        Gradients with respect to the distribution of the inputs.
-    scales : ndarray, shape (k,)
-        Units in which errors are compared: 1 of shares and rates, and of a coefficient that of one standard
-        deviation of its term.
+    The rows, (k, inputs), are gradients with respect to the distribution of the inputs. Errors are compared
+    in units of the scales: 1 of shares and rates, of a coefficient that of one standard deviation of its
+    term.
     """
 
     names: tuple[str, ...]
@@ -55,13 +48,7 @@ def is_formula(precise: str) -> bool:
 
 
 def check_precise(table: CountTable, precise: str) -> None:
-    """Refuse what cannot be precise of a table.
-
-    Raises
-    ------
-    ValueError
-        If it has no such name, needs useful columns that the table has not, or is no formula of its columns.
-    """
+    """Refuse what cannot be precise of a table, as it has no such name, columns or formula."""
     if is_formula(precise):
         target_of(table, precise)
     elif precise not in NAMES or (precise in NEED_USEFUL and not table.useful):
@@ -72,22 +59,11 @@ def check_precise(table: CountTable, precise: str) -> None:
 
 
 def target_of(table: CountTable, precise: str) -> Target:
-    """Return what has to be precise.
+    """Return what has to be precise, as `check_precise` allows.
 
-    Parameters
-    ----------
-    table : CountTable
-    precise : str
-        As `check_precise` allows. Differences are those of the rates given a useful value from those given
-        the most frequent one. Of a formula, the coefficients of all terms but the intercept, or of the one
-        that is named before "in", as in "age in illness ~ age + region".
-
-    Raises
-    ------
-    ValueError
-        If a formula does not fit the table.
-    MissingExtra
-        If it is a formula, and formulaic is not installed.
+    Differences are those of the rates given a useful value from those given the most frequent one. Of a
+    formula it is the coefficients of all terms but the intercept, or of the one that is named before "in", as
+    in "age in illness ~ age + region".
     """
     p, (a1, a2) = table.expected, table.counts.shape
     if is_formula(precise):
@@ -140,24 +116,11 @@ def _coefficients(table: CountTable, precise: str) -> Target:
 
 
 def likelihood_target(table: CountTable, precise: str, matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the rows of maximum likelihood for a formula from the reports of a channel.
+    """Return the rows of maximum likelihood, (k, inputs), for a formula, and its distribution, (inputs,).
 
     If a formula holds, estimates of maximum likelihood use that it does. With J the slopes of the
-    distribution in the coefficients and the shares of useful values, M = Q diag(1 / q) Q', and C what is
-    asked for, their variance is C (J' M J)^-1 C', that of the rows C (J' M J)^-1 J' M.
-
-    Parameters
-    ----------
-    table : CountTable
-    precise : str
-        A formula, as of `target_of`.
-    matrix : ndarray, shape (inputs, outputs)
-
-    Returns
-    -------
-    ndarray, shape (k, inputs)
-    ndarray, shape (inputs,)
-        The distribution under the formula.
+    distribution in the coefficients and the shares of useful values, M = Q diag(1 / q) Q' for the channel Q,
+    and C what is asked for, their variance is C (J' M J)^-1 C', that of the rows C (J' M J)^-1 J' M.
     """
     x, _, kept = _terms(table.sensitive, table.useful, table.rows, table.columns, precise)
     shares, a1 = table.expected.sum(axis=0), len(table.rows)
@@ -214,17 +177,8 @@ def _terms(
 def with_expected(table: CountTable, texts: Sequence[str]) -> CountTable:
     """Return a table of which another distribution is expected, at which errors are computed.
 
-    Parameters
-    ----------
-    table : CountTable
-    texts : sequence of str
-        VALUE=NUMBER each: with useful columns the rate of the second of two sensitive values given a useful
-        value, else the share of a value. What is not named keeps its rate, or its part of what is left.
-
-    Raises
-    ------
-    ValueError
-        If a value is not one of the table, a number is not one from 0 to 1, or there are too many of them.
+    Each text is VALUE=NUMBER: with useful columns the rate of the second of two sensitive values given a
+    useful value, else the share of a value. What is not named keeps its rate, or its part of what is left.
     """
     if not texts:
         return table

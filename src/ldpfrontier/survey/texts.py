@@ -21,12 +21,7 @@ if TYPE_CHECKING:
 def design_text(made: Design, best: Candidate, error: float) -> str:
     """Return two tables of mechanisms, the chosen one marked, and how the optima among them were found.
 
-    Parameters
-    ----------
-    made : Design
-    best : Candidate
-    error : float
-        Root mean square error of frequencies; the second table says how many reports give it.
+    The second table says how many reports give the root mean square error `error`.
     """
     table = made.table
     size = f"{len(table.rows)} x {len(table.columns)}" if table.useful else f"{len(table.rows)}"

@@ -17,16 +17,7 @@ from ldpfrontier.survey.settings import SETTINGS
 
 @dataclass(frozen=True)
 class LevelTogether:
-    """The level of several reports of one person for somebody, in nats.
-
-    Attributes
-    ----------
-    against : {"insider-only", "outsider", "acquaintance", "anyone"}
-    level : float
-        Rounded upwards by what its computation may lack; inf if some reports rule a value out.
-    exact : bool
-        Whether it is the level. If not, it is a bound: there are too many combinations of reports.
-    """
+    """The level, nats, of several reports of a person for somebody, rounded up; a bound if not `exact`."""
 
     against: Attacker
     level: float
@@ -34,13 +25,7 @@ class LevelTogether:
 
 
 def read_channels(paths: Sequence[Path | str]) -> list[PrivateChannel]:
-    """Read the channels of several reports of one person; a file that is named twice is read once.
-
-    Raises
-    ------
-    ValueError
-        If one is no channel that keeps its promise, or they are not of the same values and the same table.
-    """
+    """Read the channels of several reports of one person, of the same values and the same table."""
     files = {str(path): read_channel(path).verified() for path in dict.fromkeys(map(str, paths))}
     (first, one), *others = files.items()
     for path, other in others:
@@ -59,14 +44,7 @@ def read_channels(paths: Sequence[Path | str]) -> list[PrivateChannel]:
 
 
 def levels_together(privates: Sequence[PrivateChannel]) -> list[LevelTogether]:
-    """Compute the levels of one report by each of several channels together, for each attacker.
-
-    Parameters
-    ----------
-    privates : sequence of PrivateChannel
-        Of the same values and the same table, as `read_channels` returns them. Reports by the same channel
-        count as many times as it is there.
-    """
+    """Return the levels of one report by each of several channels together, for each attacker."""
     table, population = privates[0].table, privates[0].certificate.population
     once = {private.sha256: private.channel for private in privates}
     odds = ball = None

@@ -88,22 +88,8 @@ def without_missing(
 ) -> tuple[dict[Label, float], str]:
     """Return counts of labels without missing values, and a sentence on records that were left out.
 
-    Parameters
-    ----------
-    source : str
-        What was counted, as sentences name it.
-    columns : sequence of str
-        Where the parts of a label come from.
-    found : mapping of tuple of str to number
-        How often each label occurs.
-    missing : str or None
-        ``drop`` leaves labels with missing values out, ``keep`` leaves them as they are if they are neither
-        empty nor nan, and any other text takes the place of the values.
-
-    Raises
-    ------
-    ValueError
-        If there are missing values and `missing` is None, or if nothing is left.
+    `missing` is ``drop``, which leaves labels with missing values out, ``keep``, which leaves them as they
+    are if they are neither empty nor nan, or a text that takes their place; with None they are refused.
     """
     asked = is_missing if missing == KEEP else may_be_missing
     times: dict[tuple[str, str], float] = {}

@@ -32,20 +32,9 @@ from ldpfrontier.types import FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Reports with what is known of the people.
+    """Reports with what is known of the people: (n,) outputs, weights above 0, strata, and names of groups.
 
-    Attributes
-    ----------
-    outputs : ndarray of int, shape (n,)
-    weights : ndarray, shape (n,)
-        Above 0.
-    strata : ndarray of int, shape (n,)
-    groups : list of str
-        Of each person; empty texts without groups.
-    replicates : ndarray, shape (replicates, n), optional
-        Replicate weights, of any sign.
-    factor : float
-        By which sums of squares over the replicates are multiplied (`replicate_factor`).
+    Replicate weights, (replicates, n), have any sign; sums of squares over them are multiplied by `factor`.
     """
 
     outputs: IntArray
@@ -68,20 +57,10 @@ class Sample:
 
 
 def replicate_factor(method: str, number: int) -> float:
-    """Return the factor of the sum of squares over replicates that is a variance.
+    """Return the factor of the sum of squares over so many replicates that is a variance.
 
-    Parameters
-    ----------
-    method : str
-        ``brr`` and ``bootstrap`` (1 / R), ``fay:RHO`` (1 / (R (1 - rho)^2)), ``jackknife`` without strata
-        ((R - 1) / R), or the factor itself, such as 0.05.
-    number : int
-        R, of the replicates.
-
-    Raises
-    ------
-    ValueError
-        If it is none of these.
+    ``brr`` and ``bootstrap`` have 1 / R, ``fay:RHO`` 1 / (R (1 - rho)^2), ``jackknife`` without strata (R -
+    1) / R; the factor itself, such as 0.05, is possible, too.
     """
     name, _, rho = method.partition(":")
     if name == "fay" and (share := as_number(rho)) is not None and 0.0 <= share < 1.0:
@@ -109,24 +88,7 @@ def read_sample(
 ) -> Sample:
     """Read reports with the columns of their weights, strata and groups.
 
-    Parameters
-    ----------
-    private : PrivateChannel
-    path : path
-    column : str
-        The reports.
-    weight, strata, by : str, optional
-        Columns of weights, strata and groups.
-    replicates : sequence of str
-        Names of columns of replicate weights, or patterns such as ``repw*``; columns above are none of them.
-    method : str
-        Of the replicates, as of `replicate_factor`.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, a report is none of the channel, a weight is no number above 0, a replicate
-        weight none, or there are fewer than two replicates.
+    Columns of replicate weights are named, or by patterns such as ``repw*``; columns above are none of them.
     """
     named = [name for name in (weight, strata, by) if name is not None]
     chunks = list(
@@ -167,21 +129,9 @@ def _numbers(path: Path | str, frame: pd.DataFrame, what: str, above: float) -> 
 def weighted_estimates(
     private: PrivateChannel, sample: Sample, confidence: float = 0.95, among: np.ndarray | None = None
 ) -> list[Estimated]:
-    """Estimate shares, and rates given useful values, of a sample or of a group in it.
+    """Estimate shares, and rates given useful values, of a sample or of the group `among`, (n,), in it.
 
-    Parameters
-    ----------
-    private : PrivateChannel
-    sample : Sample
-    confidence : float
-        Of each interval, in (0, 1).
-    among : ndarray of bool, shape (n,), optional
-        Who is in the group; its size is estimated as well, which the variance has.
-
-    Raises
-    ------
-    ValueError
-        If a stratum has one person, or the confidence is out of range.
+    The size of a group is estimated as well, which the variance has.
     """
     tail = 0.5 * (1.0 - check_confidence(confidence))
     sizes = np.bincount(sample.strata)

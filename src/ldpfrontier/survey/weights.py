@@ -26,13 +26,7 @@ Cell = TypeVar("Cell", bound=Hashable)
 
 
 def weight_of(path: Path | str, row: int, text: str, decimal: str) -> float:
-    """Return the weight of a row of a file.
-
-    Raises
-    ------
-    ValueError
-        If it is no number, 0 or more.
-    """
+    """Return the weight of a row of a file, a number of 0 or more."""
     weight = as_number(text, decimal)
     if weight is None or weight < 0:
         raise ValueError(
@@ -43,25 +37,13 @@ def weight_of(path: Path | str, row: int, text: str, decimal: str) -> float:
 
 
 def effective_people(sums: Mapping[Cell, float], squares: Mapping[Cell, float]) -> float:
-    """Return how many people of equal weights the weighted shares of cells count for, 1 or more.
-
-    Parameters
-    ----------
-    sums, squares : mapping of a cell to float
-        Sums of the weights of the people in it, some above 0, and of the squares of these weights.
-    """
+    """Return how many people of equal weights the weighted shares of cells count for, 1 or more."""
     largest = max(squares[cell] / total for cell, total in sums.items() if total > 0)
     return max(sum(sums.values()) / largest, 1.0)  # below 1 by rounding alone
 
 
 def stated_people(people: float | None, design_effect: float | None) -> float | None:
-    """Return the number of people divided by the design effect; None if neither is stated.
-
-    Raises
-    ------
-    ValueError
-        If one of them is missing or out of range.
-    """
+    """Return the number of people divided by the design effect; None if neither is stated."""
     if people is None and design_effect is None:
         return None
     if people is None or design_effect is None:

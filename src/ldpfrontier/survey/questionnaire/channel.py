@@ -38,24 +38,11 @@ ORDERS: Mapping[str, int] = {name: order for order, name in enumerate(TABLES, st
 
 @dataclass(frozen=True, eq=False)
 class QuestionnaireChannel:
-    """A channel for a questionnaire.
+    """A channel for a questionnaire: names of the questions, their answers, a mechanism in whole numbers.
 
-    Attributes
-    ----------
-    names : tuple of str
-        Of the questions: the columns of a file.
-    answers : tuple of tuple of str
-        To each question.
-    mechanism : QuestionnaireMechanism
-        Its level is that of the whole numbers that are sampled, at most the one asked for.
-    weights : tuple of int
-        Of the lots; they sum to 2^62.
-    accept : int
-        Of 2^62 draws whose set does not contain the own answers, so many are kept.
-    epsilon : float
-        The level that was asked for, nats.
-    bound : float
-        No mechanism at this level has less error of the tables (`QuestionnaireOptimum.bound`).
+    The weights of the lots sum to 2^62. Of 2^62 draws whose set does not contain the own answers, `accept`
+    are kept. `epsilon`, nats, was asked for, and no mechanism at this level has less error of the tables than
+    `bound` (`QuestionnaireOptimum.bound`).
     """
 
     names: Label
@@ -67,13 +54,7 @@ class QuestionnaireChannel:
     bound: float
 
     def __post_init__(self) -> None:
-        """Check that it is a channel, and that it keeps its level.
-
-        Raises
-        ------
-        ValueError
-            If not.
-        """
+        """Refuse what is no channel, or does not keep its level."""
         sizes = tuple(map(len, self.answers))
         if len(set(self.names)) < len(self.names) or self.mechanism.questionnaire.sizes != sizes:
             raise ValueError("a question is there twice, or its answers are not those of its mechanism.")
@@ -191,13 +172,7 @@ def _mechanism(questionnaire: Questionnaire, lots: list[Any], accept: int) -> Qu
 
 
 def read_questionnaire(path: Path | str) -> QuestionnaireChannel:
-    """Read a channel from its file.
-
-    Raises
-    ------
-    ChannelFileError
-        If it is no such file, was changed after it was written, or does not keep its level.
-    """
+    """Read a channel from its file; `ChannelFileError` if it was changed, or does not keep its level."""
     content = json.loads(Path(path).read_text(encoding="utf-8"))
     return parsed_channel(path, content, VERSION, _parsed)
 

@@ -30,18 +30,9 @@ from ldpfrontier.types import FloatArray, IntArray
 
 @dataclass(frozen=True)
 class QuestionnaireEstimate:
-    """Estimates of all tables that a channel is designed for, of fewer questions first.
+    """Estimates of all tables that a channel is designed for, of fewer questions first, and of rates.
 
-    Attributes
-    ----------
-    reports : int
-    confidence : float
-    simultaneous : bool
-        Whether the confidence is that of all intervals of entries together, and of all rates together.
-    entries : list of Estimated
-        Their estimates are those of the consistent tables.
-    rates : list of Estimated
-        Of the questions that were asked for.
+    Those of the entries are of the consistent tables.
     """
 
     reports: int
@@ -70,21 +61,9 @@ def estimate_questionnaire(
 ) -> QuestionnaireEstimate:
     """Estimate all tables of up to as many questions as the channel is designed for.
 
-    Parameters
-    ----------
-    channel : QuestionnaireChannel
-    reports : sequence of LotReports
-    confidence : float
-        Of each interval, in (0, 1).
-    simultaneous : bool
-        Whether it is that of all intervals of entries, and of all rates, together (Bonferroni's correction).
-    rates : (str, str), optional
-        The rates of the answers to the first question given those to the second one are estimated as well.
-
-    Raises
-    ------
-    ValueError
-        If there is no report, a question is not in the channel, or it has no tables of two questions.
+    If two questions are named, the rates of the answers to the first one given those to the second one are
+    estimated as well. The confidence is that of each interval, or of all of entries, and all of rates,
+    together.
     """
     tail = 0.5 * (1.0 - check_confidence(confidence))
     number = sum(int(group.times.sum()) for group in reports)

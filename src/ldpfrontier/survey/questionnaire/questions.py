@@ -16,18 +16,7 @@ from ldpfrontier.survey.values import check_totals, look_alikes, missing_name, n
 
 @dataclass(frozen=True)
 class QuestionList:
-    """Questions with their answers.
-
-    Attributes
-    ----------
-    names : tuple of str
-    answers : tuple of tuple of str
-        To each question, in their order.
-    records : int or None
-        How many records were read; None if there is no file.
-    hints : tuple of str
-        On answers that are numbers, or look alike.
-    """
+    """Questions with their answers, the number of records that were read, if any, and hints on answers."""
 
     names: Label
     answers: tuple[Label, ...]

@@ -59,15 +59,9 @@ class RandomNumbers:
 
 
 def draw_reports(channel: QuestionnaireChannel, records: IntArray, source: Source = os.urandom) -> list[str]:
-    """Draw a report for every record.
+    """Draw a report for every record: (m, questions), the place of each answer among those to its question.
 
-    Parameters
-    ----------
-    channel : QuestionnaireChannel
-    records : ndarray of int, shape (m, questions)
-        The place of each answer among those to its question.
-    source : callable
-        Takes a number and returns that many random bytes; anything but the default is no protection.
+    Any source of random bytes but the default is no protection.
     """
     random, reports = RandomNumbers(source), [""] * len(records)
     lots = np.searchsorted(np.cumsum(channel.weights), random.words(len(records)), side="right")
@@ -106,18 +100,10 @@ def _texts(questions: IntArray, images: IntArray) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class LotReports:
-    """Reports of one lot.
+    """Reports of one lot, each given so many times.
 
-    Attributes
-    ----------
-    lot : int
-        Its number.
-    questions : ndarray of int, shape (n, axes)
-        The question in each place.
-    images : list of ndarray of int, shape (n, answers)
-        Where the answers to the question in each place are sent.
-    times : ndarray of int, shape (n,)
-        How often each report was given.
+    By report: the question in each place, (n, axes), and where the answers to it are sent, of each place (n,
+    answers).
     """
 
     lot: int
@@ -127,19 +113,7 @@ class LotReports:
 
 
 def read_reports(channel: QuestionnaireChannel, counts: dict[str, int]) -> list[LotReports]:
-    """Read the texts of reports.
-
-    Parameters
-    ----------
-    channel : QuestionnaireChannel
-    counts : dict
-        How often each text occurs.
-
-    Raises
-    ------
-    ValueError
-        If one is no report of the channel.
-    """
+    """Return reports by lot, of texts that occur so often; refuse what is no report of the channel."""
     members, places = channel.mechanism.questionnaire.members, {c: i for i, c in enumerate(LETTERS)}
     found: list[tuple[list[list[int]], list[list[list[int]]], list[int]]]
     found = [([], [[] for _ in lot.kinds], []) for lot in channel.mechanism.lots]
