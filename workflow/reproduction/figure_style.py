@@ -95,16 +95,8 @@ def save(
 ) -> None:
     """Write a figure in the format of its suffix, all or nothing; equal figures give equal bytes.
 
-    Parameters
-    ----------
-    figure : Figure
-    path : path
-    dpi : int
-        Pixels per inch of a PNG.
-    comment : str
-        An ASCII text that a PNG carries.
-    remark : callable, optional
-        Called with a sentence if the font lacks letters, in place of a warning of matplotlib for each.
+    A PNG has `dpi` pixels per inch, and may carry an ASCII `comment`. If the font lacks letters, `remark` is
+    called with a sentence, in place of a warning of matplotlib for each.
     """
     kind = Path(path).suffix.removeprefix(".")
     metadata = _TIMELESS[kind] | ({"Comment": comment} if comment and kind == "png" else {})

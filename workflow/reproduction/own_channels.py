@@ -20,24 +20,10 @@ class OwnMechanismError(ValueError):
 
 
 def channel_of(own: OwnMechanism, problem: Any, epsilon: float, inputs: int) -> Channel:
-    """Call the function of a mechanism.
+    """Return the channel of a mechanism, whose function is called with a problem of its paper and the level.
 
-    Parameters
-    ----------
-    own : OwnMechanism
-    problem : object
-        What the function gets beside the level; its paper says what that is.
-    epsilon : float
-        Privacy level in nats.
-    inputs : int
-        Rows that the channel must have.
-
-    Raises
-    ------
-    OwnMechanismError
-        If the function fails, or returns no channel with so many inputs.
-    Intractable
-        If the function raises it: the mechanism is out of reach here, and is skipped.
+    Functions that fail, or return no channel with so many inputs, are refused; one that raises `Intractable`
+    is out of reach here, and is skipped.
     """
     where = f"{own.function} (the mechanism {own.name}, at epsilon {epsilon:g})"
     try:
@@ -59,12 +45,7 @@ def channel_of(own: OwnMechanism, problem: Any, epsilon: float, inputs: int) -> 
 
 
 def require_private(own: OwnMechanism, level: float, epsilon: float, over: str) -> None:
-    """Refuse a mechanism whose level, in nats, is above the one asked for; `over` says for whom it counts.
-
-    Raises
-    ------
-    OwnMechanismError
-    """
+    """Refuse a mechanism whose level, in nats, is above the one asked for; `over` says for whom it counts."""
     if not level <= epsilon + PRIVACY_TOLERANCE:
         raise OwnMechanismError(
             f"{own.function} (the mechanism {own.name}) has the privacy level {level:.6g} {over}; allowed is"

@@ -29,24 +29,8 @@ def atlas(
 ) -> pd.DataFrame:
     """Compute the mechanisms on one table of counts, the expensive ones on small tables only.
 
-    Metrics as in `lopuhaa2024.experiments.fig2`; what is left out is skipped, and its note says why.
-
-    Parameters
-    ----------
-    counts, epsilons, instance, mechanisms, beta, order, tolerance, max_rounds
-        As in `lopuhaa2024.experiments.fig2`.
-    cells : mapping of str to int
-        By mechanism, the most cells of a table that it is computed on; what is not there has no limit.
-
-    Returns
-    -------
-    DataFrame
-        As `tables.RESULTS`.
-
-    Raises
-    ------
-    TableError, ValueError
-        As `lopuhaa2024.experiments.fig2`.
+    Rows, arguments and errors are as of `lopuhaa2024.experiments.fig2`. `cells` has, by mechanism, the most
+    cells of a table that it is computed on; on a larger one it is skipped, and its note says why.
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     place, size = place_of("atlas", instance, beta, ball), ball.centre.size

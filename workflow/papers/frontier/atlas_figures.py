@@ -26,22 +26,9 @@ _ANSWERS = {YES: "#009E73", NO: "#D55E00", UNKNOWN: "#DDDDDD"}
 
 
 def utility(table: pd.DataFrame) -> Figure:
-    """Draw NMI on every pair of attributes: a row of maps per privacy level, a column per mechanism.
+    """Draw NMI on every pair of attributes (table `atlas`): a row of maps per level, a column per mechanism.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `atlas.atlas` returns it, of one setting.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The sensitive attribute is down, the useful one across; a pair without the mechanism has a cross.
-
-    Raises
-    ------
-    ValueError
-        If the table has several settings.
+    The sensitive attribute is down, the useful one across; a pair without the mechanism has a cross.
     """
     require_one(table, "beta", "order")
     rows = select(table, metric="nmi")
@@ -81,21 +68,8 @@ def utility(table: pd.DataFrame) -> Figure:
 def statements(table: pd.DataFrame) -> Figure:
     """Draw on which pairs of attributes the statements of section 8.1 hold: a map per statement.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `atlas_statements.ATLAS`, of one setting.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The sensitive attribute is down, the useful one across; small tables have a frame. A title has the
-        number of pairs on which the statement holds, of those that have an answer.
-
-    Raises
-    ------
-    ValueError
-        If the table has several settings.
+    The sensitive attribute is down, the useful one across; small tables have a frame. A title has the number
+    of pairs on which the statement holds, of those that have an answer.
     """
     require_one(table, "beta", "order")
     names = _attributes(table)

@@ -45,24 +45,11 @@ ATLAS = Schema(
 def statements(
     atlas: pd.DataFrame, small: int, slightly: float, marginal: float, clearly: float
 ) -> pd.DataFrame:
-    """Decide the statements of section 8.1 pair by pair.
+    """Decide the statements of section 8.1 pair by pair; tables of up to `small` cells count as small.
 
-    PolyOpt's optimum lies between value and bound of its row: where the two disagree, so does the answer.
-
-    Parameters
-    ----------
-    atlas : DataFrame
-        As `atlas.atlas` returns it, of any number of pairs.
-    small : int
-        Cells of the largest tables that the paper calls small.
-    slightly, marginal, clearly : float
-        Shares by which IR may be below SRR and PolyOpt below NR at the highest level, and by which IR must be
-        above SRR in the median over the levels to be clearly above it.
-
-    Returns
-    -------
-    DataFrame
-        As `ATLAS`.
+    PolyOpt's optimum lies between value and bound of its row: where the two disagree, so does the answer. The
+    shares `slightly` and `marginal` are those by which IR may be below SRR and PolyOpt below NR at the
+    highest level; IR is clearly above SRR if it is so by the share `clearly` in the median over the levels.
     """
     place = ["size", "instance", "beta", "order"]
     rows = []

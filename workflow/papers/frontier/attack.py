@@ -40,35 +40,12 @@ def attack(
     """Compute the chance of a sensitive value before and after every report, by mechanism and knowledge.
 
     The mechanisms are PolyOpt and the optima of promises. An attacker who knows another attribute of the
-    person, such as the sex, takes it for a sign of U alone: given U, it is independent of S.
+    person, such as the sex, takes it for a sign of U alone: given U, it is independent of S. Rows of `counts`
+    are values of S, rows of `proxies` those of U, and columns those of U and of the other attribute; `names`
+    are the names of these two. Other arguments are as of `lopuhaa2024.experiments.fig2`.
 
-    Parameters
-    ----------
-    counts : DataFrame, shape (a1, a2)
-        Records by S, in the rows, and U, with the values as labels.
-    proxies : DataFrame, shape (a2, a3)
-        Records by U, in the rows, and the other attribute.
-    instance : str
-        Name of the pair.
-    names : sequence of str
-        Of U and of the other attribute.
-    value : str
-        The value of S of which the chance is computed.
-    epsilon : float
-        Privacy level in nats.
-    beta, order, tolerance, max_rounds
-        As in `lopuhaa2024.experiments.fig2`.
-
-    Returns
-    -------
-    DataFrame
-        As `attack_tables.ATTACK`. Knowledge that decides the value without a report has no row, and neither
-        has a report that such people never give, nor a mechanism that is out of reach for the size.
-
-    Raises
-    ------
-    ValueError
-        If S has no such value, or the rows of `proxies` are not the values of U.
+    Knowledge that decides the value without a report has no row, and neither has a report that such people
+    never give, nor a mechanism that is out of reach for the size.
     """
     if value not in counts.index:
         raise ValueError(f"The sensitive value is {value!r}; allowed is one of {', '.join(counts.index)}.")
@@ -104,22 +81,7 @@ def attack(
 def knowledge(
     values: list[str], proxies: pd.DataFrame, names: Sequence[str]
 ) -> Iterator[tuple[str, str, FloatArray]]:
-    """Yield what an attacker may know: the kind, in words, and its probability given every value of U.
-
-    Parameters
-    ----------
-    values : list of str
-        Of U.
-    proxies, names
-        As of `attack`.
-
-    Yields
-    ------
-    str
-        One of the kinds of `attack_tables`.
-    str
-    ndarray, shape (a2,)
-    """
+    """Yield what an attacker may know: its kind, in words, and its probability given each value of U."""
     useful, other = names
     ones = np.eye(len(values))
     yield NOTHING, "nothing", np.ones(len(values))
@@ -136,21 +98,8 @@ def knowledge(
 def odds_after_reports(channel: Channel, known: FloatArray, row: int) -> pd.DataFrame:
     """Return the chance of a sensitive value before and after every report that an attacker may see.
 
-    Parameters
-    ----------
-    channel : Channel
-        Its inputs are the cells of `known`, row by row.
-    known : ndarray, shape (a1, a2)
-        What the attacker takes for the probabilities of (S, U), up to a factor. Neither the sensitive value
-        nor all others together have the probability 0.
-    row : int
-        The row of the sensitive value.
-
-    Returns
-    -------
-    DataFrame
-        The columns ``report``, ``probability``, ``before``, ``after`` and ``change`` of
-        `attack_tables.ATTACK`; a row for every report of positive probability.
+    `known`, shape (a1, a2), is what the attacker takes for the probabilities of (S, U), up to a factor, and
+    `row` is that of the sensitive value. Neither this value nor all others together have the probability 0.
     """
     prior = known / known.sum()
     joint = np.einsum("su,suy->sy", prior, channel.matrix.reshape(*known.shape, -1))

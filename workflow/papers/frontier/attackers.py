@@ -156,18 +156,7 @@ PROMISES_KEPT = Schema(
 
 
 def attackers(fig2: pd.DataFrame) -> pd.DataFrame:
-    """Put the levels of every mechanism for attackers of different knowledge side by side.
-
-    Parameters
-    ----------
-    fig2 : DataFrame
-        As `lopuhaa2024.experiments.fig2` returns it, of any number of instances.
-
-    Returns
-    -------
-    DataFrame
-        As `ATTACKERS`; what was skipped has no row.
-    """
+    """Return the levels of every mechanism of Figure 2 for attackers of different knowledge, side by side."""
     rows = fig2[fig2["status"] != SKIPPED]
 
     def column(metric: str, of: str = "value") -> pd.Series[float]:
@@ -185,18 +174,7 @@ def attackers(fig2: pd.DataFrame) -> pd.DataFrame:
 
 
 def two_levels(second_level: pd.DataFrame) -> pd.DataFrame:
-    """Put the optima with a second level beside those without one, PolyOpt and the unconditional optimum.
-
-    Parameters
-    ----------
-    second_level : DataFrame
-        As `second_level.second_level` returns it, of any number of instances.
-
-    Returns
-    -------
-    DataFrame
-        As `TWO_LEVELS`, which is refused if NMI falls where the level given U grows.
-    """
+    """Return the optima with a second level beside those without, PolyOpt and the unconditional optimum."""
     rows = select(second_level[second_level["status"] != SKIPPED], metric="nmi")
     key = [*PLACE, "epsilon"]
     optima = select(rows, mechanism="exact")
@@ -214,18 +192,7 @@ def two_levels(second_level: pd.DataFrame) -> pd.DataFrame:
 
 
 def promises_kept(promises: pd.DataFrame) -> pd.DataFrame:
-    """Put the optima of six promises side by side, with what each tells acquaintances.
-
-    Parameters
-    ----------
-    promises : DataFrame
-        As `promises.promises` returns it, of any number of instances.
-
-    Returns
-    -------
-    DataFrame
-        As `PROMISES_KEPT`; what was skipped has no row.
-    """
+    """Return the optima of six promises side by side, with what each tells acquaintances."""
     rows = promises[promises["status"] != SKIPPED]
     key = [*PLACE, "epsilon"]
     parts = []
@@ -253,18 +220,7 @@ def promises_kept(promises: pd.DataFrame) -> pd.DataFrame:
 
 
 def attacked(attack: pd.DataFrame) -> pd.DataFrame:
-    """Say what the reports of each mechanism together do to the belief of every attacker.
-
-    Parameters
-    ----------
-    attack : DataFrame
-        As `attack_tables.ATTACK`.
-
-    Returns
-    -------
-    DataFrame
-        As `attack_tables.ATTACKED`.
-    """
+    """Return what the reports of each mechanism together do to the belief of every attacker."""
     change = attack["change"].abs()
     rows = attack.assign(
         change=change,

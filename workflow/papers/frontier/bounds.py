@@ -31,25 +31,8 @@ def bounds(
     """Bound the NMI of every robust mechanism on a table too large for the optimum over F.
 
     A mechanism that is private at one level is private at every higher one, so the optimum does not fall with
-    epsilon, and a bound at one level holds at all lower ones.
-
-    Parameters
-    ----------
-    counts : array_like of int or DataFrame, shape (a1, a2)
-        Rows are the sensitive values.
-    epsilons : sequence of float
-        Privacy levels in nats.
-    instance : str
-        Name of the table of counts.
-    beta, order : float
-        Significance level and Renyi order of the uncertainty set F.
-    max_nodes : int
-        Most nodes of branch and bound per level; with 0 the bound is that of NR.
-
-    Returns
-    -------
-    DataFrame
-        As `BOUNDS`; without rows for tables whose optimum over F is bounded by itself.
+    epsilon, and a bound at one level holds at all lower ones. `max_nodes` limits branch and bound per level;
+    with 0 the bound is that of NR. Tables whose optimum over F has a bound of its own have no rows.
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     size, h, rows = " x ".join(map(str, ball.centre.shape)), entropy(ball.centre), []

@@ -42,31 +42,13 @@ def calibration(
 
     A mechanism that leaks less over F than it was asked for may be asked for more. The experiment "nominal"
     has every mechanism, the optimum among them, at every level; "calibrated" has each but the optimum at the
-    largest nominal level at which it leaks that much over F at most (`ldpfrontier.calibration`). Metrics:
-    ``mutual_information`` and ``nmi`` as in `lopuhaa2024.experiments.fig2`, the bound of what is calibrated
-    being that of the optimum, whose class has every private mechanism; ``worst_case_epsilon``, what it leaks
-    over F; and ``nominal_epsilon``, what it was asked for (of an optimum, at most 3 (eps - what it leaks)
-    above eps).
+    largest nominal level at which it leaks that much over F at most (`ldpfrontier.calibration`), to the
+    relative `accuracy`. Metrics: ``mutual_information`` and ``nmi`` as in `lopuhaa2024.experiments.fig2`,
+    whose arguments these are, the bound of what is calibrated being that of the optimum, whose class has
+    every private mechanism; ``worst_case_epsilon``, what it leaks over F; and ``nominal_epsilon``, what it
+    was asked for (of an optimum, at most 3 (eps - what it leaks) above eps).
 
-    Parameters
-    ----------
-    counts, epsilons, instance, beta, order, tolerance, max_rounds
-        As in `lopuhaa2024.experiments.fig2`.
-    mechanisms : sequence of str
-        Robust mechanisms of the catalogue; the optimum over F is always computed and never calibrated.
-    accuracy : float
-        Of the nominal level, relative.
-
-    Returns
-    -------
-    DataFrame
-        As `tables.RESULTS`.
-
-    Raises
-    ------
-    ValueError
-        As `lopuhaa2024.experiments.fig2`; or if a mechanism is not robust, so that no level of it need be
-        private.
+    A mechanism that is not robust is refused: no level of it need be private.
     """
     for name in mechanisms:
         if name in MECHANISMS and not MECHANISMS[name].robust:

@@ -56,31 +56,10 @@ def drift(
 ) -> pd.DataFrame:
     """Compute classes of mechanisms on one table of counts, and the share of drifted truths they survive.
 
-    Parameters
-    ----------
-    counts, epsilons, instance, beta, order, tolerance, max_rounds
-        As in `lopuhaa2024.experiments.fig2`.
-    factors : sequence of float
-        By which the radius of F is multiplied.
-    shares : sequence of float
-        Truths are drawn around P-hat with the spread of a sample of n times the share.
-    truths : int
-        How many are drawn of every kind and spread.
-    mechanisms : sequence of str
-        Names in the catalogue, of mechanisms that depend on F. Beside them there is, on tables of up to 16
-        cells, the optimum against acquaintances, which is private for all odds ratios of distributions in F.
-    seed : int
-        Root of the random streams.
-
-    Returns
-    -------
-    DataFrame
-        As `summaries.DRIFT`; what is out of reach has no row.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or a mechanism unknown.
+    Mechanisms are made for F with its radius times every one of `factors`. Truths are drawn around P-hat with
+    the spread of a sample of n times each of `shares`. Beside `mechanisms` there is, on tables of up to 16
+    cells, the optimum against acquaintances, which is private for all odds ratios of distributions in F.
+    Other arguments are as of `lopuhaa2024.experiments.fig2`; what is out of reach has no row.
     """
     table = np.asarray(counts, dtype=float)
     drawn = {
@@ -126,23 +105,11 @@ def drift(
 
 
 def drifted_conditionals(table: FloatArray, kind: str, share: float, number: int, seed: int) -> FloatArray:
-    """Draw conditionals of U given S around those of a table, with a part of the distribution as it is.
+    """Draw conditionals of U given S, shape (number, a1, a2), around those of a table of counts.
 
-    Parameters
-    ----------
-    table : ndarray, shape (a1, a2)
-        Counts.
-    kind : str
-        One of `catalogue.DRIFTS`.
-    share : float
-        The distribution is drawn from Dirichlet(share times the counts), the spread of so many records; a
-        cell without records stays empty. Its marginals, or its odds ratios, are then those of the table.
-    number : int
-    seed : int
-
-    Returns
-    -------
-    ndarray, shape (number, a1, a2)
+    The distribution is drawn from Dirichlet(share times the counts), the spread of so many records; a cell
+    without records stays empty. By its `kind`, one of `catalogue.DRIFTS`, its marginals or its odds ratios
+    are then those of the table.
     """
     # The name of the stream is that of the folder where this was first, so that numbers stay.
     rng = generator(seed, f"lopuhaa2024 drift {kind} {share:g}", table.size, 0)

@@ -75,35 +75,12 @@ def estimation(
 
     The metrics are n MSE under P-hat: ``error_cells``, of the probabilities of all cells, and
     ``error_sensitive``, of the distribution of S. The mechanisms are named by `catalogue.designed`. That for
-    the distribution of S is the best one under every promise.
+    the distribution of S, at the levels `of_sensitive`, is the best one under every promise.
 
-    Parameters
-    ----------
-    counts, instance, beta, order
-        As in `lopuhaa2024.experiments.fig2`.
-    epsilons : sequence of float
-        Privacy levels of the mechanisms, nats.
-    designs : mapping of str to sequence of float
-        Privacy levels of each promise, by its name in `catalogue.DESIGNS`. Those with both levels are also
-        computed with the level epsilon given U.
-    of_sensitive : sequence of float
-        Privacy levels of the least error of the distribution of S.
-    mechanisms : sequence of str
-        Names in the catalogue, of mechanisms that are made for information: both errors are measured.
-    tolerance, max_rounds
-        As in `optimal_estimation`.
-
-    Returns
-    -------
-    DataFrame
-        As `tables.RESULTS`; what is out of reach for the size is skipped.
-
-    Raises
-    ------
-    TableError
-        If a certificate fails; the sentence names the row.
-    ValueError
-        If an argument is out of range, or a design or a mechanism unknown.
+    `designs` has the levels of each promise, by its name in `catalogue.DESIGNS`; those with both levels are
+    also computed with the level epsilon given U. Of `mechanisms`, which are made for information, both errors
+    are measured at `epsilons`. Other arguments are as of `lopuhaa2024.experiments.fig2`; what is out of reach
+    for the size is skipped.
     """
     if unknown := [name for name in designs if name not in DESIGNS]:
         raise ValueError(f"The design is {unknown[0]!r}; allowed are {', '.join(DESIGNS)}.")

@@ -37,19 +37,8 @@ def few_records(
 ) -> pd.DataFrame:
     """Compute mechanisms for confidence sets of large samples, and for those of any number of records.
 
-    Parameters
-    ----------
-    counts, epsilons, instance, beta, tolerance, max_rounds
-        As in `lopuhaa2024.experiments.fig2`.
-    orders : sequence of float
-        Orders of the divergence, up to 2.
-    mechanisms : sequence of str
-        Names in the catalogue.
-
-    Returns
-    -------
-    DataFrame
-        As `summaries.FEW_RECORDS`; what is out of reach has no row.
+    Arguments are as of `lopuhaa2024.experiments.fig2`, with `orders` up to 2; what is out of reach has no
+    row.
     """
     table = np.asarray(counts, dtype=float)
     rows = []

@@ -59,24 +59,7 @@ _TOP = 1.4
 
 
 def optimum(table: pd.DataFrame, bounds: pd.DataFrame) -> Figure:
-    """Plot all mechanisms of Figure 2 of lopuhaa2024, with the best one found over F and what bounds it.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `lopuhaa2024.experiments.fig2` returns it, of one setting.
-    bounds : DataFrame
-        As `summaries.BOUNDS`: each holds at its level and at all lower ones.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If a table has several settings, or nothing to show (so in all figures).
-    """
+    """Plot all mechanisms of Figure 2 of lopuhaa2024, with the best one found over F and what bounds it."""
     return information(table, bounds)
 
 
@@ -84,18 +67,9 @@ def calibrated(table: pd.DataFrame) -> Figure:
     """Plot mechanisms as they are and at equal realized privacy, two panels per pair of attributes.
 
     The upper axis is logarithmic and shows all of them, the lower one is linear and shows what separates the
-    best ones.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `summaries.CALIBRATED`, of one setting. A mechanism is hollow as it is and full where it leaks what
-        is allowed; the optimum over F and the bound on all robust mechanisms are beside them. The number is
-        the factor of the optimum over PolyOpt where that leaks what is allowed.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
+    best ones. A mechanism is hollow as it is and full where it leaks what is allowed; the optimum over F and
+    the bound on all robust mechanisms are beside them. The number is the factor of the optimum over PolyOpt
+    where that leaks what is allowed.
     """
 
     def panel(ax: Axes, rows: pd.DataFrame) -> None:
@@ -140,15 +114,8 @@ def calibrated(table: pd.DataFrame) -> Figure:
 def drift(table: pd.DataFrame) -> Figure:
     """Plot information against the drift survived, one panel per pair of attributes and privacy level.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `summaries.DRIFT`, of one setting; its middle spread is shown, of the whole distribution. Along
-        each curve the radius of F grows, from the large marker on.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
+    The middle spread is shown, of the whole distribution. Along each curve the radius of F grows, from the
+    large marker on.
     """
     spreads = sorted(set(table["records"]))
     shown = select(table, drift=WHOLE, records=spreads[len(spreads) // 2])
@@ -177,17 +144,9 @@ def drift(table: pd.DataFrame) -> Figure:
 def two_levels(table: pd.DataFrame) -> Figure:
     """Plot the cost of a level for those who know the useful value, one panel per pair of attributes.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `attackers.TWO_LEVELS`, of one setting. The horizontal axis is the level k given U, linear below 1
-        and with infinity at its end; each colour is a privacy level epsilon over F, and the open circle is at
-        k = epsilon. Beside the optimum, with a band up to its bound, are PolyOpt (dashed) and the
-        unconditional optimum (dotted).
-
-    Returns
-    -------
-    matplotlib.figure.Figure
+    The horizontal axis is the level k given U, linear below 1 and with infinity at its end; each colour is a
+    privacy level epsilon over F, and the open circle is at k = epsilon. Beside the optimum, with a band up to
+    its bound, are PolyOpt (dashed) and the unconditional optimum (dotted).
     """
     epsilons = sorted(set(table["epsilon"]))
     colours = {epsilon: graded(i, len(epsilons))["color"] for i, epsilon in enumerate(epsilons)}

@@ -51,18 +51,7 @@ DISTRIBUTION = Schema(
 def gain(calibrated: pd.DataFrame, small: int) -> pd.DataFrame:
     """Return the distribution of the gain of the best mechanism found over F, by the mechanism it is over.
 
-    Parameters
-    ----------
-    calibrated : DataFrame
-        As `summaries.CALIBRATED`, of any number of pairs. A pair on which a mechanism was skipped is not
-        counted.
-    small : int
-        Cells of the largest tables that count as small.
-
-    Returns
-    -------
-    DataFrame
-        As `DISTRIBUTION`.
+    A pair on which a mechanism was skipped is not counted; tables of up to `small` cells count as small.
     """
     rows = calibrated[calibrated["nmi_calibrated"].notna()]
     rows = rows.assign(name=rows["mechanism"])
@@ -76,21 +65,7 @@ def gain(calibrated: pd.DataFrame, small: int) -> pd.DataFrame:
 
 
 def information(kept: pd.DataFrame, small: int) -> pd.DataFrame:
-    """Return the distribution of the share of information that each promise keeps.
-
-    Parameters
-    ----------
-    kept : DataFrame
-        As `attackers.PROMISES_KEPT`, of any number of pairs. A pair without the optimum of a promise is not
-        counted.
-    small : int
-        As of `gain`.
-
-    Returns
-    -------
-    DataFrame
-        As `DISTRIBUTION`.
-    """
+    """Return the distribution of the share of information that each promise keeps."""
     rows = kept[kept["kept"].notna()]
     return _distribution({KEPT: rows.assign(value=rows["kept"], name=rows["promise"])}, small)
 
@@ -98,18 +73,7 @@ def information(kept: pd.DataFrame, small: int) -> pd.DataFrame:
 def people(people: pd.DataFrame, small: int) -> pd.DataFrame:
     """Return the distribution of the people that estimates of all cells need, by promise.
 
-    Parameters
-    ----------
-    people : DataFrame
-        As `people.PEOPLE`, of any number of pairs. Only its least errors count, which are named by their
-        promises.
-    small : int
-        As of `gain`.
-
-    Returns
-    -------
-    DataFrame
-        As `DISTRIBUTION`.
+    Only least errors count, which are named by their promises.
     """
     rows = select(people, target=CELLS, conditional_epsilon=math.inf)
     of_promise = {designed(name): name for name in DESIGNS}

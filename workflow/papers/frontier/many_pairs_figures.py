@@ -46,16 +46,7 @@ _SHORT = {
 def gain(table: pd.DataFrame, small: int) -> Figure:
     """Plot the gain of the best mechanism found over F over calibrated PolyOpt, with a point for every pair.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `summaries.CALIBRATED`, of one setting. A pair without PolyOpt has no point.
-    small : int
-        Cells of the largest tables whose points are full; a thin line reaches from these to the bound.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
+    Points of tables of up to `small` cells are full; a thin line reaches from these to the bound.
     """
     require_one(table, "beta", "order")
     rows = select(table, mechanism="polyopt")
@@ -82,19 +73,7 @@ def gain(table: pd.DataFrame, small: int) -> Figure:
 
 
 def promises(table: pd.DataFrame, small: int) -> Figure:
-    """Plot the share of information that promises keep, a panel per level, with a point for every pair.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `attackers.PROMISES_KEPT`, of one setting.
-    small : int
-        Cells of the largest tables whose points are full.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """Plot the share of information that promises keep, a panel per level, with a point for every pair."""
     require_one(table, "beta", "order")
     rows = table[table["promise"].isin(_SHORT)]
     rows = rows.assign(value=rows["kept"])

@@ -110,15 +110,7 @@ DISCLOSURE = Schema(
 def people(fig2: pd.DataFrame, promises: pd.DataFrame, estimation: pd.DataFrame) -> pd.DataFrame:
     """Count the people whom mechanisms of Figure 2, optima of six promises, and least errors need.
 
-    Parameters
-    ----------
-    fig2, promises, estimation : DataFrame
-        As `lopuhaa2024.experiments.fig2`, `promises.promises` and `estimation.estimation` return them.
-
-    Returns
-    -------
-    DataFrame
-        As `PEOPLE`; what was skipped has no row. What is in two tables is taken from the first one.
+    What is in two tables is taken from the first one.
     """
     rows = _rows_once(fig2, promises, estimation, metrics=[*ERRORS.values()])
     targets = {metric: target for target, metric in ERRORS.items()}
@@ -133,15 +125,7 @@ def people(fig2: pd.DataFrame, promises: pd.DataFrame, estimation: pd.DataFrame)
 def disclosure(fig2: pd.DataFrame, promises: pd.DataFrame) -> pd.DataFrame:
     """Split what reports tell into what is about S and about U, for mechanisms that are made for information.
 
-    Parameters
-    ----------
-    fig2, promises : DataFrame
-        As of `people`.
-
-    Returns
-    -------
-    DataFrame
-        As `DISCLOSURE`; what was skipped has no row. What is in two tables is taken from the first one.
+    What is in two tables is taken from the first one.
     """
     metrics = ["nmi", "mutual_information", ABOUT_SENSITIVE, ABOUT_USEFUL]
     rows = _rows_once(fig2, promises, metrics=metrics)

@@ -43,16 +43,8 @@ _REPORTS = "people for a standard error\nof one percentage point"
 def people(table: pd.DataFrame) -> Figure:
     """Plot how many people must report for a standard error of one percentage point, against the level.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `people.PEOPLE`, of one setting. Shown are the pairs that have least errors of all cells: these by
-        whom they protect from, and at the levels of that over F the optimum over F for information. What the
-        reports do not determine has no point.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
+    Shown are the pairs that have least errors of all cells: these by whom they protect from, and at the
+    levels of that over F the optimum over F for information. What the reports do not determine has no point.
     """
     cells = select(table, target=CELLS)
     panels = {title: rows for title, rows in by_pair(cells).items() if rows["bound"].notna().any()}

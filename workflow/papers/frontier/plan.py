@@ -222,15 +222,8 @@ def _study_of_pairs(
 ) -> PartsByName:
     """Return the parts of a study of pairs: those of `chunks_of`, with arguments of its own.
 
-    Parameters
-    ----------
-    configuration : mapping
-    name : str
-        The key of the study, which has `pairs` and `epsilon`, and maybe `chunks` and `solver`.
-    own : callable
-        Its arguments, from the sections of lopuhaa2024 and of the study, and the keys of the pair.
-    chunks : int, optional
-        Of a pair that does not say how many; as many as the study or else Figure 2 has by default.
+    `own` returns these from the sections of lopuhaa2024 and of the study, and the keys of the pair. A pair
+    that does not say how many chunks it has gets as many as the argument, the study or else Figure 2 says.
     """
     paper, study = configuration["lopuhaa2024"], configuration["frontier"][name]
     usual = {key: study[key] for key in ("chunks", "solver") if key in study}

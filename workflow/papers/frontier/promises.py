@@ -45,32 +45,13 @@ def promises(
 
     The optima over F, without and with a second level, and the unconditional optimum are those of
     `second_level`, with PolyOpt beside them. The optima against acquaintances are the mechanisms
-    "association_known", "association" and "association_set"; on tables too large for them they are skipped.
-    Every mechanism has the metrics ``mutual_information`` and ``nmi`` as in `lopuhaa2024.experiments.fig2`.
-    Its levels are measured, in nats: ``worst_case_epsilon``, that over F; for acquaintances
-    ``association_epsilon``, ``association_epsilon_intervals`` and ``association_epsilon_set``; and
-    ``one_of_two_epsilon``, that of those who know under the estimate that U is one of two values. So is what
-    `reported.measures` yields.
-
-    Parameters
-    ----------
-    counts, epsilons, instance, beta, order, tolerance, max_rounds
-        As in `lopuhaa2024.experiments.fig2`.
-    max_nodes : int, optional
-        Most nodes of branch and bound per pricing of the optima against acquaintances, on tables small enough
-        for joint columns; on larger ones it is the default of the library.
-
-    Returns
-    -------
-    DataFrame
-        As `tables.RESULTS`.
-
-    Raises
-    ------
-    TableError, ValueError
-        As `lopuhaa2024.experiments.fig2`.
-    Intractable
-        If the order is below 1.
+    "association_known", "association" and "association_set", with at most `max_nodes` nodes of branch and
+    bound per pricing on tables small enough for joint columns; on tables too large for them they are skipped.
+    Every mechanism has the metrics ``mutual_information`` and ``nmi`` as in `lopuhaa2024.experiments.fig2`,
+    whose other arguments these are. Its levels are measured, in nats: ``worst_case_epsilon``, that over F;
+    for acquaintances ``association_epsilon``, ``association_epsilon_intervals`` and
+    ``association_epsilon_set``; and ``one_of_two_epsilon``, that of those who know under the estimate that U
+    is one of two values. So is what `reported.measures` yields. The order must be at least 1.
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     place = place_of("promises", instance, beta, ball)

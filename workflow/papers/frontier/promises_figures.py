@@ -47,17 +47,7 @@ _ALLOWED = "#DDDDDD"
 
 
 def promises(table: pd.DataFrame) -> Figure:
-    """Plot six promises: the information of their optima, and below it what these tell acquaintances.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `attackers.PROMISES_KEPT`, of one setting.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """Plot six promises: the information of their optima, and below it what these tell acquaintances."""
     above = by_pair(table)
     below = {f"{title}: level": rows.assign(told=True) for title, rows in above.items()}
     top = _TOP * float(table["epsilon"].max())
@@ -94,11 +84,6 @@ def attack(table: pd.DataFrame, summary: pd.DataFrame) -> Figure:
     Of every kind of knowledge, the figure shows the one with which the reports of the mechanism for outsiders
     and insiders change the odds most, and of several of these the one that is true of most people. Reports
     that are rarer than one in a thousand are left out.
-
-    Parameters
-    ----------
-    table, summary : DataFrame
-        As `attack_tables.ATTACK` and `attack_tables.ATTACKED`, of one pair of attributes and one level.
     """
     require_one(table, "instance", "beta", "order", "epsilon", "value")
     epsilon, value = float(table["epsilon"].iloc[0]), str(table["value"].iloc[0])

@@ -42,29 +42,11 @@ def proofs(
     max_rounds: int = 300,
     max_nodes: int | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Compute the optima "exact" and "association_set" of one table of counts, with certificates.
+    """Return rows of the optima "exact" and "association_set" of one table of counts, and their certificates.
 
-    Parameters
-    ----------
-    counts, epsilons, instance, beta, order, tolerance, max_rounds
-        As in `lopuhaa2024.experiments.fig2`; the tolerance is below the excess.
-    excess : float
-        By how much a proved bound is above the utility of the mechanism, relative.
-    max_nodes : int, optional
-        Most nodes of branch and bound per pricing of an optimum; the default is that of the library.
-
-    Returns
-    -------
-    results : DataFrame
-        As `tables.RESULTS`, with bounds as computed: the mutual information and the NMI. Optima without a
-        proof are skipped, and a note says why there is none.
-    documents : DataFrame
-        As `reproduction.results.certificates.DOCUMENTS`.
-
-    Raises
-    ------
-    TableError, ValueError
-        As `lopuhaa2024.experiments.fig2`.
+    Arguments are as of `lopuhaa2024.experiments.fig2`. A proved bound is at most the share `excess` above the
+    utility of the mechanism, and the tolerance is below that. Bounds in the rows are as computed; optima
+    without a proof are skipped, and a note says why there is none.
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     place, h = place_of("proofs", instance, beta, ball), entropy(ball.centre)

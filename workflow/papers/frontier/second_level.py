@@ -51,26 +51,9 @@ def second_level(
     The mechanism "exact" is the optimum with the level `conditional_epsilon` given U, and at inf the optimum
     over F. Beside it, with no second demand, are PolyOpt ("polyopt") and the best mechanism that is private
     under every distribution of (S, U) ("unconditional"), whose level given U is at most eps by itself.
-    Metrics are ``mutual_information`` and ``nmi`` as in `lopuhaa2024.experiments.fig2`.
-
-    Parameters
-    ----------
-    counts, instance, beta, order, tolerance, max_rounds
-        As in `lopuhaa2024.experiments.fig2`.
-    epsilons : sequence of float
-        Privacy levels over F in nats.
-    levels : sequence of float
-        Levels given U in nats, on tables of up to 16 cells; k = eps and infinity are always there.
-
-    Returns
-    -------
-    DataFrame
-        As `tables.RESULTS`.
-
-    Raises
-    ------
-    TableError, ValueError
-        As `lopuhaa2024.experiments.fig2`.
+    Metrics are ``mutual_information`` and ``nmi`` as in `lopuhaa2024.experiments.fig2`, whose arguments these
+    are. `levels` are those given U in nats, on tables of up to 16 cells; k = eps and infinity are always
+    there.
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     place = place_of("second_level", instance, beta, ball)

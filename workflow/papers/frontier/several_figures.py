@@ -45,13 +45,7 @@ _ABOVE = 2.0
 
 
 def several_reports(several_levels: pd.DataFrame, several_designs: pd.DataFrame) -> Figure:
-    """Plot levels of 1, 2, ... reports by one mechanism, and below what reports tell at one total level.
-
-    Parameters
-    ----------
-    several_levels, several_designs : DataFrame
-        As `several_tables.SEVERAL_LEVELS` and `several_tables.SEVERAL_DESIGNS`, of one setting.
-    """
+    """Plot levels of 1, 2, ... reports by one mechanism, and below what reports tell at one total level."""
     levels, designs = _nearest(several_levels, "epsilon"), _nearest(several_designs, "total")
     epsilon, total = float(levels["epsilon"].iloc[0]), float(designs["total"].iloc[0])
     most = int(levels["reports"].max())

@@ -56,22 +56,10 @@ def levels(
     tolerance: float = 1e-3,
     max_rounds: int = 300,
 ) -> pd.DataFrame:
-    """Compute the levels of up to m reports, by mechanisms of Figure 2 and by the optima of promises.
+    """Compute the levels of 1 to `reports` reports, by mechanisms of Figure 2 and by the optima of promises.
 
-    Parameters
-    ----------
-    counts, epsilons, instance, beta, order, tolerance, max_rounds
-        As in `lopuhaa2024.experiments.fig2`.
-    reports : int
-        The largest number m of reports.
-    mechanisms : sequence of str
-        Names in the catalogue. Beside them are the optima of the other promises: `several_tables.INSIDERS`,
-        and those of `catalogue.PROMISES` to acquaintances and against anyone.
-
-    Returns
-    -------
-    DataFrame
-        As `several_tables.SEVERAL_LEVELS`. What is out of reach for the size has no row.
+    The optima are `several_tables.INSIDERS`, and those of `catalogue.PROMISES` to acquaintances and against
+    anyone. Arguments are as of `lopuhaa2024.experiments.fig2`; what is out of reach for the size has no row.
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     odds, place = odds_of(counts, beta), place_of("several_levels", instance, beta, ball)
@@ -107,12 +95,7 @@ def channels_by_mechanism(
 ) -> dict[str, Channel]:
     """Return the channels of mechanisms of Figure 2, and of the optima of promises, by name.
 
-    Parameters
-    ----------
-    ball, epsilon, odds, tolerance
-        As in `_optima_of_promises`.
-    mechanisms, max_rounds
-        As in `lopuhaa2024.solutions.solve`.
+    The odds ratios are by the names of promises to acquaintances in `catalogue.PROMISES`.
     """
     found = solve(ball, [epsilon], mechanisms, tolerance=tolerance, max_rounds=max_rounds)
     own = {solution.mechanism: solution.channel for solution in found if solution.channel is not None}
@@ -126,16 +109,6 @@ def _optima_of_promises(
 
     They protect from outsiders and insiders, from acquaintances, and from anyone. A mechanism that is out of
     reach for the size of the table is left out.
-
-    Parameters
-    ----------
-    ball : RenyiBall
-    odds : mapping of str to OddsRatios
-        By the names of promises to acquaintances in `catalogue.PROMISES`, the odds ratios that they are for.
-    epsilon : float
-        Privacy level in nats.
-    tolerance : float
-        As in `optimal_mechanism`.
     """
     over_set = robust_cone(ball, epsilon)
     both = over_set & conditional_cone(over_set.shape, epsilon)
@@ -163,26 +136,8 @@ def designs(
 ) -> pd.DataFrame:
     """Compute what m reports tell whose level together, for acquaintances, is at most a total.
 
-    Parameters
-    ----------
-    counts, instance, beta, order
-        As in `lopuhaa2024.experiments.fig2`.
-    epsilons : sequence of float
-        Levels of all reports together, nats.
-    reports : sequence of int
-        Numbers of reports.
-    tolerance, max_rounds
-        As in `optimal_association`.
-
-    Returns
-    -------
-    DataFrame
-        As `several_tables.SEVERAL_DESIGNS`.
-
-    Raises
-    ------
-    Intractable
-        If a table has more than 16 cells, or reports together have more than 20 million entries.
+    `epsilons` are such totals, `reports` numbers m; other arguments are as of `lopuhaa2024.experiments.fig2`.
+    A table of more than 16 cells, and reports with more than 20 million entries together, are intractable.
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     odds, place = odds_of(counts, beta)[WITH_INTERVALS], place_of("several_designs", instance, beta, ball)

@@ -71,18 +71,7 @@ FEW_RECORDS = Schema(
 
 
 def calibrated(calibration: pd.DataFrame) -> pd.DataFrame:
-    """Compare mechanisms as they are with themselves at equal realized privacy, and with the optimum over F.
-
-    Parameters
-    ----------
-    calibration : DataFrame
-        As `calibration.calibration` returns it, of any number of instances.
-
-    Returns
-    -------
-    DataFrame
-        As `CALIBRATED`; what was skipped has no row.
-    """
+    """Compare mechanisms as they are with themselves at equal realized privacy, and with the optimum."""
     key = [*_KEY, "mechanism"]
     rows = calibration[calibration["status"] != SKIPPED]
 

@@ -31,17 +31,8 @@ _LEVELS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 def lowest(*sweeps: pd.DataFrame, stated: Mapping[str, Mapping[str, float]]) -> Figure:
     """Draw Figures 4 and 7 for many sizes: the better of binary and RR relative to the optimum.
 
-    Parameters
-    ----------
-    *sweeps : DataFrame
-        Of `papers.kairouz2016.experiments.sweep`, one utility each, all sizes.
-    stated : mapping of str to mapping of str to float
-        The lowest ratio to the optimum that the paper states, by utility and size.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        A row per table; at the left lowest ratios over epsilon, at the right those over the size.
+    Every sweep is a row: at the left lowest ratios over epsilon, at the right those over the size. `stated`
+    has the lowest ratio that the paper states, by utility and size.
     """
     look = STAIRCASES["mixed"]
     with style():
@@ -94,18 +85,10 @@ def lowest(*sweeps: pd.DataFrame, stated: Mapping[str, Mapping[str, float]]) -> 
 
 
 def thresholds(table: pd.DataFrame) -> Figure:
-    """Draw the thresholds of binary and randomized response against the size of the alphabet.
+    """Draw the thresholds of binary and randomized response against the size, a panel per utility.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Of `papers.kairouz2016.thresholds.thresholds`, any sizes and utilities.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        A panel per utility. Lines are medians, bands reach from the smallest to the largest threshold; an
-        infinite one leaves the panel at the top.
+    Lines are medians, bands reach from the smallest to the largest threshold; an infinite one leaves the
+    panel at the top.
     """
     known = set(table["metric"])
     utilities = [name for name in UTILITIES if name in known]

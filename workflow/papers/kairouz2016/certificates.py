@@ -38,26 +38,9 @@ def sweep(
     tolerance: float = 1e-9,
     max_rounds: int = 1000,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Compute a sweep, as `experiments.sweep`, with certificates of the optima of the first instances.
+    """Return the rows of `experiments.sweep`, and certificates of the optima of the first instances.
 
-    Parameters
-    ----------
-    instances, utility, size, numbers, epsilons, mechanisms, tolerance, max_rounds
-        As of `experiments.sweep`.
-    certificates : int
-        Instances of lower numbers have certificates.
-
-    Returns
-    -------
-    results : DataFrame
-        As `experiments.sweep` returns it.
-    documents : DataFrame
-        As `reproduction.results.certificates.DOCUMENTS`.
-
-    Raises
-    ------
-    TableError
-        As `experiments.sweep`.
+    These are the instances whose numbers are below `certificates`.
     """
     effort: Effort = {"tolerance": tolerance, "max_rounds": max_rounds}
     results = experiments.sweep(instances, utility, size, numbers, epsilons, mechanisms=mechanisms, **effort)

@@ -52,21 +52,7 @@ _STATEMENTS = 40
 def theorems(*sweeps: Rows, channels: int, seed: int) -> pd.DataFrame:
     """Check Theorems 2, 6, 7 and 13 on the rows of sweeps, and others on instances of their own.
 
-    These are Theorems 2 and 18, and the statements of `statements`.
-
-    Parameters
-    ----------
-    *sweeps : DataFrame or iterable of DataFrame
-        As `papers.kairouz2016.experiments.sweep` returns them, of any utilities and sizes.
-    channels : int
-        Random channels for Theorem 18.
-    seed : int
-        Root of the random streams.
-
-    Returns
-    -------
-    DataFrame
-        As `tables.CHECKS`.
+    These are Theorem 2, Theorem 18, on so many random channels, and the statements of `statements`.
     """
     found = [CHECKS.table(_sweep_checks(batch)) for table in sweeps for batch in batches_of(table)]
     found.append(CHECKS.table(row for i in range(_ANY_COLUMNS) for row in _any_column_checks(i, seed)))

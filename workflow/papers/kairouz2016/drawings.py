@@ -26,15 +26,8 @@ _LETTERS = "ab"
 def examples(epsilon: float) -> Figure:
     """Draw Figure 2: the binary mechanism on five inputs and randomized response on four.
 
-    Parameters
-    ----------
-    epsilon : float
-        Privacy level at which the probabilities are drawn, nats.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Above, the probability of each output y as a staircase over the inputs x; below, the matrices.
+    Above, the probability of each output y at a level in nats is a staircase over the inputs x; below are the
+    matrices.
     """
     pair = FDivergence(np.array([3, 3, 1, 3, 1]) / 11.0, np.array([1, 1, 3, 1, 3]) / 9.0)
     channels = {"binary": binary_mechanism(pair, epsilon), "rr": randomized_response(4, epsilon)}
@@ -114,18 +107,7 @@ _LIE = r"$\frac{1-\delta}{1+e^\varepsilon}$"
 
 
 def quaternary(epsilon: float, delta: float) -> Figure:
-    """Draw Figure 9: the quaternary mechanism and its error region.
-
-    Parameters
-    ----------
-    epsilon, delta : float
-        Privacy levels at which the region is drawn.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The region up to the line of guessing; what lies beyond is its mirror image.
-    """
+    """Draw Figure 9: the quaternary mechanism and its error region, up to the line of guessing."""
     channel = quaternary_mechanism(epsilon, delta)
     with style():
         figure = Figure(figsize=(PAGE_WIDTH, 3.2))
@@ -181,16 +163,7 @@ def _graph(ax: Axes, channel: Channel) -> None:
 def dominance(p0: Sequence[float], p1: Sequence[float], epsilon: float) -> Figure:
     """Draw Figure 10: the testing region of the binary mechanism around that of randomized response.
 
-    Parameters
-    ----------
-    p0, p1 : sequence of float
-        The distributions to be told apart.
-    epsilon : float
-        Privacy level of both mechanisms; up to the threshold of Theorem 5 the one region contains the other.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
+    Up to the threshold of Theorem 5, in nats, the one region contains the other.
     """
     pair = FDivergence(np.asarray(p0, dtype=float), np.asarray(p1, dtype=float))
     channels = {

@@ -87,21 +87,6 @@ def scaling(
     with two mechanisms more: ``printed``, the expansion as the paper has it, and ``predicted``, with its
     errata (`high_privacy`, `low_privacy`; not where a probability is 0). The abscissae are the rows of
     ``identity``. Everything is in nats, also for Figure 8, which the paper draws in bits.
-
-    Parameters
-    ----------
-    instances : DataFrame
-        As for `sweep`.
-    utility : {"kl", "mutual_information"}
-    numbers, size, tolerance
-        As for `sweep`.
-    epsilons : sequence of float
-        The small and the large privacy level.
-
-    Returns
-    -------
-    DataFrame
-        As `tables.RESULTS`.
     """
     experiment = {"kl": "fig5", "mutual_information": "fig8"}[utility]
     points = sweep(instances, utility, size, numbers, epsilons, tolerance=tolerance)
@@ -135,25 +120,9 @@ def expansions(
     For each corollary and instance without zero probabilities: ``constant``, what the mechanism has over
     eps^2, or has lost over e^-eps (without the term (k - 1) eps e^-eps), as ``computed``, ``printed`` and
     ``derived``; and ``order``, the exponent of what is left after the expansion, in eps or in e^-eps, fitted
-    to two values of epsilon, again as ``printed`` and ``derived``. For Corollaries 9 and 10 as stated,
-    ``symmetrized`` is D(M0 || M1) + D(M1 || M0) of the same mechanism over the stated bound with delta = 0.
-
-    Parameters
-    ----------
-    instances, numbers
-        As for `sweep`.
-    sizes : sequence of int
-        Numbers of inputs.
-    small, large : sequence of float
-        The two epsilons at which binary and randomized response are evaluated, nats.
-    delta : float
-        Of Corollary 16.
-
-    Returns
-    -------
-    DataFrame
-        As `tables.RESULTS`, experiment ``corollary 9`` etc.; the mechanism column says which
-        variant.
+    to the two values of epsilon in `small` or `large`, again as ``printed`` and ``derived``. For Corollaries
+    9 and 10 as stated, ``symmetrized`` is D(M0 || M1) + D(M1 || M0) of the same mechanism over the stated
+    bound with delta = 0. The mechanism column says which variant; `delta` is that of Corollary 16.
     """
     rows: list[Row] = []
     for size in sizes:
@@ -207,16 +176,7 @@ def _expansion_rows(
 def response_loss(prior: FloatArray, epsilons: FloatArray) -> FloatArray:
     """Return e^eps H(X | Y) after randomized response, nats: what it loses, without cancellation.
 
-    Parameters
-    ----------
-    prior : ndarray, shape (k,)
-        Positive.
-    epsilons : ndarray, shape (n,)
-        Up to 600.
-
-    Returns
-    -------
-    ndarray, shape (n,)
+    The prior, shape (k,), is positive; the epsilons, shape (n,) as the result, are up to 600.
     """
     small = np.exp(-epsilons)[:, None]
     # An output y has the posterior P_y : P_x e^-eps, and e^eps times the weight of the sum of these.

@@ -52,32 +52,8 @@ def sweep(
     inf: the utility without privacy, ``tv``, and ``balance``, which is P(T) P(T^c) of the binary mechanism's
     T.
 
-    Parameters
-    ----------
-    instances : DataFrame
-        As `instances.instances` draws them; the rows of an instance do not depend on which others are there.
-    utility : str
-        Member of `instances.UTILITIES`.
-    size : int
-        Number of inputs k.
-    numbers : sequence of int
-        Of the instances to choose.
-    epsilons : sequence of float
-        Privacy levels in nats.
-    mechanisms : sequence of str
-        Members of `MECHANISMS`, and mechanisms of the user's own.
-    tolerance, max_rounds
-        As for `optimal_ldp`.
-
-    Returns
-    -------
-    DataFrame
-        As `tables.RESULTS`.
-
-    Raises
-    ------
-    TableError
-        If a certificate fails; the sentence names the row.
+    `numbers` are those of the instances to choose from `instances.instances`, of `size` inputs; the rows of
+    one do not depend on the others. `mechanisms` are members of `MECHANISMS`, and those of the user's own.
     """
     rows: list[Result] = []
     for instance, measure in measures(instances, utility, size, numbers=numbers):

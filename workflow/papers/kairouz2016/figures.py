@@ -33,19 +33,9 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 def averages(table: Rows, utility: str, stated: Mapping[str, float]) -> Figure:
     """Draw Figure 3 or 6: averages over the instances, and each instance relative to its optimum.
 
-    Parameters
-    ----------
-    table : DataFrame or iterable of DataFrame
-        Of `papers.kairouz2016.experiments.sweep`, one utility and one size.
-    utility : {"kl", "mutual_information"}
-    stated : mapping of str to float
-        The lowest ratio to the optimum that the paper reads off its figure, by mechanism.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        On the right, of binary and randomized response as in the paper, and of the user's own mechanisms,
-        thin lines are instances and the marked line is the lowest of them.
+    On the right, of binary and randomized response as in the paper, and of the user's own mechanisms, thin
+    lines are instances and the marked line is the lowest of them. `stated` has the lowest ratio to the
+    optimum that the paper reads off its figure, by mechanism.
     """
     normalized = gather(table, ["mechanism", "epsilon", "value"], metric="normalized")
     own = {name: look for name, look in OWN_LOOKS.items() if name in set(normalized["mechanism"])}
@@ -88,20 +78,9 @@ def mixed(
 ) -> Figure:
     """Draw Figure 4 or 7: the better of binary and randomized response relative to the optimum.
 
-    Parameters
-    ----------
-    table : DataFrame or iterable of DataFrame
-        Of `papers.kairouz2016.experiments.sweep`, one utility and all sizes.
-    utility : {"kl", "mutual_information"}
-    stated : mapping of str to float
-        The lowest ratio to the optimum that the paper states, by size.
-    axis : sequence of float
-        Ends of the vertical axis of the paper; lower instances extend it.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        One panel per size; thin lines are instances and the marked line is the lowest of them.
+    There is a panel per size; thin lines are instances and the marked line is the lowest of them. `stated`
+    has the lowest ratio that the paper states, by size; `axis` the ends of its vertical axis, which lower
+    instances extend.
     """
     curves = _by_instance(ratios(table, utility)[["binary", "rr"]].max(axis=1))
     sizes = sorted(curves.columns.unique("size"), key=int)
@@ -195,18 +174,9 @@ _NO_LOSS: dict[str, Any] = {
 def scaling(table: pd.DataFrame, utility: str, axes: Sequence[Sequence[float]]) -> Figure:
     """Draw Figure 5 (in nats) or 8 (in bits, as the paper): one point per instance and mechanism.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Of `papers.kairouz2016.expansions.scaling`.
-    utility : {"kl", "mutual_information"}
-    axes : sequence of (left, right, bottom, top)
-        The ends of the paper's axes, in the units of the figure; points beyond extend them.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Lines: the expansion as printed and to leading order with its errata (left), no loss (right).
+    Lines are the expansion as printed and to leading order with its errata (left), and no loss (right).
+    `axes` are the ends (left, right, bottom, top) of the paper's axes, in the units of the figure; points
+    beyond extend them.
     """
     nats, name = (math.log(2.0), "bits") if utility == "mutual_information" else (1.0, "nats")
     facts = table[table["mechanism"] == "identity"].pivot_table("value", "instance", "metric")
@@ -275,16 +245,8 @@ def _plus_marker() -> dict[str, Any]:
 def thresholds(table: pd.DataFrame) -> Figure:
     """Draw the distribution over the instances of the thresholds of Theorems 5, 8, 12 and 14.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Of `papers.kairouz2016.thresholds.thresholds`, any sizes and utilities.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        A column per utility, a row per mechanism, and per size the share of instances on which it is optimal:
-        of binary those with a threshold of epsilon or more, of RR those with one of epsilon or less.
+    There is a column per utility, a row per mechanism, and per size the share of instances on which it is
+    optimal: of binary those with a threshold of epsilon or more, of RR those with one of epsilon or less.
     """
     sizes = _alphabet_sizes(table)
     known = set(table["metric"])

@@ -33,26 +33,9 @@ def instance_name(instance: int) -> str:
 
 
 def instances(size: int, numbers: Sequence[int], *, seed: int, concentration: float = 1.0) -> pd.DataFrame:
-    """Draw priors and pairs of one size from a symmetric Dirichlet distribution.
+    """Draw the priors and pairs of one size with some numbers from a symmetric Dirichlet distribution.
 
-    Parameters
-    ----------
-    size : int
-        Number of inputs k.
-    numbers : sequence of int
-        Of the instances.
-    seed, concentration
-        As for `ldpfrontier.priors.dirichlet`.
-
-    Returns
-    -------
-    DataFrame
-        As `POPULATION`: the populations `PRIOR`, of one row per instance, and `PAIR`, of the rows P0 and P1.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
+    The populations are `PRIOR`, of one row per instance, and `PAIR`, of the rows P0 and P1.
     """
     found = []
     for name, count in _DISTRIBUTIONS.items():

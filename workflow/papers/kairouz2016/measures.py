@@ -24,23 +24,8 @@ def measures(
 ) -> list[tuple[int, Measure]]:
     """Return the instances of one utility and size, as utilities of a channel, each with its number.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `instances.instances` draws it.
-    utility : str
-        Member of `instances.UTILITIES`.
-    size : int
-        Number of inputs k.
-    numbers : sequence of int, optional
-        Of the instances to choose; all by default.
-    concentration : float, optional
-        The one to choose, of a table that has several.
-
-    Raises
-    ------
-    ValueError
-        If the utility is unknown, or the table has no such instances.
+    Those of some `numbers`, or all, are chosen, and of a table with several concentrations those of one. A
+    table that lacks one is refused.
     """
     if utility not in UTILITIES:
         raise ValueError(f"The utility is {utility!r}; allowed are {', '.join(UTILITIES)}.")

@@ -77,28 +77,10 @@ def populations(
     instances), and the better of the two where they are equal, as the share of the one rises and that of the
     other falls.
 
-    Parameters
-    ----------
-    fresh_instances : DataFrame
-        As `instances.fresh_instances` draws them.
-    studies : sequence of mapping
-        Each with ``utility`` (kl or mutual_information), ``size`` (number of inputs k, at most 12),
-        ``concentration`` (of the instances), ``statistics`` (members of `STATISTICS`), ``ends``
-        (the least and the largest privacy level, nats) and ``drawn`` (whether that is as in the figures).
-    numbers : sequence of int
-        Populations; that of number p has the instances from p * `instances` on. 0 is that of the figures.
-    instances : int
-        In a population.
-
-    Returns
-    -------
-    DataFrame
-        As `POPULATIONS`.
-
-    Raises
-    ------
-    ValueError
-        If a size or a statistic is not allowed.
+    Every study has ``utility`` (kl or mutual_information), ``size`` (number of inputs k, at most 12),
+    ``concentration`` (of the instances), ``statistics`` (members of `STATISTICS`), ``ends`` (the least and
+    the largest privacy level, nats) and ``drawn`` (whether that is as in the figures). The population of
+    number p has the instances from p * `instances` on; 0 is that of the figures.
     """
     rows: list[dict[str, Any]] = []
     for study in studies:
@@ -158,16 +140,10 @@ def _least_shares(
 
 @dataclass(frozen=True)
 class Batch:
-    """Instances of one utility and size, side by side.
+    """Instances of one utility and size, side by side: P0 and P1, shape (n, k), or the prior twice.
 
-    Attributes
-    ----------
-    first, second : ndarray, shape (n, k)
-        P0 and P1; for mutual information both are the prior.
-    divergence : bool
-        Whether the utility is D(M0 || M1), and not I(X; Y).
-    inside : ndarray of bool, shape (n, k)
-        The inputs for which binary prefers its first output.
+    `divergence` tells whether the utility is D(M0 || M1), and not I(X; Y); `inside`, shape (n, k), for which
+    inputs binary prefers its first output.
     """
 
     first: FloatArray
@@ -189,15 +165,8 @@ class Batch:
     def gains(self, members: FloatArray, epsilons: FloatArray) -> FloatArray:
         """Return what columns with entries e^eps (members) and 1 (others) add to the utility, nats.
 
-        Parameters
-        ----------
-        members : ndarray, shape (c, k) or (n, c, k)
-            Of every column, the same for all instances or not.
-        epsilons : ndarray, shape (n,)
-
-        Returns
-        -------
-        ndarray, shape (n, c)
+        The result has shape (n, c). The members of every column are of shape (c, k), the same for all
+        instances, or (n, c, k).
         """
         high, epsilon = np.expm1(epsilons)[:, None], epsilons[:, None]
         shared = members.ndim == 2

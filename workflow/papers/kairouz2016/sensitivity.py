@@ -20,17 +20,7 @@ FIGURES = ("fig3", "fig4", "fig6", "fig7")
 def sensitivity(*tables: Rows, claims: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Decide the minima of Figures 3, 4, 6 and 7 with other priors and other ends of the grid.
 
-    Parameters
-    ----------
-    *tables : DataFrame or iterable of DataFrame
-        Those of `FIGURES`, and the populations.
-    claims : sequence of mapping
-        The entries of the claims.
-
-    Returns
-    -------
-    DataFrame
-        As `reproduction.ledger.claims.SENSITIVITY`.
+    The tables are those of `FIGURES`, and the populations; the claims are as in ``paper.yaml``.
     """
     *figures, populations = tables
     named = dict(zip(FIGURES, map(_compared_rows, figures), strict=True))

@@ -48,16 +48,7 @@ _PAIR = ((0.99, 0.01), (0.9, 0.1))
 def statement_checks(instance: int, seed: int) -> Iterator[Row]:
     """Check the statements on a random prior and a random pair of priors; with the first, on a named pair.
 
-    Parameters
-    ----------
-    instance : int
-        Its number, by which size and concentration are taken in turn.
-    seed : int
-        Root of the random streams.
-
-    Yields
-    ------
-    Check
+    Size and concentration are taken in turn, by the number of the instance.
     """
     size = _SIZES[instance % len(_SIZES)]
     rng = generator(seed, f"{PAPER}/statements", size, instance)

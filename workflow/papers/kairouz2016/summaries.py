@@ -28,21 +28,10 @@ def of_sizes(table: Rows, sizes: int | Sequence[int], **values: Sequence[str]) -
 
 
 def ratios(table: Rows, utility: str, **values: Any) -> pd.DataFrame:
-    """Return value / OPT of every mechanism at positive epsilon (at 0, OPT is 0).
+    """Return value / OPT of a utility at positive epsilon (at 0, OPT is 0), a column per mechanism.
 
-    Parameters
-    ----------
-    table : DataFrame or iterable of DataFrame
-        Of `papers.kairouz2016.experiments.sweep`.
-    utility : str
-        The metric.
-    **values
-        Those of the rows to take, by column, as for `select`.
-
-    Returns
-    -------
-    DataFrame
-        A column per mechanism; the index has the levels size, instance and epsilon.
+    The rows to take are those that `select` takes for `values`; the index has the levels size, instance and
+    epsilon.
     """
     found = pd.concat(_shares(batch, metric=utility, **values) for batch in batches_of(table))
     return found.sort_index(axis=1).rename_axis(columns="mechanism")

@@ -32,27 +32,15 @@ def thresholds(
     *,
     utilities: Sequence[str] = ("kl", "chi2", "hellinger", "mutual_information"),
 ) -> pd.DataFrame:
-    """Find the largest epsilon up to which binary is optimal, and the smallest from which RR is.
+    """Find the largest epsilon up to which binary is optimal, and the smallest from which RR is, in nats.
 
     At the threshold of binary itself, its optimality is certified by the optimum's upper bound, to the gap in
     the note. For the pair P0, P1 the metric ``all_f`` is the threshold of binary for every f-divergence at
-    once (Theorem 5). The functions of `ldpfrontier.optimal.listed.thresholds` say what is exact.
+    once (Theorem 5). The functions of `ldpfrontier.optimal.listed.thresholds` say what is exact. A threshold
+    is inf if binary is optimal up to epsilon = 40, and if RR is not optimal there.
 
-    Parameters
-    ----------
-    instances, size, numbers
-        As for `sweep`.
-    utilities : sequence of str
-        Members of `UTILITIES` other than ``tv``, for which binary is optimal at every epsilon. With more than
-        20 inputs there is no threshold of binary for mutual information: the optimum is then not known to
-        1e-9 on either side.
-
-    Returns
-    -------
-    DataFrame
-        As `tables.RESULTS`: experiment ``thresholds``, mechanism ``binary`` or ``rr``, metric the
-        utility, and the threshold as value, in nats; inf if binary is optimal up to epsilon = 40, and if RR
-        is not optimal there.
+    The utilities are not ``tv``, for which binary is optimal at every epsilon. With more than 20 inputs there
+    is no threshold of binary for mutual information: the optimum is then not known to 1e-9 on either side.
     """
     rows: list[Row] = []
     row = partial(Result, PAPER, "thresholds", size=str(size), unit="nats")

@@ -58,33 +58,11 @@ def tradeoff(
 ) -> pd.DataFrame:
     """Compute the least leakage of source sets over a grid of distortions, and the paper's formulas.
 
-    ``optimal`` is exact, with its certificate. Beside it, where they apply, are the closed forms of the
-    paper, bounded by that certificate: ``theorem1``, ``theorem2`` with the channel (48), ``lemma5``. What is
-    no leakage of any channel is measured: ``printed``, (11) without D_1 <= D_i; ``theorem3_lower`` and
-    ``theorem3_upper``; and of Class II ``lemma6`` with the metric ``threshold``, D^(M-1).
-
-    Parameters
-    ----------
-    sources : mapping of str to array_like, shape (J, M)
-        Source sets, a distribution per row, by the name of the instance.
-    distortions : sequence of float
-        In (0, 1).
-    experiment : str
-        Name in the table.
-    measures : sequence of str
-        Members of `MEASURES`.
-    tolerance : float
-        Largest certified gap of an "optimal" leakage, in nats.
-
-    Returns
-    -------
-    DataFrame
-        As `tables.RESULTS`.
-
-    Raises
-    ------
-    ValueError
-        If a measure is unknown, or a source set or a distortion is not valid.
+    ``optimal`` is exact, with its certificate, to a gap of `tolerance` in nats. Beside it, where they apply,
+    are the closed forms of the paper, bounded by that certificate: ``theorem1``, ``theorem2`` with the
+    channel (48), ``lemma5``. What is no leakage of any channel is measured: ``printed``, (11) without D_1 <=
+    D_i; ``theorem3_lower`` and ``theorem3_upper``; and of Class II ``lemma6`` with the metric ``threshold``,
+    D^(M-1). A source set, by the name of its instance, has shape (J, M), a distribution per row.
     """
     if unknown := [measure for measure in measures if measure not in MEASURES]:
         raise ValueError(f"The measure is {unknown[0]!r}; allowed are {', '.join(MEASURES)}.")
@@ -171,19 +149,7 @@ def _channel_columns(channel: Channel) -> dict[str, Any]:
 
 
 def random_sets(source_sets: pd.DataFrame) -> pd.DataFrame:
-    """Compute the least DP leakage of random source sets, and the paper's formulas.
-
-    Parameters
-    ----------
-    source_sets : DataFrame
-        As `source_sets.source_sets` draws them.
-
-    Returns
-    -------
-    DataFrame
-        As `tables.RESULTS`: the rows of `tradeoff` of every set at its one distortion, experiment ``random
-        <family>``, instance 000, 001, ...
-    """
+    """Compute the rows of `tradeoff` on DP leakage of random source sets, each at its one distortion."""
     rows: list[Row] = []
     for (population, instance), drawn in source_sets.groupby(["population", "instance"]):
         family = str(population).removeprefix(f"{PAPER}/")
@@ -199,16 +165,9 @@ def random_sets(source_sets: pd.DataFrame) -> pd.DataFrame:
 def printed_sets(groups: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     """Rebuild Tables I to IV from the Class II sets by the swaps that the text gives.
 
-    Parameters
-    ----------
-    groups : mapping
-        By number of letters: ``tables``, the number of the table of either class, and the printed rows of
-        ``base`` (Class II) and of ``a``, ``b``, ``c``, which swap letter 1 with letter 2, 3 and 4.
-
-    Returns
-    -------
-    DataFrame
-        As `tables.PRINTED`.
+    The groups have, by number of letters, ``tables``, the number of the table of either class, and the
+    printed rows of ``base`` (Class II) and of ``a``, ``b``, ``c``, which swap letter 1 with letter 2, 3 and
+    4.
     """
     rows: list[Row] = []
     for entries in groups.values():

@@ -48,19 +48,7 @@ _TITLES = {
 
 
 def leakage(table: pd.DataFrame, size: str) -> Figure:
-    """Draw Figures 4 and 5: least DP leakage against distortion, the classes of one size.
-
-    Parameters
-    ----------
-    table : DataFrame
-        The table ``tradeoff``.
-    size : str
-        Number of letters M.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """Draw Figures 4 and 5: least DP leakage against distortion, the classes of one number M of letters."""
     curves = _optima(table, size, DP)
     looks = {name: look for name, look in CLASSES.items() if name in curves}
     with style():
@@ -76,19 +64,7 @@ def leakage(table: pd.DataFrame, size: str) -> Figure:
 
 
 def comparison(table: pd.DataFrame, size: str) -> Figure:
-    """Draw Figures 6 and 7: least DP and MI leakage against distortion, Class I and II of one size.
-
-    Parameters
-    ----------
-    table : DataFrame
-        The table ``tradeoff``.
-    size : str
-        Number of letters M.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """Draw Figures 6 and 7: least DP and MI leakage against distortion, Class I and II of one size."""
     looks = {
         DP: {name: replace(CLASSES[name], label=f"{CLASSES[name].label}, DP") for name in MI_CLASSES},
         MI: MI_CLASSES,
@@ -113,17 +89,7 @@ def comparison(table: pd.DataFrame, size: str) -> Figure:
 
 
 def bounds(table: pd.DataFrame) -> Figure:
-    """Draw the bounds of Theorem 3 beside the exact leakage, one panel per source set.
-
-    Parameters
-    ----------
-    table : DataFrame
-        The table ``bounds``; the sets ``wide`` and ``cycle`` have titles of their own and come first.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """Draw the bounds of Theorem 3 beside the exact leakage, one panel per source set."""
     rows = select(table, metric=DP)
     names = sorted(rows["instance"].unique(), key=lambda name: [*_TITLES, name].index(name))
     with style():

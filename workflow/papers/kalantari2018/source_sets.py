@@ -24,14 +24,7 @@ _CONCENTRATION = 0.8
 
 
 def source_sets(*, seed: int, instances: int, families: Sequence[str] = FAMILIES) -> pd.DataFrame:
-    """Draw so many random source sets of every family.
-
-    Returns
-    -------
-    DataFrame
-        As `SOURCE_SETS`: the population is named by the paper and the family, the size is M, and the rows of
-        an instance are its distributions.
-    """
+    """Draw so many random source sets of every family; the rows of an instance are its distributions."""
     drawn = []
     for family in families:
         for instance in range(instances):
@@ -43,26 +36,12 @@ def source_sets(*, seed: int, instances: int, families: Sequence[str] = FAMILIES
 
 
 def draw(family: str, instance: int, *, seed: int) -> tuple[FloatArray, float]:
-    """Draw a source set on 3 to 8 letters and a distortion of six decimals.
+    """Draw a source set on 3 to 8 letters, shape (J, M), and a distortion of six decimals.
 
-    Parameters
-    ----------
-    family : str
-        Class I: distributions and the uniform one. Class II: up to 4 in one order. ``group``: Class III, up
-        to 4 falling distributions, some of them also with letters 1 and 2 swapped. ``copies``: one falling
-        distribution and its copies by all permutations of the first 2 to 4 letters (a group, so Corollary 1
-        holds). ``permuted``: one and up to 3 copies by random permutations, in general not a group.
-    instance, seed : int
-
-    Returns
-    -------
-    sources : ndarray, shape (J, M)
-    distortion : float
-
-    Raises
-    ------
-    ValueError
-        If there is no such family.
+    The families are Class I: distributions and the uniform one. Class II: up to 4 in one order. ``group``:
+    Class III, up to 4 falling distributions, some of them also with letters 1 and 2 swapped. ``copies``: one
+    falling distribution and its copies by all permutations of the first 2 to 4 letters (a group, so Corollary
+    1 holds). ``permuted``: one and up to 3 copies by random permutations, in general not a group.
     """
     rng = generator(seed, f"{PAPER}/{family}", 8, instance)
     M = int(rng.integers(3, 9))

@@ -45,7 +45,7 @@ def checks(
     no_group: Sequence[str],
     differing: Sequence[str],
 ) -> pd.DataFrame:
-    """Check the statements of the paper.
+    """Check the statements of the paper on the sets of the paper, those of Theorem 3, and the random ones.
 
     One row per statement and source set (or family of random sets), the extreme over the grid, with the
     distortion at which it occurs:
@@ -63,25 +63,9 @@ def checks(
       distance where DP is 0, 0; the least second difference of MI leakage, at least 0, and of DP leakage,
       below 0 as it is not convex.
 
-    Parameters
-    ----------
-    tradeoff, bounds, random : DataFrame
-        As the experiments return them: the sets of the paper, those of the bounds of Theorem 3, and the
-        random ones.
-    tolerance : mapping of str to float
-        What counts as equal, in nats, by the measure of the leakage.
-    convex : float
-        What a second difference may miss 0 by.
-    gain : float
-        What counts as a large gain, in nats.
-    no_group, differing : sequence of str
-        Sets, or families of random sets, whose folding permutations need not form a group, and whose folded
-        sets need not agree.
-
-    Returns
-    -------
-    DataFrame
-        As `tables.CHECKS`.
+    In nats, `tolerance` is what counts as equal, by the measure of the leakage, `convex` what a second
+    difference may miss 0 by, and `gain` what counts as a large gain. The folding permutations of the sets, or
+    families, in `no_group` need not form a group, and the folded sets in `differing` need not agree.
     """
     exact, near = tolerance[DP], tolerance[MI]
     rows: list[Row] = []

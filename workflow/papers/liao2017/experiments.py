@@ -68,42 +68,18 @@ def sweep(
 ) -> pd.DataFrame:
     """Compare W' with the optima at the leakage of W' (Figures 2 and 3, and more letters).
 
-    For every share, W' solves the E-IT problem with the limit share * min_k H(p_k). Its own leakage
-    epsilon = max_k I(p_k, W') is the limit of the optima it is compared with, as in section VI. The curve
-    stops where W' stops being a channel: larger shares give one last point there, with a note.
+    For every share, W' solves the E-IT problem with the limit share * min_k H(p_k). Its own leakage epsilon =
+    max_k I(p_k, W') is the limit of the optima it is compared with, as in section VI. The curve stops where
+    W' stops being a channel: larger shares give one last point there, with a note.
 
-    The metrics are ``relative_entropy`` and (two hypotheses) ``renyi``, each also ``normalized``: divided by
-    its value without privacy. Of W' there are also ``eit_leakage`` and ``eit_utility``, which the
-    approximation takes for leakage and relative entropy. The mechanism ``identity`` at epsilon = inf has the
-    utilities without privacy and ``min_entropy``.
+    The metrics are ``relative_entropy`` and (two hypotheses) ``renyi`` of an order, which the paper does not
+    name for its figures, each also ``normalized``: divided by its value without privacy. Of W' there are also
+    ``eit_leakage`` and ``eit_utility``, which the approximation takes for leakage and relative entropy. The
+    mechanism ``identity`` at epsilon = inf has the utilities without privacy and ``min_entropy``. The bound
+    of W' is that of the optimum with any outputs; with two letters the 2 x 2 optimum is computed as well.
 
-    Parameters
-    ----------
-    hypotheses : array_like, shape (m, M)
-        With two letters the 2 x 2 optimum is computed as well.
-    shares : sequence of float
-        Limits of the E-IT problem over min_k H(p_k), positive.
-    instance, experiment : str
-        Names in the table.
-    order : float, optional
-        Of the Renyi divergence; None for none. The paper does not say which one its figures use.
-    w0 : sequence of float, optional
-        Rows of W_0; by default uniform on as few outputs as W' needs: (1/2, 1/2) for rank one, as in the
-        paper.
-    tolerance : float, optional
-        As for `optimal_leakage`.
-
-    Returns
-    -------
-    DataFrame
-        As `tables.RESULTS`, in bits. The bound of W' is that of the optimum with any outputs.
-
-    Raises
-    ------
-    ValueError
-        If a share is not positive, or min_k H(p_k) or a divergence is 0.
-    TableError
-        If a certificate fails; the sentence names the row.
+    By default `w0`, the rows of W_0, is uniform on as few outputs as W' needs: (1/2, 1/2) for rank one, as in
+    the paper. Shares must be positive, and so must min_k H(p_k) and the divergences.
     """
     tested = Hypotheses(np.array(hypotheses, dtype=np.float64))
     measures = _measures(tested, order)
@@ -236,31 +212,11 @@ def comparison(
 ) -> pd.DataFrame:
     """Compare all mechanisms at leakages epsilon = fraction * min_k H(p_k), in relative entropy.
 
-    W' is solved for the E-IT limit at which it leaks epsilon. Of rank one, it is also tried with many w_0 (at
-    logits spaced by 0.25 within [-12, 12]), as the E-IT problem does not prefer any. With two letters the
-    best 2 x 2 channel is also looked for on a grid, which is what an exhaustive search does; its entries are
-    multiples of 1 / grid.
-
-    Parameters
-    ----------
-    hypotheses : array_like, shape (m, M)
-    fractions : sequence of float
-        Leakages over min_k H(p_k), in (0, 1).
-    instance : str
-        Name in the table.
-    w0 : sequence of float, optional
-        As for `sweep`.
-    grid : int
-        Steps of the exhaustive search.
-    tolerance : float, optional
-        As for `optimal_leakage`.
-
-    Returns
-    -------
-    DataFrame
-        As `tables.RESULTS`, experiment ``comparison``, in bits; without rows of W' where it is
-        not a channel at that leakage. The bound of a mechanism is that of the optimum with any outputs, for
-        ``optimal_2`` its own.
+    W' is solved for the E-IT limit at which it leaks epsilon, and has no row where it is no channel then. Of
+    rank one, it is also tried with many w_0 (at logits spaced by 0.25 within [-12, 12]), as the E-IT problem
+    does not prefer any. With two letters the best 2 x 2 channel is also looked for on a grid, which is what
+    an exhaustive search does; its entries are multiples of 1 / grid. The bound of a mechanism is that of the
+    optimum with any outputs, for ``optimal_2`` its own.
     """
     tested = Hypotheses(np.array(hypotheses, dtype=np.float64))
     measures, least = _measures(tested, None), _least_entropy(tested)
@@ -311,19 +267,8 @@ def at_leakage(tested: Hypotheses, unit: Perturbation, epsilon: float, w0: Array
 def perturbation(hypotheses: ArrayLike, leakage: float, w0: Sequence[float]) -> pd.DataFrame:
     """Compute what Figure 1 draws: the rows of W' around w_0 for one pair of hypotheses.
 
-    Parameters
-    ----------
-    hypotheses : array_like, shape (2, M)
-    leakage : float
-        E-IT limit in bits.
-    w0 : sequence of float, shape (N,)
-
-    Returns
-    -------
-    DataFrame
-        As `tables.RESULTS`, experiment ``fig1``: per letter (001, ...) the metrics ``p1``,
-        ``p2``, ``a`` (its entry of a*) and ``w1``, ``w2``, ... (its row of W'); the instance ``w0`` has the
-        nominal row.
+    The leakage is the E-IT limit in bits. Per letter (001, ...) there are the metrics ``p1``, ``p2``, ``a``
+    (its entry of a*) and ``w1``, ``w2``, ... (its row of W'); the instance ``w0`` has the nominal row.
     """
     tested = Hypotheses(np.array(hypotheses, dtype=np.float64))
     direction = euclidean_binary(tested.distributions, leakage)

@@ -50,17 +50,7 @@ _LEAKAGE = r"leakage $\epsilon\,/\,\min_k H(p_k)$"
 
 
 def fig1(table: pd.DataFrame) -> Figure:
-    """Draw Figure 1: the nominal row w_0, and how the rows of W' are moved away from it.
-
-    Parameters
-    ----------
-    table : DataFrame
-        The table ``fig1``, with three outputs.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """Draw Figure 1: the nominal row w_0, and how the rows of W' are moved away from it; three outputs."""
     wide = table.pivot_table(index="instance", columns="metric", values="value")
     corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, math.sqrt(0.75)]])
     points = wide[["w1", "w2", "w3"]].to_numpy() @ corners
@@ -136,22 +126,8 @@ def utilities(
 
     Relative entropy and, where there is one, Renyi divergence stand side by side on equal axes. What the text
     says is about leakages that are next to nothing on these axes: a third panel has shares of the 2 x 2
-    optimum on a logarithmic one.
-
-    Parameters
-    ----------
-    table, grid : DataFrame
-        The tables ``sweeps`` and ``grid``, of any number of instances.
-    instances : sequence of str
-        Rows in their order.
-    steps : int
-        Of the exhaustive search.
-    named : mapping of str to float
-        By instance the leakage over min H that the text names.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
+    optimum on a logarithmic one. `steps` are those of the exhaustive search, and `named` has, by instance,
+    the leakage over min H that the text names.
     """
     shown = select(table, instance=instances)
     search = f"grid_{steps}"
@@ -240,19 +216,7 @@ def _shares_panel(ax: Axes, rows: pd.DataFrame, looks: Mapping[str, Look], named
 
 
 def shares(table: pd.DataFrame, instances: Sequence[str]) -> Figure:
-    """Draw the share of the optimum that W' has, against leakage on a logarithmic axis.
-
-    Parameters
-    ----------
-    table : DataFrame
-        The table ``sweeps``, of any number of instances.
-    instances : sequence of str
-        The curves, of `INSTANCES`.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """Draw the share of the optimum that W' has, against leakage on a logarithmic axis."""
     titles = {"relative_entropy": "(a) relative entropy", "renyi": "(b) Rényi divergence"}
     with style():
         figure = Figure(figsize=(PAGE_WIDTH, 2.75))

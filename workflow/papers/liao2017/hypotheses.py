@@ -33,22 +33,9 @@ HYPOTHESES = Schema(
 
 
 def hypotheses(instances: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Tabulate hypotheses.
+    """Tabulate the hypotheses, shape (m, M), of instances with a name and a table: a row for each.
 
-    Parameters
-    ----------
-    instances : sequence of mapping
-        Each with ``name``, ``table`` and ``hypotheses``, shape (m, M).
-
-    Returns
-    -------
-    DataFrame
-        As `HYPOTHESES`, a row per hypothesis.
-
-    Raises
-    ------
-    ValueError
-        If the hypotheses of an instance are not distributions on at most 5 letters; the sentence names it.
+    An instance that has no distributions, or more than 5 letters, is named in the error.
     """
     return HYPOTHESES.table(row for instance in instances for row in _rows(instance))
 

@@ -24,13 +24,7 @@ Arguments = dict[str, Any]
 
 
 def read_instances(path: Path | str = HYPOTHESES) -> list[Arguments]:
-    """Read hypotheses from a YAML list of {name, figure, table, hypotheses}.
-
-    Raises
-    ------
-    ValueError
-        If the file is not such a list; the sentence names the file and the entry.
-    """
+    """Read hypotheses from a YAML list of {name, figure, table, hypotheses}; another file is refused."""
     entries = parse_yaml(Path(path).read_text(encoding="utf-8"))
     if not isinstance(entries, list):
         raise ValueError(f"{path} must be a list of instances.")

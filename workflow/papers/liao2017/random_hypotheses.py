@@ -28,18 +28,8 @@ def random_hypotheses(
 ) -> pd.DataFrame:
     """Draw hypotheses, with a limit for each, and pairs of distributions on three letters.
 
-    Parameters
-    ----------
-    seed : int
-    instances : int
-        For every number of hypotheses m and of letters M, and for Lemma 2.
-    letters, hypotheses : sequence of int
-        Numbers M and m.
-
-    Returns
-    -------
-    DataFrame
-        As `HYPOTHESES`; the rows of an instance are its hypotheses.
+    There are so many instances for every number of hypotheses m and of letters M, and for Lemma 2; the rows
+    of one are its hypotheses.
     """
     drawn = []
     for m in hypotheses:

@@ -19,19 +19,7 @@ PAPER = "liao2017"
 
 
 class Search:
-    """The best 2 x 2 channels with entries k / steps by their leakage.
-
-    Parameters
-    ----------
-    tested : Hypotheses
-        On two letters.
-    steps : int
-
-    Raises
-    ------
-    ValueError
-        If the hypotheses have another number of letters, or there is no step.
-    """
+    """The best 2 x 2 channels with entries k / steps by their leakage, for hypotheses on two letters."""
 
     def __init__(self, tested: Hypotheses, steps: int) -> None:
         if tested.letters != 2 or steps < 1:
@@ -64,25 +52,9 @@ def grid(
 ) -> pd.DataFrame:
     """Search the 2 x 2 channels at every leakage at which W' is compared with the optima.
 
-    Parameters
-    ----------
-    sweeps, comparison : DataFrame
-        As the experiments of the same names return them.
-    instances : sequence of mapping
-        As `plan.read_instances` returns them; those on two letters count.
-    steps : sequence of int
-        Channels have entries that are multiples of 1 / steps; one search each.
-
-    Returns
-    -------
-    DataFrame
-        As `tables.RESULTS`, experiment ``grid``, mechanisms ``grid_100`` etc.; the bounds are
-        those of the optimum with any outputs.
-
-    Raises
-    ------
-    TableError
-        If an instance has no results.
+    Those of `plan.read_instances` on two letters count. Each of `steps` is a search among channels with
+    entries that are multiples of 1 / steps, the mechanisms ``grid_100`` etc.; the bounds are those of the
+    optimum with any outputs.
     """
     rows: list[Row] = []
     for entry in instances:

@@ -70,22 +70,10 @@ def searches(
     *,
     stated: Sequence[Mapping[str, Any]],
 ) -> pd.DataFrame:
-    """Compare W' with the best channels of exhaustive searches, where the text has a leakage.
+    """Compare W' with the best channels of exhaustive searches, where a statement has a leakage.
 
     A search scatters: its best channel leaks up to a step less than allowed. So the shares are averaged over
     the leakages computed. Where it finds constant channels only, there is nothing to compare.
-
-    Parameters
-    ----------
-    sweeps, comparison, grid : DataFrame
-        As the functions of the same names return them.
-    stated : sequence of mapping
-        As for `statements`; those with a leakage count.
-
-    Returns
-    -------
-    DataFrame
-        As `SEARCHES`.
     """
     rows = []
     for said in stated:
@@ -125,24 +113,9 @@ def statements(
 ) -> pd.DataFrame:
     """Measure what the text says of Figures 2 and 3: W' and W* equal up to a leakage, or everywhere.
 
-    Parameters
-    ----------
-    sweeps, comparison : DataFrame
-        As the experiments of the same names return them, for the instances of the paper.
-    stated : sequence of mapping
-        Per statement the ``claim``, the ``instance``, the ``leakage`` over min H up to which it is to hold
-        (None: over the whole range), and the ``share`` of the optimum that counts as equal.
-
-    Returns
-    -------
-    DataFrame
-        As `tables.CHECKS`: the least share of the optimum that W' has, and the leakage at which
-        that is.
-
-    Raises
-    ------
-    TableError
-        If an instance has no results.
+    A statement has the ``claim``, the ``instance``, the ``leakage`` over min H up to which it is to hold
+    (None: over the whole range), and the ``share`` of the optimum that counts as equal. Measured are the
+    least share of the optimum that W' has, and the leakage at which that is.
     """
     rows = []
     for said in stated:
@@ -174,11 +147,6 @@ def high_privacy(sweeps: pd.DataFrame) -> pd.DataFrame:
 
     The limit of ``share_of_any`` is 1 if W' is optimal at high privacy; the limits of the ratios are 1 if
     Proposition 1 holds.
-
-    Returns
-    -------
-    DataFrame
-        As `HIGH_PRIVACY`.
     """
     rows = []
     for instance, part in sweeps.groupby("instance"):
@@ -201,18 +169,7 @@ def high_privacy(sweeps: pd.DataFrame) -> pd.DataFrame:
 
 
 def shares(comparison: pd.DataFrame) -> pd.DataFrame:
-    """Lay out a comparison: a row per instance and leakage.
-
-    Parameters
-    ----------
-    comparison : DataFrame
-        As the experiment of the same name returns it, of any number of instances.
-
-    Returns
-    -------
-    DataFrame
-        As `SHARES`.
-    """
+    """Lay out a comparison: a row per instance and leakage."""
     least = select(comparison, metric="min_entropy").set_index("instance")["value"]
     rows = select(comparison, metric="normalized_relative_entropy").assign(
         leakage=lambda t: (t["epsilon"] / t["instance"].map(least)).round(12)

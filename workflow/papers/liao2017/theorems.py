@@ -55,20 +55,6 @@ def theorems(
     - ``Li-L2``: (1 - order) D / (2^((1 - order) D_order) - 1) over log2(e) / order, minus 1, for random
       channels within every distance of a constant one. It must fall by a factor of 8 for a tenth of the
       distance, and be 0 by linear extrapolation.
-
-    Parameters
-    ----------
-    random_hypotheses : DataFrame
-        As `random_hypotheses.random_hypotheses` draws them.
-    order : float
-        Of the Renyi divergence, in (0, 1).
-    distances : sequence of float
-        From a constant channel, falling.
-
-    Returns
-    -------
-    DataFrame
-        As `tables.CHECKS`.
     """
     rows: list[Row] = []
     pairs = arrays(select(random_hypotheses, population=LEMMA))

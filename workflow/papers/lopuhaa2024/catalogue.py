@@ -64,16 +64,9 @@ PROJECTIONS, SET, ESTIMATE = "projections of F", "F", "P-hat"
 class Promise(NamedTuple):
     """From whom a mechanism protects S at a level.
 
-    Attributes
-    ----------
-    label : str
-        In legends and in tables to read.
-    name : str
-        The optimum with this promise, in tables of results.
-    colour, marker, dash, filled
-        Of its curve; as in `reproduction.plotting.Look`.
-    second_level : bool
-        Whether it has the level given U as well.
+    `label` is what legends and tables to read call it, `name` its optimum in tables of results; `colour` to
+    `filled` are those of its curve (`reproduction.plotting.Look`). With a `second_level`, it has the level
+    given U as well.
     """
 
     label: str
@@ -102,14 +95,7 @@ PROMISES: Mapping[str, Promise] = {
 class Design(NamedTuple):
     """A mechanism with the least error of estimates, by whom it protects S from at a level.
 
-    Attributes
-    ----------
-    label : str
-        In legends and in tables to read.
-    colour, marker, dash
-        Of its curve; as in `reproduction.plotting.Look`.
-    both_levels : bool
-        Whether it is also computed with the level given U.
+    With `both_levels`, it is also computed with the level given U.
     """
 
     label: str
@@ -143,17 +129,9 @@ FOR_SENSITIVE = designed(SENSITIVE)
 class Mechanism:
     """The name and the style of a mechanism in tables and figures.
 
-    Attributes
-    ----------
-    label : str
-        Its name in legends and in tables to read.
-    colour, marker, dash, filled
-        Of its curve; as in `reproduction.plotting.Look`.
-    private : str
-        For which distributions it is private, as what its level is measured over: all whose projections are
-        those of the uncertainty set F, which is more than F; all of F; or `ESTIMATE` alone.
-    heuristic : bool
-        Whether it was searched for without a bound of its own.
+    It is `private` for the distributions over which its level is measured: all whose projections are those of
+    the uncertainty set F, which is more than F; all of F; or `ESTIMATE` alone. A `heuristic` was searched for
+    without a bound of its own.
     """
 
     label: str

@@ -35,31 +35,10 @@ def coverage(
     beta: float = 0.05,
     seed: int,
 ) -> pd.DataFrame:
-    """Simulate how often confidence sets contain the truth from which the records were drawn.
+    """Simulate how often confidence sets of the level 1 - beta contain the truth that records are drawn from.
 
-    Parameters
-    ----------
-    counts : array_like of whole numbers, shape (a1, a2), or DataFrame
-        Table of counts.
-    instance : str
-        Its name.
-    orders : sequence of float
-        Orders of the divergence, up to 2.
-    shares : sequence of float
-        Samples have so many records as a share of those of the table.
-    added, rare
-        As in `truths`.
-    samples : int
-        How many are drawn per truth and number of records.
-    beta : float
-        The sets have the level 1 - beta.
-    seed : int
-        Root of the random streams.
-
-    Returns
-    -------
-    DataFrame
-        As `summaries.COVERAGE`.
+    Of every truth so many samples are drawn, of so many records as each of `shares` says of those of the
+    table. The orders are up to 2; `added` and `rare` are as of `truths`.
     """
     table = np.asarray(counts, dtype=float)
     rows = []
@@ -95,17 +74,9 @@ def truths(
 ) -> Iterator[tuple[str, FloatArray]]:
     """Yield distributions of the cells of a table by name: those like the table, and those with rare cells.
 
-    Parameters
-    ----------
-    table : ndarray, shape (a1, a2)
-        Counts, of which the first truth is the distribution: cells without records cannot occur.
-    added : float
-        Records added to every cell for the second truth: every cell can occur.
-    rare : sequence of float
-        Of each of the last truths, how many records are expected in all cells but one together; these cells
-        are equally likely.
-    records : int
-        Of a sample.
+    The first is that of the counts, whose empty cells cannot occur. For the second, `added` records are added
+    to every cell. Of each of the last ones, `rare` says how many of the `records` of a sample are expected in
+    all cells but one together; these cells are equally likely.
     """
     yield "like the table", (table / table.sum()).ravel()
     more = table.ravel() + added

@@ -69,15 +69,7 @@ _NOT_PRINTED = "the paper does not use this class"
 
 
 def worked_example() -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Compute every number that Examples 1 to 5 print, beside the printed one, with certificates.
-
-    Returns
-    -------
-    printed : DataFrame
-        As `tables.PRINTED`.
-    documents : DataFrame
-        Certificates of the optima of Example 3, as `reproduction.results.certificates.DOCUMENTS`.
-    """
+    """Return the numbers that Examples 1 to 5 print, beside those computed, and certificates."""
     ball = example_ball()
     optima = example_optima(ball)
     third = partial(_example_3, optima=optima)

@@ -37,6 +37,8 @@ def fig2(
     level for those who know U is the column `conditional_privacy` of every row. What the reports tell of S
     and of U alone, and how well tables are estimated from them, is measured as in `reported.measures`.
 
+    The rows come with certificates of the optima.
+
     Parameters
     ----------
     counts : array_like of int or DataFrame, shape (a1, a2)
@@ -51,20 +53,6 @@ def fig2(
         Names in the catalogue.
     tolerance, max_rounds
         As in `optimal_robust`.
-
-    Returns
-    -------
-    results : DataFrame
-        As `tables.RESULTS`.
-    documents : DataFrame
-        Certificates of the optima, as `reproduction.results.certificates.DOCUMENTS`.
-
-    Raises
-    ------
-    TableError
-        If a certificate fails; the sentence names the row.
-    ValueError
-        If an argument is out of range or a mechanism unknown.
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     place = place_of("fig2", instance, beta, ball)
@@ -84,15 +72,7 @@ def own_fig2(
     tolerance: float = 1e-7,
     max_rounds: int = 300,
 ) -> pd.DataFrame:
-    """Compute Figure 2 for a table of the user's own, without certificates.
-
-    Arguments and errors are as for `fig2`.
-
-    Returns
-    -------
-    DataFrame
-        As `tables.RESULTS`.
-    """
+    """Compute `fig2` for a table of the user's own, without certificates."""
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     place = place_of("fig2", instance, beta, ball)
     solutions = solve(ball, epsilons, mechanisms, tolerance=tolerance, max_rounds=max_rounds)

@@ -58,29 +58,13 @@ _WEAK = 2.0
 def fig2(table: pd.DataFrame) -> Figure:
     """Plot Figure 2: normalized mutual information against epsilon, one panel per pair of attributes.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `experiments.fig2` returns it, of one setting: of it the mechanisms of the paper, and the user's
-        own. Skipped rows leave no curve, and a certified bound that is visibly above its curve is a band.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If the table has several settings, or nothing to show (so in all figures).
+    It has the mechanisms of the paper, and the user's own.
     """
     return information(table, mechanisms=[*OF_THE_PAPER, *OWN])
 
 
 def own_fig2(table: pd.DataFrame) -> Figure:
-    """Plot Figure 2 for tables of the user's own, with the mechanisms of the paper and all others.
-
-    Arguments are as of `fig2`.
-    """
+    """Plot Figure 2 for tables of the user's own, with the mechanisms of the paper and all others."""
     return information(table)
 
 
@@ -89,26 +73,9 @@ def information(
 ) -> Figure:
     """Plot normalized mutual information against epsilon, one panel per pair of attributes.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `experiments.fig2` returns it, of one setting; skipped rows leave no curve, and a certified bound
-        that is visibly above its curve is a band, and that of the optimum over F, which no robust mechanism
-        passes, a thin line as well. The small tables come first.
-    bounds : DataFrame, optional
-        What the NMI of a robust mechanism does not pass: each `bound` holds at its level and at all lower
-        ones.
-    mechanisms : sequence of str
-        What to show; all by default.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If the table has several settings, or nothing to show (so in all figures).
+    Small tables come first, and skipped rows leave no curve. A certified bound that is visibly above its
+    curve is a band, and that of the optimum over F, which no robust mechanism passes, a thin line as well.
+    Each of the `bounds` on robust mechanisms holds at its level and at all lower ones.
     """
 
     def panel(ax: Axes, rows: pd.DataFrame) -> None:
@@ -150,17 +117,8 @@ def _set_level_axis(ax: Axes, epsilons: pd.Series[float]) -> None:
 def fig3(summary: pd.DataFrame, mechanisms: Sequence[str] = AVERAGED) -> Figure:
     """Plot Figure 3: mean normalized mutual information on synthetic data, one panel per size.
 
-    Parameters
-    ----------
-    summary : DataFrame
-        As `summaries.FIG3`, of one setting; the band is the middle half of the instances. What was computed
-        on fewer instances than PolyOpt is left out.
-    mechanisms : sequence of str
-        What to show.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
+    The band is the middle half of the instances. What was computed on fewer instances than PolyOpt is left
+    out.
     """
 
     def panel(ax: Axes, rows: pd.DataFrame) -> None:
@@ -185,18 +143,8 @@ def fig4(summary: pd.DataFrame, mechanisms: Sequence[str] = REALIZED) -> Figure:
 
     Below the line of equality a mechanism keeps its promise. The axes, which are linear in the paper, are
     logarithmic: they leave the small levels legible. An infinite quantile leaves the panel at the top.
-
-    Parameters
-    ----------
-    summary : DataFrame
-        As `summaries.FIG4`, of one setting. Quartiles of fewer than 20 tables have no band, and a single
-        table is one line. What was computed on fewer instances than PolyOpt is left out.
-    mechanisms : sequence of str
-        What to show.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
+    Quartiles of fewer than 20 tables have no band, and a single table is one line. What was computed on fewer
+    instances than PolyOpt is left out.
     """
     rows = select(_comparable_rows(summary), mechanism=list(mechanisms))
     ends = rows[["low", "high", "epsilon"]].to_numpy().ravel()
@@ -229,26 +177,10 @@ def fig4(summary: pd.DataFrame, mechanisms: Sequence[str] = REALIZED) -> Figure:
 
 
 def fig5(table: Rows, epsilon: float, mechanisms: Sequence[str] = COMPARED) -> Figure:
-    """Plot Figure 5: the relative difference of utility under P-hat and under P*, one box per mechanism.
+    """Plot Figure 5: the relative difference of utility under P-hat and under P* at a level, by mechanism.
 
-    Parameters
-    ----------
-    table : DataFrame or iterable of DataFrame
-        As `synthetic.study` returns it, of one setting.
-    epsilon : float
-        The level to show, nats.
-    mechanisms : sequence of str
-        What to show, from left to right. The points are the instances; where there are 20 or more, a box
-        holds the middle half, and the whiskers reach the extremes.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If the table has no rows of that level.
+    The points are the instances; where there are 20 or more, a box holds the middle half, and the whiskers
+    reach the extremes.
     """
     columns = ["size", "instance", "beta", "order", "mechanism", "epsilon", "value"]
     rows = gather(table, columns, metric="utility_difference", mechanism=list(mechanisms))
@@ -303,16 +235,11 @@ def _bounds_of(curve: pd.DataFrame, bounds: pd.DataFrame | None) -> pd.DataFrame
 
 
 def _draw_frontier(ax: Axes, curve: pd.DataFrame, bounds: pd.DataFrame) -> str:
-    """Draw what no robust mechanism passes, and the band between it and the best one found.
+    """Draw what no robust mechanism passes, and the band to the best one found; say where the bound is weak.
 
     The bounds of a curve are near each other and joined by lines, as the curves are. The others may be far
-    apart: each is a step, which ends at its level.
-
-    Returns
-    -------
-    str
-        Up to which level the bound is weak, more than `_WEAK` times the best mechanism, and how weak it is;
-        empty if it is nowhere.
+    apart: each is a step, which ends at its level. A bound is weak if it is more than `_WEAK` times the best
+    mechanism.
     """
     levels, value = curve["epsilon"].to_numpy(), curve["value"].to_numpy()
     own = np.minimum(curve["bound"].to_numpy(), 1.0)

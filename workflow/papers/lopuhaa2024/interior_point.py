@@ -37,13 +37,8 @@ _LENGTHS = 0.5 ** np.arange(14.0)
 class LogSums(NamedTuple):
     """Functions f_i(P) = sum_k c_ik log(sum_x w_ikx P_x^e) + constant of distributions P.
 
-    Attributes
-    ----------
-    coefficients : ndarray, shape (functions, terms)
-        c.
-    weights : ndarray, shape (functions, terms, cells)
-        w, at least 0, and not 0 for all cells of a term.
-    exponent, constant : float
+    The coefficients c have the shape (functions, terms), and the weights w (functions, terms, cells). Weights
+    are at least 0, and not 0 for all cells of a term.
     """
 
     coefficients: FloatArray
@@ -80,26 +75,11 @@ def divergence(r: FloatArray, order: float) -> LogSums:
 
 
 def largest_over_ball(functions: Sequence[LogSums], ball: RenyiBall, *, starts: int = 3) -> FloatArray:
-    """Find the largest value over F of every sum of functions.
+    """Return the largest value over F that is found of every sum of functions, each at a point of F.
 
-    Parameters
-    ----------
-    functions : sequence of LogSums
-        Of equally many functions of the cells of P in row-major order, of which the i-th ones are added.
-    ball : RenyiBall
-        Its centre, radius (above 0) and order define F; nothing else of it is used.
-    starts : int
-        Points of F to start from: the centre, moved a little into the simplex, and random ones.
-
-    Returns
-    -------
-    ndarray, shape (functions,)
-        Largest values that were found, each at a point of F.
-
-    Raises
-    ------
-    ValueError
-        If the radius is 0: F has no interior.
+    The i-th functions of each of `functions` are added; they are of the cells of P in row-major order.
+    Nothing but the centre, the radius (above 0) and the order of the ball is used. Starts are the centre,
+    moved a little into the simplex, and random points of F.
     """
     if ball.radius <= 0.0:
         raise ValueError("The ball has the radius 0; an interior point is needed.")

@@ -12,20 +12,7 @@ from papers.lopuhaa2024.summaries import NO, YES, require_one, small_first
 
 
 def table2(table: pd.DataFrame, digits: int = 4) -> pd.DataFrame:
-    """Lay Table 2 out for print: a row per size and mechanism, a column per beta, NMI as text.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `summaries.TABLE2`, of one Renyi order and one privacy level.
-    digits : int
-        Printed decimals.
-
-    Raises
-    ------
-    ValueError
-        If the table has several orders or levels.
-    """
+    """Lay Table 2 out for print: a row per size and mechanism, a column per beta, NMI as text."""
     require_one(table, "order", "epsilon")
     wide = table.pivot_table("nmi", ["size", "mechanism"], "beta")
     wide = wide[sorted(wide.columns, reverse=True)]
@@ -38,13 +25,7 @@ def table2(table: pd.DataFrame, digits: int = 4) -> pd.DataFrame:
 
 
 def example(table: pd.DataFrame) -> pd.DataFrame:
-    """Lay the worked example out, with one more digit than the paper prints.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.PRINTED`.
-    """
+    """Lay the worked example out, with one more digit than the paper prints."""
     digits = table["digits"]
     return pd.DataFrame(
         {

@@ -11,19 +11,9 @@ from reproduction.results.tables import SKIPPED, select
 
 
 def absent(table: pd.DataFrame, rows: pd.DataFrame) -> str:
-    """Say which mechanisms of other panels of Figure 2 a panel lacks, and why.
+    """Say which mechanisms of other panels of Figure 2 a panel lacks, and why, in a line per reason.
 
-    Parameters
-    ----------
-    table : DataFrame
-        All rows of NMI, with the skipped ones.
-    rows : DataFrame
-        Those of the panel that have a value.
-
-    Returns
-    -------
-    str
-        A line per reason; empty if nothing is missing.
+    `table` has all rows of NMI, with the skipped ones, and `rows` those of the panel that have a value.
     """
     own = select(table, instance=rows["instance"].iloc[0], size=rows["size"].iloc[0], status=SKIPPED)
     reasons = dict(zip(own["mechanism"], own["note"], strict=True))
@@ -36,17 +26,9 @@ def absent(table: pd.DataFrame, rows: pd.DataFrame) -> str:
 
 
 def tables(counts: pd.Series[Any]) -> str:
-    """Say on how many random tables curves rest: all on as many, or which on fewer.
+    """Say on how many random tables curves rest, by mechanism: all on as many, or which on fewer.
 
-    Parameters
-    ----------
-    counts : Series
-        Numbers of tables by mechanism.
-
-    Returns
-    -------
-    str
-        A line per number, the largest one last.
+    There is a line per number, the largest one last.
     """
     most = int(counts.max())
     fewer: dict[int, list[str]] = {}

@@ -19,18 +19,9 @@ PartsByName = dict[str, dict[str, Any]]
 def whole_pairs(
     paper: Mapping[str, Any], study: Mapping[str, Any], keys: Sequence[str], more: Mapping[str, Any]
 ) -> PartsByName:
-    """Return the parts of a study of the first pairs, one for each.
+    """Return the parts of a study of the first pairs, one for each, with other arguments in `more`.
 
-    Parameters
-    ----------
-    paper : mapping
-        The section of lopuhaa2024.
-    study : mapping
-        That of the study, which has `pairs`.
-    keys : sequence of str
-        Its keys that are arguments; `epsilons` is called `epsilon` there.
-    more : mapping
-        Other arguments.
+    The `keys` of the study are arguments; `epsilons` is called `epsilon` there.
     """
     own = {key: study["epsilon" if key == "epsilons" else key] for key in keys}
     return {

@@ -89,12 +89,7 @@ def plot_panels(
 def _add_legend(figure: Figure, entries: Sequence[Artist], usual: int) -> tuple[float, int]:
     """Add a legend with the usual number of entries in a row, or with fewer if it is wider than a page.
 
-    Returns
-    -------
-    float
-        What the legend takes of the width of the figure, inches.
-    int
-        Entries in a row.
+    Return its width in inches, and how many entries are in a row.
     """
     for beside in range(usual, 0, -1):
         legend = figure.legend(

@@ -38,30 +38,9 @@ def random_tables(
     concentration: float = 0.5,
     seed: int,
 ) -> pd.DataFrame:
-    """Draw random tables of one size from a symmetric Dirichlet distribution.
+    """Draw the tables with some numbers, of one size, from a symmetric Dirichlet distribution.
 
-    Parameters
-    ----------
-    sensitive, useful : int
-        Numbers of values a1 and a2.
-    numbers : iterable of int
-        Of the tables.
-    records : int
-        How many are sampled from every P*.
-    concentration : float
-        Parameter c of the Dirichlet distribution.
-    seed : int
-        Root of the random streams.
-
-    Returns
-    -------
-    DataFrame
-        As `POPULATION`: every instance has P* as probabilities and its sample as counts.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
+    Every instance has P* as probabilities, and so many records sampled from it as counts.
     """
     if min(sensitive, useful) < 1:
         raise ValueError(f"The size is {sensitive} x {useful}; it must be two numbers, 1 or more.")
@@ -95,23 +74,7 @@ def tables_around(
 ) -> pd.DataFrame:
     """Draw random tables that a table of counts makes plausible, each of as many records as that has.
 
-    Parameters
-    ----------
-    counts : array_like of int or DataFrame, shape (a1, a2)
-    name : str
-        Of the table of counts; the size of the result has it in brackets.
-    numbers, concentration, seed
-        As for `random_tables`.
-
-    Returns
-    -------
-    DataFrame
-        As `random_tables`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
+    The size of the result has the name of the table of counts in brackets.
     """
     given = np.asarray(counts, dtype=np.float64)
     if given.ndim != 2 or given.sum() < 1:
@@ -137,13 +100,7 @@ def theorem_tables(tables: Sequence[tuple[Sequence[int], int]], *, seed: int) ->
 
 
 def tables_of(population: pd.DataFrame, numbers: Sequence[int] | None = None) -> Iterator[RandomTable]:
-    """Yield the tables of a population of one size, or those with some numbers.
-
-    Raises
-    ------
-    ValueError
-        If the population lacks one of them.
-    """
+    """Yield the tables of a population of one size, or those with some numbers, all of which it must have."""
     if numbers is not None:
         population = population[population["instance"].isin(list(numbers))]
         if missing := sorted({*numbers} - {*population["instance"]}):

@@ -28,20 +28,7 @@ class Measure(NamedTuple):
 
 
 def measures(channel: Channel, prior: FloatArray) -> Iterator[Measure]:
-    """Yield what the reports of a mechanism tell, and how well tables are estimated from them.
-
-    Parameters
-    ----------
-    channel : Channel
-        With the pairs (s, u) as inputs.
-    prior : ndarray, shape (a1, a2)
-        The distribution of (S, U).
-
-    Yields
-    ------
-    Measure
-        I(S; Y) and I(U; Y) in nats, and the errors of `error_measures`.
-    """
+    """Yield I(S; Y) and I(U; Y) in nats, and the errors of `error_measures`, of reports on (S, U)."""
     matrix = channel.matrix.reshape(*prior.shape, -1)
     yield Measure(ABOUT_SENSITIVE, _about_rows(prior, matrix), "nats")
     yield Measure(ABOUT_USEFUL, _about_rows(prior.T, matrix.swapaxes(0, 1)), "nats")

@@ -49,27 +49,8 @@ def quantiles(
 ) -> pd.DataFrame:
     """Compute a quantile of eps* over many fresh tables, and how it scatters over samples of fewer.
 
-    The arguments are columns of the result, but for the first two.
-
-    Parameters
-    ----------
-    fresh_tables : DataFrame
-        Populations of `random_tables`, of one or more sizes and concentrations.
-    samples : sequence of int
-        Numbers of tables of a sample.
-    drawn : float
-        Concentration of the tables of the figures.
-    epsilon : float
-        Privacy level, nats.
-    beta, order
-        As in `synthetic.study`.
-    level, mechanism
-        The level of the quantile, and what is computed.
-
-    Returns
-    -------
-    DataFrame
-        As `QUANTILES`.
+    The numbers of tables in `samples` are those of a sample, and `drawn` is the concentration of the tables
+    of the figures. The other arguments are columns of the result.
     """
     rows = []
     for (size, concentration), tables in fresh_tables.groupby(["size", "concentration"]):

@@ -28,21 +28,8 @@ def sensitivity(
 ) -> pd.DataFrame:
     """Decide the orderings for one pair at a time and with other ends of the grid, the quantile for others.
 
-    Parameters
-    ----------
-    orderings, mean_orderings, quantiles : DataFrame
-        The tables of the same names.
-    claims : sequence of mapping
-        The entries of the claims `ORDERED` and `SAMPLED`.
-    ends : sequence of float
-        Ends of the grid of privacy levels, nats; within each the statements are to hold as they stand.
-    sample : int
-        Number of tables that the paper has.
-
-    Returns
-    -------
-    DataFrame
-        As `reproduction.ledger.claims.SENSITIVITY`.
+    The claims are the entries of `ORDERED` and `SAMPLED`. Within each of the `ends` of the grid, nats, the
+    statements are to hold as they stand. The paper has `sample` tables.
     """
     ordered = [entry for entry in claims if entry["id"] in ORDERED]
     sampled = [entry for entry in claims if entry["id"] in SAMPLED]

@@ -65,20 +65,10 @@ class Place(TypedDict):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The problem that a mechanism solves, and the required accuracy.
+    """The problem that a mechanism solves at one level, and the required accuracy, as of `optimal_robust`.
 
-    Attributes
-    ----------
-    ball : RenyiBall
-        Uncertainty set F around the estimate P-hat, under which the utility I(X; Y) is measured.
-    epsilon : float
-        Privacy level in nats.
-    nonrobust : Optimum
-        NR at this level. Every mechanism here is private if P-hat is the truth, so NR's bound is one for all.
-    tolerance, max_rounds
-        As in `optimal_robust`.
-    solved : dict of str to Channel
-        The mechanisms found so far: an optimum starts from the best one that its class contains.
+    Every mechanism here is private if P-hat is the truth, so the bound of NR is one for all. In `solved` are
+    the mechanisms found so far: an optimum starts from the best one that its class contains.
     """
 
     ball: RenyiBall
@@ -139,30 +129,12 @@ SOLVERS: Mapping[str, Callable[[Problem], Optimum | Channel]] = {
 class Solution:
     """One mechanism at one privacy level, with the certificate of its mutual information.
 
-    Attributes
-    ----------
-    mechanism : str
-    epsilon : float
-        Privacy level asked for, nats.
-    channel : Channel or None
-        None if the mechanism is out of reach for this size; the note then says why.
-    status : str
-        As in `reproduction.results.tables`.
-    value, bound : float
-        I(X; Y) under P-hat and what no mechanism of the class can pass, nats. The bound of an optimum is that
-        of its own class; closed forms and heuristics have NR's.
-    privacy : float
-        Level that is guaranteed: over the product of the projections of F; of the optimum over F, over F; of
-        NR, under P-hat alone; nats.
-    iterations : int or None
-        Of an optimum.
-    conditional_epsilon : float
-        Level given U asked for, nats; inf: no demand.
-    conditional_privacy : float
-        Level of S for those who know U that the channel has (`privacy.conditional_epsilon`), nats.
-    note : str
-    optimum : Optimum or None
-        What the library returned, of an optimum.
+    There is no channel if the mechanism is out of reach for this size; the note then says why. `value` is
+    I(X; Y) under P-hat and `bound` what no mechanism of the class can pass, in nats: the bound of an optimum
+    is that of its own class; closed forms and heuristics have NR's. The level `privacy` is guaranteed over
+    the product of the projections of F; of the optimum over F, over F; of NR, under P-hat alone.
+    `conditional_epsilon` is the level given U asked for (inf: no demand), and `conditional_privacy` the one
+    that the channel has.
     """
 
     mechanism: str
@@ -219,23 +191,7 @@ def solve(
     tolerance: float,
     max_rounds: int,
 ) -> Iterator[Solution]:
-    """Solve mechanisms for one uncertainty set, one privacy level after the other.
-
-    Parameters
-    ----------
-    ball : RenyiBall
-    epsilons : sequence of float
-        Privacy levels in nats.
-    mechanisms : sequence of str
-        Names in the catalogue, in any order.
-    tolerance, max_rounds
-        As in `optimal_robust`.
-
-    Raises
-    ------
-    ValueError
-        If a mechanism is unknown.
-    """
+    """Solve mechanisms for one uncertainty set, one privacy level after the other."""
     if unknown := [name for name in mechanisms if name not in SOLVERS]:
         raise ValueError(f"The mechanism is {unknown[0]!r}; allowed are {', '.join(SOLVERS)}.")
     for epsilon in epsilons:
@@ -340,19 +296,9 @@ def rows_of(
 ) -> Iterator[Result]:
     """Yield the rows of solutions: their NMI, certified, and what they leak over F.
 
-    Parameters
-    ----------
-    ball : RenyiBall
-    place : Place
-        Where the rows belong.
-    solutions : iterable of Solution
-        As `solve` yields them, or of a promise.
-    levels : mapping of str to callable
-        Levels of S to measure, by metric; over F it is measured in any case of what is not robust.
-    odds : mapping of str to OddsRatios
-        Odds ratios for which the level for acquaintances is measured, by metric.
-    reported : bool
-        Whether what `reported.measures` yields is measured.
+    By metric, `levels` has the levels of S to measure; over F it is measured in any case of what is not
+    robust. `odds` has the odds ratios for which the level for acquaintances is measured. With `reported`,
+    what `reported.measures` yields is measured as well.
     """
     h = entropy(ball.centre)
     for solution in solutions:

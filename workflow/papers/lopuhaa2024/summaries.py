@@ -54,13 +54,7 @@ def small_first(size: str) -> tuple[int, str]:
 
 
 def require_one(table: pd.DataFrame, *columns: str) -> None:
-    """Refuse a table that would mix several values of a column.
-
-    Raises
-    ------
-    ValueError
-        With a sentence that names the column and its values.
-    """
+    """Refuse a table that would mix several values of a column; the sentence names these."""
     for name in columns:
         values = table[name].unique()
         if len(values) > 1:
@@ -96,17 +90,9 @@ MEAN_ORDERINGS = Schema(
 def orderings(fig2: pd.DataFrame) -> pd.DataFrame:
     """Rank the mechanisms of Figure 2 by NMI, beside what section 8.1 of the paper says of them.
 
-    Parameters
-    ----------
-    fig2 : DataFrame
-        As `experiments.fig2` returns it, of any number of instances.
-
-    Returns
-    -------
-    DataFrame
-        As `ORDERINGS`: the NMI of every mechanism; `ranking`, the best one first; and, as `ANSWERS`, whether
-        the statements hold: `polyopt_leads` (above IR and SRR), `ir_above_srr`, `nr_leads` (not below any
-        robust mechanism), `grr_last`.
+    The result has the NMI of every mechanism; `ranking`, the best one first; and, as `ANSWERS`, whether the
+    statements hold: `polyopt_leads` (above IR and SRR), `ir_above_srr`, `nr_leads` (not below any robust
+    mechanism), `grr_last`.
     """
     return ORDERINGS.conform(_rank(_wide(fig2, "value", _INSTANCE)).reset_index())
 
@@ -114,17 +100,8 @@ def orderings(fig2: pd.DataFrame) -> pd.DataFrame:
 def mean_orderings(synthetic: Rows) -> pd.DataFrame:
     """Rank the mechanisms by their mean NMI (lopuhaa2024, section 8.2).
 
-    Parameters
-    ----------
-    synthetic : DataFrame or iterable of DataFrame
-        As `synthetic.study` returns it.
-
-    Returns
-    -------
-    DataFrame
-        As `MEAN_ORDERINGS`: means over the `instances` of a size that all its mechanisms of the paper were
-        computed on, and the columns of `ORDERINGS` about them. Other mechanisms have a mean if they were
-        computed on the same instances.
+    Means are over the `instances` of a size that all its mechanisms of the paper were computed on. Other
+    mechanisms have a mean if they were computed on the same instances.
     """
     rows = _computed_rows(synthetic, "nmi")
     own = rows[rows["mechanism"].isin(OF_THE_PAPER)]
@@ -236,15 +213,7 @@ TABLE2 = Schema(
 def fig3(synthetic: Rows) -> pd.DataFrame:
     """Average the NMI over the instances (lopuhaa2024, Figure 3).
 
-    Parameters
-    ----------
-    synthetic : DataFrame or iterable of DataFrame
-        As `synthetic.study` returns it.
-
-    Returns
-    -------
-    DataFrame
-        As `FIG3`. A mechanism that was computed on fewer instances than another is averaged over these.
+    A mechanism that was computed on fewer instances than another is averaged over these.
     """
     groups = _computed_rows(synthetic, "nmi").groupby(_KEY)
     value = groups["value"]
@@ -255,18 +224,7 @@ def fig3(synthetic: Rows) -> pd.DataFrame:
 
 
 def fig4(synthetic: Rows) -> pd.DataFrame:
-    """Summarize the realized privacy parameter eps* (lopuhaa2024, Figure 4 and section 8.3).
-
-    Parameters
-    ----------
-    synthetic : DataFrame or iterable of DataFrame
-        As `synthetic.study` returns it.
-
-    Returns
-    -------
-    DataFrame
-        As `FIG4`.
-    """
+    """Summarize the realized privacy parameter eps* (lopuhaa2024, Figure 4 and section 8.3)."""
     rows = _computed_rows(synthetic, "realized_epsilon")
     rows = rows.assign(
         kept=rows["value"] <= rows["epsilon"] + PRIVACY_TOLERANCE,
@@ -282,20 +240,7 @@ def fig4(synthetic: Rows) -> pd.DataFrame:
 
 
 def fig5(synthetic: Rows, epsilon: float) -> pd.DataFrame:
-    """Summarize the relative difference of utility under P-hat and under P* (lopuhaa2024, Figure 5).
-
-    Parameters
-    ----------
-    synthetic : DataFrame or iterable of DataFrame
-        As `synthetic.study` returns it.
-    epsilon : float
-        The privacy level to take, nats.
-
-    Returns
-    -------
-    DataFrame
-        As `FIG5`.
-    """
+    """Summarize the relative difference of utility under P-hat and under P* (lopuhaa2024, Figure 5)."""
     rows = _at_level(_computed_rows(synthetic, "utility_difference"), epsilon)
     groups = rows.assign(positive=rows["value"] > 0, absolute=rows["value"].abs()).groupby(_KEY)
     value = groups["value"]
@@ -312,19 +257,9 @@ def fig5(synthetic: Rows, epsilon: float) -> pd.DataFrame:
 
 
 def table2(beta: pd.DataFrame, epsilon: float) -> pd.DataFrame:
-    """Average the NMI by significance level (lopuhaa2024, Table 2 and section 8.5).
+    """Average the NMI at one level by significance level (lopuhaa2024, Table 2 and section 8.5).
 
-    Parameters
-    ----------
-    beta : DataFrame
-        As `synthetic.study` returns it, at several significance levels.
-    epsilon : float
-        The privacy level to take, nats.
-
-    Returns
-    -------
-    DataFrame
-        As `TABLE2`. Only instances that a mechanism was computed on at every beta count.
+    Only instances that a mechanism was computed on at every beta count.
     """
     rows = _at_level(_computed_rows(beta, "nmi"), epsilon)
     by = [name for name in _KEY if name != "beta"]

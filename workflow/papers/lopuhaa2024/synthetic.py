@@ -41,37 +41,14 @@ def study(
 ) -> pd.DataFrame:
     """Compute the mechanisms on random tables with a known truth (lopuhaa2024, section 8.2), certified.
 
-    Metrics of every mechanism: ``mutual_information`` and ``nmi`` as in `experiments.fig2`;
-    ``realized_epsilon``, eps* under P* (section 8.3), inf where some output is impossible for one sensitive
-    value only, its note saying whether F contains P*; ``utility_difference``, (I under P-hat - I under P*) /
-    I under P-hat (section 8.4). The last two are measured.
+    Metrics of every mechanism: ``mutual_information`` and ``nmi`` as in `experiments.fig2`, as of which the
+    arguments are; ``realized_epsilon``, eps* under P* (section 8.3), inf where some output is impossible for
+    one sensitive value only, its note saying whether F contains P*; ``utility_difference``, (I under P-hat -
+    I under P*) / I under P-hat (section 8.4). The last two are measured. A robust mechanism that leaks more
+    than epsilon under a P* that F contains is an error.
 
-    Parameters
-    ----------
-    tables : DataFrame
-        A population of `random_tables`, of one size.
-    numbers : sequence of int
-        Of the tables to choose; results do not depend on which others are computed along.
-    epsilons : sequence of float
-        Privacy levels in nats.
-    betas : sequence of float
-        Significance levels of the uncertainty set F.
-    order : float
-        Renyi order of F.
-    mechanisms, tolerance, max_rounds
-        As in `experiments.fig2`.
-
-    Returns
-    -------
-    DataFrame
-        As `tables.RESULTS`.
-
-    Raises
-    ------
-    TableError
-        If a certificate fails, or F contains P* and a robust mechanism leaks more than epsilon under P*.
-    ValueError
-        If an argument is out of range, a mechanism unknown or a table missing.
+    `numbers` are those of the tables to choose from a population of one size; results do not depend on which
+    others are computed along.
     """
     rows: list[Row] = []
     for number, truth, counts in tables_of(tables, numbers):

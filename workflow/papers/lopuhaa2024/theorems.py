@@ -69,22 +69,9 @@ def check_theorems(
 ) -> pd.DataFrame:
     """Check Theorems 1 to 5, Propositions 1 and 2 and the size of PolyOpt's polyhedron on random tables.
 
-    Parameters
-    ----------
-    theorem_tables : DataFrame
-        Populations of small tables, as `random_tables.theorem_tables` draws them.
-    orders : sequence of float
-        Renyi orders.
-    epsilons : sequence of float
-        Privacy levels in nats, of Theorems 2, 3 and 5.
-    beta : float
-        Significance level of F.
-
-    Returns
-    -------
-    DataFrame
-        As `tables.CHECKS`, with one row per claim, table, order and quantity. `measured` is what
-        the theorem gives, or a mechanism has; `limit` what direct optimization finds, or what must be kept.
+    There is one row per claim, table, order and quantity: `measured` is what the theorem gives, or a
+    mechanism has; `limit` what direct optimization finds, or what must be kept. The levels are those of
+    Theorems 2, 3 and 5.
     """
     rows: list[Check] = []
     for (size, _), drawn in theorem_tables.groupby(["size", "instance"]):

@@ -74,22 +74,10 @@ def _require_adult(records: pd.DataFrame, origin: str) -> pd.DataFrame:
 
 
 def read_raw(path: Path) -> pd.DataFrame:
-    """Read a raw ``adult.data`` file.
+    """Return the 9 categorical attributes of a raw ``adult.data`` file, with ``"?"`` for missing values.
 
-    Parameters
-    ----------
-    path : Path
-        File of 15 fields per line separated by ``", "``, without a header.
-
-    Returns
-    -------
-    DataFrame, shape (32561, 9)
-        The categorical attributes as strings; a missing value is ``"?"``.
-
-    Raises
-    ------
-    AdultError
-        If the file does not exist, a line has not 15 fields, or the records or labels are not those of Adult.
+    A file that does not exist, or does not have the 32,561 records of 15 fields separated by ``", "``, is
+    refused.
     """
     if not path.is_file():
         raise AdultError(f"{path} is not a file; the raw 'adult.data' of UCI dataset 2 is needed.")
@@ -107,23 +95,7 @@ def read_raw(path: Path) -> pd.DataFrame:
 
 
 def train_part(frame: pd.DataFrame) -> pd.DataFrame:
-    """Select the train records from the frame that UCI serves.
-
-    Parameters
-    ----------
-    frame : DataFrame, shape (48842, any)
-        Train and test records together, as strings; a test label ends in ``"."``.
-
-    Returns
-    -------
-    DataFrame, shape (32561, 9)
-        The categorical attributes exactly as in the raw file; a missing value is ``"?"``.
-
-    Raises
-    ------
-    AdultError
-        If a column is missing, or the records or labels are not those of Adult.
-    """
+    """Return the train records of the 48,842 that UCI serves, as `read_raw`; test labels end in ``"."``."""
     origin = "The UCI download"
     if missing := [name for name in ATTRIBUTES if name not in frame]:
         raise AdultError(f"{origin} lacks the columns {_join(missing)}; needed are {_join(ATTRIBUTES)}.")
@@ -150,30 +122,11 @@ def _download(api_url: str, timeout: float) -> pd.DataFrame:
 def fetch_uci(
     *, timeout: float = 60.0, retries: int = 2, backoff: float = 1.0, api_url: str = UCI_API
 ) -> pd.DataFrame:
-    """Download the train records with ucimlrepo.
+    """Download the train records with ucimlrepo, from the address that it asks for the metadata.
 
-    Parameters
-    ----------
-    timeout : float
-        Seconds after which one attempt is killed, however far it is.
-    retries : int
-        Attempts after the first one.
-    backoff : float
-        Seconds before the first retry; doubled for each further one.
-    api_url : str
-        Address that ucimlrepo asks for the metadata.
-
-    Returns
-    -------
-    DataFrame, shape (32561, 9)
-        As `read_raw`.
-
-    Raises
-    ------
-    ConnectionError
-        If no attempt gave the Adult data; the sentence has the reason of the last one.
-    ValueError
-        If `timeout` is not positive or `retries` is negative.
+    An attempt is killed after `timeout` seconds. After the first one there are so many retries, the first
+    after `backoff` seconds, each further one after twice as many. If no attempt gives the Adult data, the
+    sentence of the ConnectionError has the reason of the last one.
     """
     if timeout <= 0:
         raise ValueError(f"The time-out is {timeout:g} s; it must be positive.")
@@ -191,18 +144,10 @@ def fetch_uci(
 
 
 def pair_counts(frame: pd.DataFrame) -> pd.DataFrame:
-    """Count every pair of values of every pair of attributes.
+    """Count every pair of values of every pair of attributes of records, which are texts: `COLUMNS`.
 
-    Parameters
-    ----------
-    frame : DataFrame, shape (n, at least 9)
-        Records with the columns `ATTRIBUTES`, as strings.
-
-    Returns
-    -------
-    DataFrame, shape (cells, 5)
-        Columns `COLUMNS`. Pairs follow the order of `ATTRIBUTES`, values are sorted, and a pair of observed
-        values that never occur together has a row with count 0.
+    Pairs follow the order of `ATTRIBUTES`, values are sorted, and a pair of observed values that never occur
+    together has a row with count 0.
     """
     coded = {name: np.unique(frame[name].to_numpy(dtype=str), return_inverse=True) for name in ATTRIBUTES}
     tables = []
@@ -226,13 +171,7 @@ def counts_text(table: pd.DataFrame) -> str:
 
 
 def canonical_counts(records: pd.DataFrame, origin: str) -> str:
-    """Return the pair counts of records as the text of their file.
-
-    Raises
-    ------
-    DataError
-        If they are not those of Adult; the sentence names the origin.
-    """
+    """Return the pair counts of records as the text of their file; those of other data are refused."""
     text = counts_text(pair_counts(records))
     data_set("adult").check(text, origin)
     return text
@@ -263,37 +202,13 @@ def load_counts(
     backoff: float = 1.0,
     api_url: str = UCI_API,
 ) -> tuple[str, dict[str, Any]]:
-    """Load the pair counts of Adult from the source asked for.
+    """Return the pair counts of Adult, the same text from every source, and their provenance.
 
-    Parameters
-    ----------
-    source : {"auto", "uci", "file", "bundled"}
-        ``auto`` takes `file` if there is one, else UCI, and `bundled` if UCI gives no usable data.
-    bundled : path
-        The pair-count table that the project ships.
-    file : path, optional
-        A raw ``adult.data``.
-    cache : path, optional
-        Directory that keeps the counts of a download; without it every call downloads.
-    timeout, retries, backoff, api_url
-        As in `fetch_uci`; times in seconds.
-
-    Returns
-    -------
-    text : str
-        As `counts_text` makes it, the same for every source.
-    provenance : dict
-        ``requested``, ``used``, ``counts_sha256``, ``records``, and ``fallback_reason`` (a sentence, or
-        None). It does not depend on the cache, the time or the machine.
-
-    Raises
-    ------
-    AdultError
-        If the data of the source are not those of Adult, or a file does not exist.
-    ConnectionError
-        If `source` is ``uci`` and no attempt gave usable data.
-    ValueError
-        If `source` is unknown, or is ``file`` without a file, or a parameter of the download is out of range.
+    The source ``auto`` takes the raw ``adult.data`` in `file` if there is one, else UCI, and the table that
+    the project ships, `bundled`, if UCI gives no usable data. The folder `cache` keeps the counts of a
+    download; without it every call downloads. The other arguments are as of `fetch_uci`. The provenance,
+    ``requested``, ``used``, ``counts_sha256``, ``records``, and ``fallback_reason`` (a sentence, or None),
+    does not depend on the cache, the time or the machine.
     """
     if source not in get_args(Source):
         raise ValueError(f"The Adult source is {source!r}; allowed are {_join(get_args(Source))}.")

@@ -30,15 +30,8 @@ class DataError(ValueError):
 class DataSet:
     """An entry of the catalogue.
 
-    Attributes
-    ----------
-    counts : str
-        Name of the file of pair counts that the project ships.
-    sha256 : str
-        Of that file; every source of the data must give the same.
-    attributes : tuple of str
-    loader : str
-        ``module:function`` of this folder, or empty.
+    `counts` is the name of the file of pair counts that the project ships, and `sha256` that of its content,
+    the same for every source of the data; `loader` is ``module:function`` of this folder, or empty.
     """
 
     name: str
@@ -79,13 +72,7 @@ class DataSet:
         return resources / self.counts
 
     def read(self, path: Path | str) -> str:
-        """Return the text of a file of pair counts.
-
-        Raises
-        ------
-        DataError
-            If the file does not exist or is not that of the data set.
-        """
+        """Return the text of a file of pair counts; one that is not that of the data set is refused."""
         path = Path(path)
         if not path.is_file():
             raise DataError(f"{path} is not a file; a CSV table of the {self.name} pair counts is needed.")
@@ -94,13 +81,7 @@ class DataSet:
         return text
 
     def check(self, text: str, origin: str) -> None:
-        """Refuse pair counts that are not those of the data set.
-
-        Raises
-        ------
-        DataError
-            With both hashes.
-        """
+        """Refuse pair counts that are not those of the data set, with both hashes."""
         digest = hashlib.sha256(text.encode()).hexdigest()
         if digest != self.sha256:
             raise DataError(
@@ -109,21 +90,10 @@ class DataSet:
             )
 
     def contingency(self, text: str, sensitive: str, useful: str) -> Contingency:
-        """Cut the table of one pair of attributes out of the text of all pair counts.
+        """Return the table of two different attributes, in either order, from the text of all pair counts.
 
-        Parameters
-        ----------
-        text : str
-            As `read` returns it.
-        sensitive, useful : str
-            Two different attributes, in either order.
-
-        Raises
-        ------
-        ValueError
-            If an attribute is unknown or both are the same.
-        DataError
-            If the text lacks the pair, or a cell of it, or has one twice, or a count that is no whole number.
+        A text that lacks the pair, or a cell of it, or has one twice, or a count that is no whole number, is
+        refused.
         """
         for name in (sensitive, useful):
             if name not in self.attributes:
@@ -162,13 +132,9 @@ class DataSet:
 class OwnTable(DataSet):
     """A table of the user's own: an entry of ``data`` of the configuration, with two attributes.
 
-    Attributes
-    ----------
-    count : str or None
-        Column of the counts; None for a file of records.
-    missing : str or None
-        What becomes of missing values: ``drop`` leaves their rows out, ``keep`` takes texts such as NA for
-        values, and any other name takes their place; None refuses them.
+    `count` is the column of the counts, None for a file of records. `missing` says what becomes of missing
+    values: ``drop`` leaves their rows out, ``keep`` takes texts such as NA for values, and any other name
+    takes their place; None refuses them.
     """
 
     count: str | None = "count"
@@ -194,13 +160,7 @@ class OwnTable(DataSet):
         return Path(self.counts)
 
     def read(self, path: Path | str) -> str:
-        """Count the user's file, and return the counts as the text of a file of pair counts.
-
-        Raises
-        ------
-        DataError
-            If it cannot be counted.
-        """
+        """Count the user's file, and return the counts as the text of a file of pair counts."""
         a, b = self.attributes
         try:
             found = _count_values(Path(path), a, b, self.count, self.missing)
@@ -264,14 +224,7 @@ def _count_values(
 
 @dataclass(frozen=True)
 class Contingency:
-    """A table of counts with its labels, sorted.
-
-    Attributes
-    ----------
-    rows, columns : tuple of str
-        The values of the sensitive and of the useful attribute.
-    counts : tuple of tuple of int, shape (a1, a2)
-    """
+    """A table of counts, shape (a1, a2), with the sorted values of the sensitive and the useful attribute."""
 
     rows: tuple[str, ...]
     columns: tuple[str, ...]
@@ -288,13 +241,7 @@ class Contingency:
 
 @cache
 def catalogue() -> dict[str, DataSet]:
-    """Return the data sets by name.
-
-    Raises
-    ------
-    DataError
-        If an entry of ``catalogue.yaml`` lacks a key or has an unknown one.
-    """
+    """Return the data sets by name."""
     entries = parse_yaml(CATALOGUE.read_text(encoding="utf-8"))
     return {
         name: from_entry(DataSet, entry, f"{name} in {CATALOGUE}", DataError, name=name)
@@ -303,13 +250,7 @@ def catalogue() -> dict[str, DataSet]:
 
 
 def data_set(name: str, configuration: Mapping[str, Any] | None = None) -> DataSet:
-    """Return a data set of the catalogue or, if a configuration is given, one of its ``data``.
-
-    Raises
-    ------
-    ValueError
-        If there is none of that name.
-    """
+    """Return a data set of the catalogue or, if a configuration is given, one of its ``data``."""
     known = {**own_tables(configuration or {}), **catalogue()}
     if name not in known:
         raise ValueError(f"{name!r} is not a data set; allowed are {_join(known)}.")

@@ -61,16 +61,10 @@ def with_columns(**columns: str) -> Schema:
 
 
 def rows_of(instances: Sequence[int], probabilities: Iterable[Any], **columns: Any) -> pd.DataFrame:
-    """Return the rows of instances of one shape.
+    """Return the rows of n instances of one shape, from probabilities of shape (n, rows, columns).
 
-    Parameters
-    ----------
-    instances : sequence of int
-        Their numbers, n of them.
-    probabilities : array_like, shape (n, rows, columns)
-    **columns
-        The other columns of `POPULATION`: a value for all, or an array that repeats to the shape of
-        `probabilities`; without a ``count`` there are no records.
+    The other columns of `POPULATION` are a value for all, or an array that repeats to the shape of
+    `probabilities`; without a ``count`` there are no records.
     """
     drawn = np.asarray(probabilities, dtype=np.float64)
     number, row, column = np.indices(drawn.shape).reshape(3, -1)
@@ -85,16 +79,8 @@ def rows_of(instances: Sequence[int], probabilities: Iterable[Any], **columns: A
 def arrays(table: pd.DataFrame, column: str = "probability") -> FloatArray:
     """Return the probabilities, or the counts, of instances of one shape, in the order of their numbers.
 
-    Parameters
-    ----------
-    table : DataFrame
-        All rows of one or more instances of a population, in the order of the schema.
-    column : str
-        ``probability`` or ``count``.
-
-    Returns
-    -------
-    ndarray, shape (instances, rows, columns)
+    The table has all rows of one or more instances, in the order of the schema; the result has the shape
+    (instances, rows, columns).
     """
     rows, columns = (int(table[name].max()) + 1 for name in ("row", "column"))
     return table[column].to_numpy(dtype=np.float64).reshape(-1, rows, columns)

@@ -45,17 +45,10 @@ class NotCheckable(Exception):
 class Finding:
     """The result of a check.
 
-    Parameters
-    ----------
-    measured : str
-        The numbers, with enough words to read them alone.
-    verdict : Verdict
-    explanation : str
-        Why, for a reader who has the paper; required unless the claim is reproduced as it stands.
-    computed : str
-        Our numbers in short, to stand beside those that the paper prints.
-    n : int, optional
-        How many cases decided it: instances, tables, printed numbers.
+    `measured` has the numbers, with enough words to read them alone, and `computed` in short, to stand beside
+    those that the paper prints. The explanation says why, for a reader who has the paper, and is required
+    unless the claim is reproduced as it stands. So many cases `n` decided it: instances, tables, printed
+    numbers.
     """
 
     measured: str
@@ -99,11 +92,6 @@ class Claim:
 
         Their table is the first one if they name none, and the condition ``rows`` in ``arguments`` is added
         to their own.
-
-        Raises
-        ------
-        PaperError
-            If one lacks a key or has an unknown one.
         """
         found = {}
         for key, entry in self.numbers.items():
@@ -172,13 +160,7 @@ SENSITIVITY = Schema(
 
 
 def claims_of(paper: Paper) -> list[Claim]:
-    """Return the claims of a paper.
-
-    Raises
-    ------
-    PaperError
-        If an entry lacks a key or has an unknown one, names no check or no table, or repeats an id.
-    """
+    """Return the claims of a paper; an entry that is incomplete, unknown in part, or repeated is refused."""
     claims: list[Claim] = []
     for number, entry in enumerate(paper.claims, start=1):
         claim = from_entry(
@@ -215,13 +197,7 @@ def _id(entry: Any) -> Any:
 
 
 def check_of(claim: Claim) -> Check:
-    """Return the function that decides a claim: the paper's own, or one of this module.
-
-    Raises
-    ------
-    PaperError
-        If there is no such function.
-    """
+    """Return the function that decides a claim: the paper's own, or one of this module."""
     own = f"papers.{claim.paper}.claims"
     for name in (own, __name__) if importlib.util.find_spec(own) else (__name__,):
         function: Check | None = getattr(importlib.import_module(name), claim.check, None)
@@ -234,13 +210,7 @@ def check_of(claim: Claim) -> Check:
 
 
 def errata_of(paper: Paper) -> list[Erratum]:
-    """Return the errata of a paper.
-
-    Raises
-    ------
-    PaperError
-        If an entry lacks a key or has an unknown one, or is of an unknown kind.
-    """
+    """Return the errata of a paper; an entry that is incomplete or of an unknown kind is refused."""
     errata = [
         from_entry(Erratum, entry, f"Erratum {number} of {paper.key}", PaperError, paper=paper.key)
         for number, entry in enumerate(paper.errata, start=1)
@@ -263,13 +233,7 @@ def decide(claim: Claim, tables: Tables) -> Finding:
 
 
 def ledger(claims: Iterable[tuple[Claim, Tables]]) -> pd.DataFrame:
-    """Return the ledger: every claim, decided by the tables that belong to it.
-
-    Returns
-    -------
-    DataFrame
-        As `LEDGER`, in the order of the entries; table and figure as ``paper/name``, ``-`` for no figure.
-    """
+    """Return every claim, decided by the tables that belong to it, in the order of the entries."""
     return LEDGER.table(
         {
             "order": order,
@@ -294,21 +258,9 @@ def sensitivity(
 ) -> pd.DataFrame:
     """Return the verdicts of claims by other tables: which depend on what a paper leaves open.
 
-    Parameters
-    ----------
-    paper : str
-        Its key.
-    entries : iterable of mapping
-        Of the claims, as in ``paper.yaml``.
-    variants : iterable of (choice, setting, tables)
-        What is chosen, how, and the tables with it; a claim that they do not decide is left out.
-    changes : mapping, optional
-        Arguments of the claims that are others, where they have them.
-
-    Returns
-    -------
-    DataFrame
-        As `SENSITIVITY`.
+    The entries are those of ``paper.yaml``. A variant says what is chosen and how, and has the tables with
+    it; a claim that they do not decide is left out. Where claims have the arguments in `changes`, these take
+    their place.
     """
     claims = [
         from_entry(Claim, entry, f"Claim {_id(entry)} of {paper}", PaperError, paper=paper)
@@ -358,26 +310,14 @@ def errata_texts(errata: Iterable[Erratum]) -> pd.DataFrame:
 
 
 def require_rows(rows: pd.DataFrame, what: str) -> pd.DataFrame:
-    """Return the rows, of which there must be some.
-
-    Raises
-    ------
-    NotCheckable
-        If there are none.
-    """
+    """Return the rows; raise `NotCheckable` if there are none."""
     if rows.empty:
         raise NotCheckable(f"The table has no rows of {what}; the configuration leaves them out.")
     return rows
 
 
 def require_instances(instances: int, needed: int, what: str = "instances") -> None:
-    """Raise `NotCheckable` if there are fewer instances than a statement is about.
-
-    Raises
-    ------
-    NotCheckable
-        If there are fewer than needed.
-    """
+    """Raise `NotCheckable` if there are fewer instances than a statement is about."""
     if instances < needed:
         raise NotCheckable(f"The statement is about {needed} random {what}; the tables have {instances}.")
 

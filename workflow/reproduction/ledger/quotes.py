@@ -30,21 +30,12 @@ _TAKES = ("only", "min", "median", "mean", "max", "sum", "count")
 
 @dataclass(frozen=True)
 class Quote:
-    """A number of a table, and how it is written.
+    """A number of a table of the same paper, and how it is written.
 
-    Attributes
-    ----------
-    table : str
-        Of the same paper.
-    column : str
-        A column, or an expression of several, as ``value / bound``.
-    rows : str
-        Which rows: a condition of columns, as ``size == '2 x 5' and epsilon < 1``; all if it is empty.
-    take : str
-        What is taken of them: ``only`` (they all agree), ``min``, ``median``, ``mean``, ``max``, ``sum`` or
-        ``count`` (how many there are).
-    form : str
-        As `format` takes it.
+    `column` is a column, or an expression of several, as ``value / bound``; `rows` a condition of columns, as
+    ``size == '2 x 5' and epsilon < 1``, all if it is empty. Of these the quote takes ``only`` (they all
+    agree), ``min``, ``median``, ``mean``, ``max``, ``sum`` or ``count`` (how many there are). `form` is as
+    `format` takes it.
     """
 
     table: str
@@ -58,13 +49,7 @@ class Quote:
             raise ValueError(f"A quote takes {self.take!r}; allowed are {', '.join(_TAKES)}.")
 
     def number(self, table: pd.DataFrame) -> float:
-        """Return the number.
-
-        Raises
-        ------
-        ValueError
-            If no row meets the condition, or the only number is asked for and there are several.
-        """
+        """Return the number, of which there must be one, or one of equal ones; else raise a ValueError."""
         rows = table.query(self.rows) if self.rows else table
         values = pd.Series(rows.eval(self.column, engine="python"), dtype="float64").dropna()
         if self.take == "count":
@@ -93,14 +78,9 @@ class Quote:
 class Stated(Quote):
     """A number that a claim states, with the number of a table that must agree with it.
 
-    Attributes
-    ----------
-    said : str
-        As it is written: ``1.92``, ``2,035`` or ``82%``.
-    relation : str
-        One of `RELATIONS`. A number that is about the one of the table is rounded from it.
-    standard_error : str
-        A column, or an expression of several, of a number that was drawn at random.
+    `said` is as it is written: ``1.92``, ``2,035`` or ``82%``. The relation is one of `RELATIONS`: a number
+    that is about the one of the table is rounded from it. A number that was drawn at random has a
+    `standard_error`, a column or an expression of several.
     """
 
     said: str = ""
@@ -124,13 +104,7 @@ class Stated(Quote):
 
 
 def read_number(text: str) -> tuple[float, float]:
-    """Return a number as it is written, and the unit of its last digit: of ``37.1%``, 0.371 and 0.001.
-
-    Raises
-    ------
-    ValueError
-        If the text is no number.
-    """
+    """Return a number as it is written, and the unit of its last digit: of ``37.1%``, 0.371 and 0.001."""
     digits, scale = text.replace(",", "").removesuffix("%"), 0.01 if text.endswith("%") else 1.0
     mantissa, _, exponent = digits.partition("e")
     return scale * float(digits), scale * 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
@@ -145,22 +119,9 @@ def fill_names(text: str, named: Mapping[str, str]) -> str:
 class Highlight:
     """What a reader should know first: what a paper says, what was found, and why it matters.
 
-    Attributes
-    ----------
-    paper : str
-        Its key.
-    stated : str
-        What the paper says; empty for the statement of the claim.
-    found : str
-        What was found, with ``{names}`` in place of numbers; empty for the explanation of the claim.
-    matters : str
-        Why a reader should care.
-    lead : str
-        A sentence for the top of the page, likewise with ``{names}``; empty for most.
-    numbers : mapping of str to mapping
-        The entries of the quotes by name.
-    claim, figure : str
-        What shows it: an id, and the name of a figure.
+    By default `stated` and `found` are the statement and the explanation of the claim, an id. `lead` is a
+    sentence for the top of the page. It and `found` have ``{names}`` in place of `numbers`, which are entries
+    of quotes by name. `figure` is the name of one that shows it.
     """
 
     paper: str
@@ -173,13 +134,7 @@ class Highlight:
     figure: str = ""
 
     def quotes(self) -> dict[str, Quote]:
-        """Return the numbers by name.
-
-        Raises
-        ------
-        PaperError
-            If one lacks a key or has an unknown one.
-        """
+        """Return the numbers by name."""
         name = f"a highlight of {self.paper}"
         return {
             key: from_entry(Quote, entry, f"{key} of {name}", PaperError)
@@ -199,11 +154,8 @@ class Highlight:
 def highlights_of(paper: Paper) -> list[Highlight]:
     """Return the highlights of a paper.
 
-    Raises
-    ------
-    PaperError
-        If an entry lacks a key or has an unknown one, names a table or a figure that is not there, or names
-        no claim and lacks a text.
+    An entry is refused that is incomplete, names a table or a figure that is not there, or names no claim and
+    lacks a text.
     """
     found = []
     for number, entry in enumerate(paper.highlights, start=1):

@@ -15,14 +15,10 @@ from reproduction.results.tables import Schema
 
 
 class ResultTables(Mapping[str, pd.DataFrame]):
-    """The result tables of one paper by name, read when asked for.
+    """The result tables of one paper by name, read from ``<name>.parquet`` in its folder when asked for.
 
-    Parameters
-    ----------
-    directory : path
-        With ``<name>.parquet`` of every table.
-    schemas : mapping of str to Schema
-        Of every table that there may be; those of another paper as ``paper/table``, in the folder beside.
+    There is a schema for every table that there may be; those of another paper are named ``paper/table``, and
+    lie in the folder beside.
     """
 
     def __init__(self, directory: Path | str, schemas: Mapping[str, Schema]) -> None:
@@ -53,17 +49,7 @@ class ResultTables(Mapping[str, pd.DataFrame]):
 
 
 def result_tables(folder: Path, key: str, papers: Mapping[str, Paper]) -> ResultTables:
-    """Return the tables that the claims of a paper may name: its own, and those of the others.
-
-    Parameters
-    ----------
-    folder : Path
-        With a folder of tables for every paper.
-    key : str
-        Of the paper.
-    papers : mapping of str to Paper
-        All papers.
-    """
+    """Return the tables that the claims of a paper may name, from a folder with one for every paper."""
     schemas = {
         name if other == key else f"{other}/{name}": load(table.schema_name)
         for other, paper in papers.items()

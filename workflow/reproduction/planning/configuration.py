@@ -51,15 +51,7 @@ class ConfigurationError(ValueError):
 
 
 def schema_with(common: Mapping[str, Any], found: Iterable[Paper]) -> dict[str, Any]:
-    """Return the JSON schema of the whole configuration: the common one, with the sections of the papers.
-
-    Parameters
-    ----------
-    common : mapping
-        The JSON schema of what belongs to no paper, with the definitions that all share.
-    found : iterable of Paper
-        Each with the schema of its own section, if it has one.
-    """
+    """Return the JSON schema of the whole configuration: the common one, with the sections of the papers."""
     sections = {p.key: p.configuration_schema for p in found if p.configuration_schema is not None}
     return {
         **common,
@@ -69,19 +61,9 @@ def schema_with(common: Mapping[str, Any], found: Iterable[Paper]) -> dict[str, 
 
 
 def check(configuration: Mapping[str, Any], common: Mapping[str, Any], found: Iterable[Paper]) -> None:
-    """Refuse a configuration that breaks the schema or contradicts itself.
+    """Refuse a configuration that breaks the schema or contradicts itself, with one sentence per problem.
 
-    Parameters
-    ----------
-    configuration : mapping
-        All keys, defaults and overrides merged.
-    common, found
-        As for `schema_with`.
-
-    Raises
-    ------
-    ConfigurationError
-        With one sentence per problem: the key, what was found and what is allowed.
+    All keys are there, defaults and overrides merged.
     """
     found = list(found)
     schema = schema_with(common, found)

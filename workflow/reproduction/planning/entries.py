@@ -31,13 +31,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def parse_yaml(text: str) -> Any:
-    """Return what a text in YAML says.
-
-    Raises
-    ------
-    YAMLError
-        If it is not YAML.
-    """
+    """Return what a text in YAML says; raise a YAMLError if it is none."""
     try:
         return yaml.load(text, _LOADER)
     except yaml.YAMLError:
@@ -45,25 +39,10 @@ def parse_yaml(text: str) -> Any:
 
 
 def from_entry(cls: type[T], entry: Any, name: str, error: type[ValueError], /, **given: Any) -> T:
-    """Return the dataclass that an entry of a YAML file describes.
+    """Return the dataclass that an entry of a YAML file describes; its annotations say what values must be.
 
-    Parameters
-    ----------
-    cls : type
-        The dataclass; its annotations say what the values must be.
-    entry : object
-        What the file has: a mapping of attributes, unless something is wrong.
-    name : str
-        What to call the entry, and where it is.
-    error : type
-        What to raise.
-    **given
-        Attributes that do not come from the file.
-
-    Raises
-    ------
-    ValueError
-        The `error`, if the entry lacks something, has something unknown, or has a value of another kind.
+    Attributes in `given` do not come from the file. If the entry lacks something, has something unknown, or
+    has a value of another kind, the `error` is raised, with the name of the entry.
     """
     fields = {f.name: f for f in dataclasses.fields(cls) if f.name not in given}  # type: ignore[arg-type]
     if not isinstance(entry, dict):

@@ -29,17 +29,8 @@ Import = ast.Import | ast.ImportFrom
 def code_hash(*modules: str, beside: Path = SCRIPTS) -> str:
     """Return the SHA-256 of modules and of all that they import of the project, 64 hexadecimal digits.
 
-    Parameters
-    ----------
-    *modules : str
-        Dotted names. One outside of the packages is in the folder `beside`.
-    beside : Path
-        By default that of the scripts, so that ``compute`` is one of them.
-
-    Raises
-    ------
-    ValueError
-        If there is no such module.
+    The modules have dotted names. One outside of the packages is in the folder `beside`, by default that of
+    the scripts, so that ``compute`` is one of them.
     """
     files = imported_modules(*modules, beside=beside)
     text = "\n".join(f"{name}: {hashlib.sha256(_content(files[name])).hexdigest()}" for name in sorted(files))

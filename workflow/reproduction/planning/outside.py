@@ -20,12 +20,7 @@ def folders_of(files: Sequence[Path | str]) -> list[Path]:
 def locate_papers(configuration: dict[str, Any], folders: Sequence[Path]) -> list[str]:
     """Write the folders of the papers into the configuration, relative to the working directory; return them.
 
-    Parameters
-    ----------
-    configuration : dict
-        Not checked: what `papers` has is left alone if it is no list of texts.
-    folders : sequence of Path
-        Where the relative paths of `papers` are looked for, in this order.
+    The configuration is not checked yet: what `papers` has is left alone if it is no list of texts.
     """
     named = configuration.get("papers")
     if not (isinstance(named, list) and all(isinstance(path, str) for path in named)):
@@ -38,12 +33,7 @@ def locate_papers(configuration: dict[str, Any], folders: Sequence[Path]) -> lis
 def locate_files(configuration: Mapping[str, Any], folders: Sequence[Path]) -> None:
     """Write the paths of the user's files of data into the configuration, relative to the working directory.
 
-    Parameters
-    ----------
-    configuration : mapping
-        Not checked: what names no file is left alone.
-    folders : sequence of Path
-        Where relative paths in `data` and `adult` are looked for, in this order.
+    The configuration is not checked yet: what names no file is left alone.
     """
     tables, adult = configuration.get("data"), configuration.get("adult")
     for entry in (*(tables.values() if isinstance(tables, dict) else ()), adult):
@@ -56,17 +46,7 @@ def locate_files(configuration: Mapping[str, Any], folders: Sequence[Path]) -> N
 def locate_mechanisms(configuration: Mapping[str, Any], folders: Sequence[Path]) -> None:
     """Write the file of every mechanism of the user's own into its entry, relative to the working directory.
 
-    Parameters
-    ----------
-    configuration : mapping
-        Checked.
-    folders : sequence of Path
-        Where to look for modules, in this order.
-
-    Raises
-    ------
-    ConfigurationError
-        With a sentence for every mechanism whose module or function is not there.
+    The folders are searched in their order; a mechanism whose module or function is not there is refused.
     """
     problems = []
     for key, section in configuration.items():

@@ -18,18 +18,10 @@ _registered: dict[str, dict[str, OwnMechanism]] = {}
 
 @dataclass(frozen=True)
 class OwnMechanism:
-    """A mechanism of the user's own.
+    """A mechanism of the user's own: its name in tables and in the configuration, and ``module:function``.
 
-    Attributes
-    ----------
-    name : str
-        In tables, and in lists of the configuration.
-    function : str
-        ``module:function``.
-    label, colour, marker : str
-        Of its curve.
-    file : str
-        The file of the module, relative to the working directory; empty until it is found.
+    Label, colour and marker are those of its curve. The file of the module, relative to the working
+    directory, is empty until it is found.
     """
 
     name: str

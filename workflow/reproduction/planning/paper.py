@@ -61,12 +61,7 @@ class PaperError(ValueError):
 class Counts:
     """A table of counts as an argument: the workflow reads it from its file and passes it on.
 
-    Attributes
-    ----------
-    data : str
-        Name of the data set.
-    sensitive, useful : str
-        Its attributes in the rows and in the columns.
+    The sensitive attribute of the data set is in the rows, the useful one in the columns.
     """
 
     data: str
@@ -76,12 +71,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Parts:
-    """Some parts of a table that a call reads, instead of all; in its arguments by the name of the table.
-
-    Attributes
-    ----------
-    names : tuple of str
-    """
+    """Some parts of a table that a call reads, instead of all; in its arguments by the name of the table."""
 
     names: tuple[str, ...]
 
@@ -116,13 +106,7 @@ class Call:
             return False
 
     def resolve(self, configuration: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments of the call, the tables aside.
-
-        Raises
-        ------
-        PaperError
-            If the configuration has no such key, or ``plan.py`` no such function.
-        """
+        """Return the arguments of the call, the tables aside; a key that is not there is refused."""
         if isinstance(self.settings, str):
             return {**self.arguments, **_call_of_plan(self, self.settings, configuration)}
         found = {}
@@ -140,26 +124,15 @@ class Call:
 class Table(Call):
     """A table of results.
 
-    Attributes
-    ----------
-    schema : str
-        Name in `reproduction.results.tables`, or ``module:NAME`` in the paper's folder.
-    parts : str, optional
-        Function of ``plan.py`` that returns the arguments of every part.
-    publish : bool
-        Whether the parts are put together; tables that others read in parts need not be.
-    population : bool
-        Whether the table holds random instances: it is kept with the data, for experiments to read, and its
-        parts are not put together.
-    brief : bool
-        Whether a job takes a second or so, and is better done where the workflow runs.
-    certificates : bool
-        Whether the function returns the table and, beside it, certificates of its optima
-        (`reproduction.results.certificates.DOCUMENTS`).
-    memory : int
-        What a job asks a cluster for, MB: its own need, and that of Snakemake, which starts it there.
-    minutes : int
-        How long it may take there. A job that fails is tried again with twice as much of both.
+    `schema` is a name in `reproduction.results.tables`, or ``module:NAME`` in the paper's folder; `parts` a
+    function of ``plan.py`` that returns the arguments of every part. Parts are put together if they
+    `publish`; tables that others read in parts need not be. A `population` holds random instances: it is kept
+    with the data, for experiments to read, and its parts are not put together. A `brief` job takes a second
+    or so, and is better done where the workflow runs. With `certificates` the function returns, beside the
+    table, certificates of its optima (`reproduction.results.certificates.DOCUMENTS`).
+
+    A job asks a cluster for `memory` in MB, its own need and that of Snakemake, which starts it there, and
+    for some `minutes`. One that fails is tried again with twice as much of both.
     """
 
     schema: str = "RESULTS"
@@ -183,13 +156,7 @@ class Table(Call):
         return not self.parts or (self.publish and not self.population)
 
     def part_arguments(self, configuration: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-        """Return the arguments of every part by the name of the part.
-
-        Raises
-        ------
-        PaperError
-            If the table has no parts, or ``plan.py`` no such function.
-        """
+        """Return the arguments of every part by the name of the part."""
         if self.parts is None:
             raise PaperError(f"Table {self.name} of {self.paper} has no parts.")
         parts = _call_of_plan(self, self.parts, configuration)
@@ -289,20 +256,11 @@ def table_place(key: str, name: str) -> str:
 
 
 def papers(root: Path = ROOT, outside: Iterable[str | Path] = ()) -> dict[str, Paper]:
-    """Find the papers: by key, the oldest first.
+    """Find the papers in a folder, and further ones outside: by key, the oldest first.
 
-    Parameters
-    ----------
-    root : Path
-        The folder with the folders of the papers.
-    outside : iterable of path
-        Folders of further papers, whose modules can be imported as those of the others from now on.
-
-    Raises
-    ------
-    PaperError
-        If a ``paper.yaml`` lacks something, has something unknown, or names a table that is not there; or if
-        a folder outside is no paper, or has the name of another one.
+    The modules of those outside can be imported as those of the others from now on. Refused are a
+    ``paper.yaml`` that lacks something, has something unknown, or names a table that is not there, and a
+    folder outside that is no paper, or has the name of another one.
     """
     found = [read(path) for path in sorted(root.glob("*/paper.yaml"))]
     for folder in map(Path, outside):
@@ -330,13 +288,7 @@ def _read_outside(folder: Path, known: Set[str]) -> Paper:
 
 
 def read(path: Path) -> Paper:
-    """Read one ``paper.yaml``; the key of the paper is the name of its folder.
-
-    Raises
-    ------
-    PaperError
-        As `papers`.
-    """
+    """Read one ``paper.yaml``; the key of the paper is the name of its folder."""
     try:
         entries = parse_yaml(path.read_text(encoding="utf-8"))
     except yaml.MarkedYAMLError as error:

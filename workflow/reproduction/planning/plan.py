@@ -20,13 +20,7 @@ class PlanError(ValueError):
 
 
 def plan_of(*names: str) -> Plan:
-    """Return the plan of the default configuration, as files of `config/` change it, one after the other.
-
-    Parameters
-    ----------
-    names : str
-        Names of these files, without the suffix.
-    """
+    """Return the plan of the default configuration, as files of `config/`, by name, change it in turn."""
     configuration: dict[str, Any] = {}
     for name in ("config", *names):
         text = (ROOT / f"config/{name}.yaml").read_text(encoding="utf-8")
@@ -43,16 +37,8 @@ def _changed(configuration: Any, changes: Any) -> Any:
 
 
 class Plan:
-    """The jobs of all papers under a configuration.
+    """The jobs of all papers under a configuration that was checked.
 
-    Parameters
-    ----------
-    papers : mapping of str to Paper
-    configuration : mapping
-        Checked.
-
-    Notes
-    -----
     All paths are relative to the working directory: ``results/tables/<paper>/<table>.parquet`` for a table,
     ``results/chunks/<paper>/<table>/<part>.parquet`` for a part of one,
     ``results/data/populations/<paper>/<table>.parquet`` or ``.../<table>/<part>.parquet`` for a population,
@@ -77,13 +63,7 @@ class Plan:
         return self._parts[key]
 
     def arguments(self, call: Call, part: str | None = None) -> dict[str, Any]:
-        """Return the arguments of a call, or of a part of a table.
-
-        Raises
-        ------
-        PlanError
-            If there is no such part.
-        """
+        """Return the arguments of a call, or of a part of a table; a part that is not there is refused."""
         if not isinstance(call, Table) or not call.parts:
             return call.resolve(self.configuration)
         parts = self.parts(call)

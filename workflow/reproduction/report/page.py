@@ -100,29 +100,12 @@ def write(
     configuration: Mapping[str, Any],
     provenance: Iterable[Path | str],
 ) -> None:
-    """Write the page, all or nothing.
+    """Write the page, all or nothing; its links are relative to its directory.
 
-    Parameters
-    ----------
-    path : path
-        The page; links are relative to its directory.
-    papers : sequence of Paper
-        In the order of their appearance.
-    finished : iterable of str
-        The tables and figures: ``tables/<paper>/<name>.<suffix>``, and ``figures`` likewise.
-    ledger : DataFrame
-        As `reproduction.ledger.claims.ledger`.
-    certificates : iterable of DataFrame
-        What an independent program says of the certificates, a table per paper that has any.
-    configuration : mapping
-        All of it; every key is listed.
-    provenance : iterable of path
-        Files that say what the counts come from, one per data set, named by their folder.
-
-    Raises
-    ------
-    ReportError
-        If a table or a figure is an empty file.
+    The papers are in the order of their appearance. Finished are the tables and figures,
+    ``tables/<paper>/<name>.<suffix>``, and ``figures`` likewise, none of which may be empty. The certificates
+    are what an independent program says of them, a table per paper that has any, and the provenance files say
+    what the counts come from, one per data set, named by their folder.
     """
     ledger = LEDGER.conform(ledger)
     figures, tables = _collect(list(finished), Path(path).parent, {paper.key: paper for paper in papers})
@@ -267,13 +250,7 @@ def _environment(papers: Sequence[Paper]) -> Environment:
 
 
 def typeset(text: str) -> Markup:
-    """Return a text as HTML: escaped, with the LaTeX between dollar signs as MathML.
-
-    Raises
-    ------
-    ReportError
-        If a formula is no LaTeX.
-    """
+    """Return a text as HTML: escaped, with the LaTeX between dollar signs as MathML."""
     found, place = Markup(), 0
     for formula in _FORMULA.finditer(text):
         latex, tail = formula.groups("")

@@ -116,10 +116,7 @@ def write_documents(documents: pd.DataFrame, folder: Path | str) -> list[Path]:
 def run_checker(paths: Sequence[Path]) -> Iterator[tuple[str, str]]:
     """Check files by the checker as a program, and yield the outcome of each and what is said of it.
 
-    Raises
-    ------
-    TableError
-        If a file is no certificate.
+    A file that is no certificate is an error.
     """
     for first in range(0, len(paths), _FILES_AT_ONCE):
         some = paths[first : first + _FILES_AT_ONCE]
@@ -165,15 +162,12 @@ def _number(claims: Sequence[Mapping[str, Any]], name: str) -> float:
 
 
 def count_certificates(tables: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """Count the documents of every paper by what the checker proved of them.
+    """Count the documents of every paper by what the checker proved of them, a row per table.
 
-    Returns
-    -------
-    DataFrame
-        A row per table: the paper; ``bound proved to 0.5%``, where the level and the utility of the mechanism
-        are proved, and a bound that is at most `CLOSE_EXCESS` above that computed; ``farther bound proved``,
-        where a bound, if any, is farther above; ``failed``; and ``largest excess``, relative, of the bounds
-        proved to 0.5%.
+    The columns are the paper; ``bound proved to 0.5%``, where the level and the utility of the mechanism are
+    proved, and a bound that is at most `CLOSE_EXCESS` above that computed; ``farther bound proved``, where a
+    bound, if any, is farther above; ``failed``; and ``largest excess``, relative, of the bounds proved to
+    0.5%.
     """
     rows = []
     for table in tables:

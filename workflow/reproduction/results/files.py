@@ -43,24 +43,10 @@ def write_table(
     *,
     csv_path: Path | str | None = None,
 ) -> None:
-    """Check a table and write it as Parquet, all or nothing.
+    """Check a table and write it as Parquet, and to `csv_path` as CSV, all or nothing.
 
-    Parameters
-    ----------
-    table : DataFrame or iterable of DataFrame
-        Rows in any order. Their order, and how they are cut into frames, does not change the bytes.
-    path : path
-        Target file.
-    metadata : mapping
-        What made the table (hashes, versions): anything JSON can hold, but no time and no machine.
-    schema : Schema
-    csv_path : path, optional
-        Target file of the same rows as CSV.
-
-    Raises
-    ------
-    TableError
-        If the table breaks the schema; nothing is written then.
+    The order of the rows, and how they are cut into frames, does not change the bytes. The metadata say what
+    made the table (hashes, versions): anything JSON can hold, but no time and no machine.
     """
     frames = list(batches_of(table))
     frame = schema.conform(pd.concat(frames, ignore_index=True)) if frames else schema.table([])
@@ -92,13 +78,7 @@ def made_by(code: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class StoredTable(Iterable[pd.DataFrame]):
-    """A table in one file or in several, which are read, and checked, one by one as they are asked for.
-
-    Parameters
-    ----------
-    files : sequence of path
-    schema : Schema
-    """
+    """A table in one file or in several, which are read, and checked, one by one as they are asked for."""
 
     files: Sequence[Path | str]
     schema: Schema
@@ -112,13 +92,7 @@ class StoredTable(Iterable[pd.DataFrame]):
 
 
 def read_table(path: Path | str, schema: Schema = RESULTS) -> pd.DataFrame:
-    """Read a table that `write_table` wrote, and check it again.
-
-    Raises
-    ------
-    TableError
-        If the file is damaged or no Parquet file, or breaks the schema.
-    """
+    """Read a table that `write_table` wrote, and check it again; a damaged file is refused."""
     try:
         # Read ahead, a large file would be in memory as a whole.
         frame = pq.read_table(path, page_checksum_verification=True, pre_buffer=False).to_pandas()
@@ -135,13 +109,7 @@ def read_metadata(path: Path | str) -> dict[str, Any]:
 
 
 def read_counts(path: Path | str) -> pd.DataFrame:
-    """Read a table of counts, shape (a1, a2), with the labels, as texts, as index and columns.
-
-    Raises
-    ------
-    TableError
-        If the file is not a rectangle of whole numbers with labels.
-    """
+    """Read a table of counts, shape (a1, a2), with the labels, as texts, as index and columns."""
     text = Path(path).read_bytes()
     # The reader of pandas would turn labels such as "NA", "true" or "01" into something else.
     try:
@@ -163,11 +131,6 @@ def write_texts(frame: pd.DataFrame, path: Path | str) -> None:
     """Write a table in the form of the suffix, all or nothing.
 
     ``csv`` has floats that read back exactly; ``md`` is for tables of texts to read.
-
-    Raises
-    ------
-    ValueError
-        If the suffix is neither.
     """
     writers = {".csv": csv, ".md": markdown}
     suffix = Path(path).suffix

@@ -55,19 +55,12 @@ def _no_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
 
 @dataclass(frozen=True)
 class Schema:
-    """Columns, key and row rules of a table.
+    """Columns, key and row rules of a table, with the name by which errors call it.
 
-    Parameters
-    ----------
-    name : str
-        What to call the table in an error.
-    columns : mapping of str to {"str", "float64", "Int64", "bool"}
-        The columns in their order; only Int64 and float64 admit missing values.
-    key : tuple of str
-        Columns whose values name a row: unique, and the order of the rows. A number may be missing there.
-    rules : callable, optional
-        Yields, for a table of the right columns, a boolean array of the rows that break a rule, and the
-        sentence to say about such a row, with the names of its columns in braces.
+    The columns are in their order, by kind ("str", "float64", "Int64", "bool"); only Int64 and float64 admit
+    missing values. The values of the key name a row: they are unique, and order the rows. A number may be
+    missing there. The rules yield, for a table of the right columns, a boolean array of the rows that break a
+    rule, and the sentence to say about such a row, with the names of its columns in braces.
     """
 
     name: str
@@ -78,10 +71,7 @@ class Schema:
     def conform(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the frame in the order and the types of the schema, sorted and checked.
 
-        Raises
-        ------
-        TableError
-            With a sentence that names the column or the row.
+        The sentence of a TableError names the column or the row.
         """
         typed = self.cast(frame)
         # What is the same in all rows orders none of them, but sorting by it takes time.
@@ -97,24 +87,12 @@ class Schema:
         return typed
 
     def cast(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return the columns of the frame in the order and the types of the schema.
-
-        Raises
-        ------
-        TableError
-            With a sentence that names the column.
-        """
+        """Return the columns of the frame in the order and the types of the schema."""
         self.require_columns(list(frame.columns))
         return pd.DataFrame({name: self._cast(frame[name], kind) for name, kind in self.columns.items()})
 
     def require_columns(self, names: Sequence[Any]) -> None:
-        """Refuse other columns than those of the schema, in any order.
-
-        Raises
-        ------
-        TableError
-            With a sentence that names the columns.
-        """
+        """Refuse other columns than those of the schema, in any order, with their names."""
         if unknown := [name for name in names if name not in self.columns]:
             raise TableError(f"The {self.name} table has the unknown columns {', '.join(map(str, unknown))}.")
         if missing := [name for name in self.columns if name not in names]:
