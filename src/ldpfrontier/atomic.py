@@ -29,19 +29,9 @@ def replacing(path: Path | str, mode: int = USUAL) -> Iterator[Path]:
     What `path` links to is replaced, not the link. A device or a pipe cannot be replaced: it is given itself
     and written to. While the block runs the temporary file is locked (on Windows: open), so that one which a
     killed process left behind is told from one in use; the next call for the same path that succeeds removes
-    it.
-
-    Parameters
-    ----------
-    path : path
-    mode : int
-        The permissions of a new file, before the umask. A file that exists keeps its permissions and its
-        group; where the group cannot be kept, the group loses its permissions.
-
-    Raises
-    ------
-    OSError
-        If `path` is a directory or anything else that is not written to as a file.
+    it. A new file has the permissions `mode`, before the umask. A file that exists keeps its permissions and
+    its group; where the group cannot be kept, the group loses its permissions. OSError if `path` is a
+    directory or anything else that is not written to as a file.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():

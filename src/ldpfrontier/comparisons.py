@@ -25,14 +25,8 @@ _MARGIN = 4e-16
 class Comparisons:
     """The inequalities P_i . v <= N_j . v of the compared groups of i and of j.
 
-    Parameters
-    ----------
-    larger, smaller : ndarray, shape (sums, inputs)
-        The P_i, and the N_j, not negative, those of a group one after another.
-    larger_starts, smaller_starts : ndarray of int
-        The first row of each group.
-    pairs : ndarray of int, shape (m, 2)
-        A group of the P_i and a group of the N_j.
+    The P_i are the rows of `larger`, the N_j those of `smaller`, shape (sums, inputs), not negative, those of
+    a group one after another from its entry in the `starts`. A pair is a group of the P_i and one of the N_j.
     """
 
     larger: FloatArray

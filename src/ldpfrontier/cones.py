@@ -88,13 +88,7 @@ class Cone(Protocol):
 
 
 def check_cone(value: Any) -> None:
-    """Check that an argument is a cone of columns.
-
-    Raises
-    ------
-    ValueError
-        If it is something else.
-    """
+    """Refuse an argument that is no cone of columns."""
     if not isinstance(value, Cone):
         raise ValueError(f"The cone is a {type(value).__name__}; it must be a PolyhedralCone or a Cone.")
 
@@ -102,10 +96,7 @@ def check_cone(value: Any) -> None:
 def check_inside(cone: Cone, channel: Channel) -> None:
     """Check that the columns of a channel that was found for a cone are in it, by what the cone says itself.
 
-    Raises
-    ------
-    ArithmeticError
-        If a column violates an inequality or a cut.
+    ArithmeticError if a column violates an inequality or a cut.
     """
     if (outside := cone.violation(channel.matrix.T)) > OUTSIDE:
         raise ArithmeticError(
@@ -152,13 +143,7 @@ class BaseCone:
             return np.asarray(1.0 / scale * (1.0 + gamma(4)))
 
     def __and__(self, other: Cone) -> Cone:
-        """Return the cone of the columns that are in both.
-
-        Raises
-        ------
-        ValueError
-            If the columns have different numbers of inputs.
-        """
+        """Return the cone of the columns that are in both, which must have the same number of inputs."""
         if not (isinstance(self, Cone) and isinstance(other, Cone)):
             return NotImplemented
         inputs = math.prod(self.shape), math.prod(other.shape)
@@ -412,13 +397,7 @@ def unconditional_cone(shape: tuple[int, int], epsilon: float) -> PolyhedralCone
 
 
 def _checked_shape(shape: Any, name: str) -> tuple[int, int]:
-    """Return the numbers of sensitive and useful values.
-
-    Raises
-    ------
-    ValueError
-        If they are not two whole numbers, from 1 to the most cells of a table.
-    """
+    """Return the numbers of sensitive and useful values, two from 1 to the most cells of a table."""
     if not isinstance(shape, (tuple, list)) or len(shape) != 2:
         raise ValueError(
             f"{name} is {excerpt(shape)}; it must be two whole numbers, of sensitive and useful values."
@@ -483,12 +462,6 @@ def _compared(larger: FloatArray, s: int, smaller: FloatArray, t: int, a1: int) 
 
 
 def _ratio(epsilon: float) -> float:
-    """Return e^epsilon, rounded down such that no column of a cone has a higher level.
-
-    Raises
-    ------
-    ValueError
-        If it is out of range.
-    """
+    """Return e^epsilon, rounded down such that no column of a cone has a higher level."""
     level = checked_epsilon(epsilon)
     return math.nextafter(math.exp(level), 0.0) if level > 0.0 else 1.0

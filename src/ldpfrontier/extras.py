@@ -12,18 +12,7 @@ class MissingExtra(ImportError):
 
 @contextmanager
 def extra(name: str) -> Iterator[None]:
-    """Name the extra of the package in the error if a library that the block imports is not installed.
-
-    Parameters
-    ----------
-    name : str
-        The extra, as in ``pip install -e '.[pictures]'``.
-
-    Raises
-    ------
-    MissingExtra
-        If the import fails because the library is not there.
-    """
+    """Name the extra of the package in a `MissingExtra` if a library that the block imports is not there."""
     try:
         yield
     except ModuleNotFoundError as missing:

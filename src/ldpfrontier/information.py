@@ -217,25 +217,8 @@ def kl_divergence(p: ArrayLike, q: ArrayLike, *, bits: bool = False) -> float:
 def renyi_divergence(p: ArrayLike, q: ArrayLike, order: float, *, bits: bool = False) -> float:
     """Renyi divergence D_order(p || q) = log(sum p^order q^(1-order)) / (order - 1), in nats (or bits).
 
-    Parameters
-    ----------
-    p, q : array_like, same size
-        Distributions.
-    order : float
-        Any order in [0, inf]: order 0 is -log q(p > 0), order 1 is Kullback-Leibler, order inf is
-        log max p/q.
-    bits : bool
-        Unit of the result; nats by default.
-
-    Returns
-    -------
-    float
-        inf if the supports are disjoint (any order), or if q misses mass of p (order >= 1).
-
-    Raises
-    ------
-    ValueError
-        If an argument is not a distribution or the order is negative.
+    Order 0 is -log q(p > 0), order 1 is Kullback-Leibler, order inf is log max p/q. It is inf if the supports
+    are disjoint, or if q misses mass of p (order >= 1).
     """
     order = as_number(order, "The order of a Renyi divergence", "0 or more", least=0.0, infinite=True)
     first, second = _pair(p, q)
@@ -264,25 +247,10 @@ def renyi_divergence(p: ArrayLike, q: ArrayLike, order: float, *, bits: bool = F
 
 
 def f_divergence(p: ArrayLike, q: ArrayLike, f: Callable[[FloatArray], FloatArray]) -> float:
-    """f-divergence sum q f(p/q) of a convex f with f(1) = 0.
+    """f-divergence sum q f(p/q) of a vectorized convex f on [0, inf) with f(1) = 0, in the unit of f.
 
-    Parameters
-    ----------
-    p, q : array_like, same size
-        Distributions.
-    f : callable
-        Vectorised convex function on [0, inf). f(0) may be infinite. Where q = 0 < p the term is
-        p lim f(t)/t, evaluated at t = 1e300; a slope that still grows with t counts as infinite.
-
-    Returns
-    -------
-    float
-        In the unit of f; inf where a term is.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not a distribution.
+    f(0) may be infinite. Where q = 0 < p the term is p lim f(t)/t, evaluated at t = 1e300; a slope that still
+    grows with t counts as infinite.
     """
     first, second = _pair(p, q)
     both = second > 0

@@ -97,23 +97,10 @@ def subset_selection(k: int, epsilon: float, size: int | None = None) -> Channel
 def uniform_error(k: int, epsilon: float, size: int | None = None) -> float:
     """Return n MSE of k frequencies at their uniform distribution by subset selection, or its least value.
 
-    With d letters in a set it is (k - 1)^2 (1 + t d / k)^2 / (t^2 d (1 - d / k)), t = e^epsilon - 1. For the
-    best d no epsilon-LDP mechanism has less: by symmetry the error depends on one number that is linear in
-    the mechanism, and columns of the two values e^epsilon and 1 suffice (Ye and Barg 2018).
-
-    Parameters
-    ----------
-    k : int
-        Size of the alphabet, 2 or more.
-    epsilon : float
-        Privacy level in nats, above 0 and at most 300.
-    size : int, optional
-        d, from 1 to k - 1; by default the best.
-
-    Returns
-    -------
-    float
-        The sum of the squared errors of all letters, times the number of reports.
+    With d letters in a set it is (k - 1)^2 (1 + t d / k)^2 / (t^2 d (1 - d / k)), t = e^epsilon - 1, k >= 2.
+    For the best d, the default, no epsilon-LDP mechanism has less: by symmetry the error depends on one
+    number that is linear in the mechanism, and columns of the two values e^epsilon and 1 suffice (Ye and Barg
+    2018).
     """
     t = -math.expm1(-epsilon)
     sizes = _best_sizes(k, epsilon) if size is None else [size]
@@ -202,15 +189,7 @@ def secret_randomized_response(a1: int, a2: int, epsilon: float) -> Channel:
 
 
 def checked_letters(k: int, name: str) -> int:
-    """Return the size of an alphabet, a whole number of any type, as an int.
-
-    Raises
-    ------
-    Intractable
-        If it is above 10,000.
-    ValueError
-        If it is not a whole number, 1 or more.
-    """
+    """Return the size of an alphabet as an int; Intractable if it is above 10,000."""
     size = as_count(k, name, "a whole number of letters, 1 or more", least=1)
     if size > MAX_LETTERS:
         raise Intractable(f"{name} is {size}; a channel is made for at most {MAX_LETTERS:,} letters.")

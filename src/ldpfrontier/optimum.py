@@ -130,11 +130,6 @@ def keeps_time_limit(solve: Callable[Arguments, Result]) -> Callable[Arguments, 
 
     The function need not look at the argument: what takes long asks the limit (`numerics.deadline`). Below
     `records_fallbacks`, a result that is not optimal says if the limit ended anything.
-
-    Raises
-    ------
-    ValueError
-        By the function, if `max_seconds` is neither None nor a number, 0 or more.
     """
 
     @wraps(solve)
@@ -221,23 +216,8 @@ def certified(
     """Put a channel, its value and an upper bound together, allowing for the bound's rounding.
 
     Without a derived error the allowance is a share of the bound, so that a gap means the same at a utility
-    of 1e-17 as at one of 1.
-
-    Parameters
-    ----------
-    channel, value, bound, iterations, unit, method
-        As of `Optimum`.
-    tolerance : float
-        Relative gap of an "optimal" result.
-    noise : float
-        Absolute rounding of the bound, in `unit`, where it was found as a difference of larger numbers.
-    error : float, optional
-        Derived error by which the bound is raised (`ldpfrontier.numerics.rounding`), in place of that share.
-
-    Raises
-    ------
-    ArithmeticError
-        If the value exceeds the bound by more than rounding: then one of the two is wrong.
+    of 1e-17 as at one of 1. `noise` is the absolute rounding of a bound that was found as a difference of
+    larger numbers. ArithmeticError if the value exceeds the bound by more than rounding.
     """
     upper = bound + (ROUNDING * abs(bound) if error is None else error) + noise
     if value > upper + BROKEN * abs(bound) + CANCELLED:
@@ -254,13 +234,7 @@ def uninformative(inputs: int, unit: Unit = "nats", method: Method = UNKNOWN) ->
 
 
 def checked_epsilon(epsilon: float, most: float = MAX_EPSILON, name: str = "epsilon") -> float:
-    """Return a privacy level, a number of any type, as a float.
-
-    Raises
-    ------
-    ValueError
-        If it is neither 0 nor a number of nats from `LEAST_EPSILON` to the end of the range.
-    """
+    """Return a privacy level as a float: 0, or a number of nats from `LEAST_EPSILON` to `most`."""
     allowed = f"0, or a number from {LEAST_EPSILON:g} to {most:g} nats"
     level = as_number(epsilon, name, allowed, least=0.0, most=most)
     if 0.0 < level < LEAST_EPSILON * (1.0 - BROKEN):
@@ -269,25 +243,13 @@ def checked_epsilon(epsilon: float, most: float = MAX_EPSILON, name: str = "epsi
 
 
 def checked_effort(tolerance: float, max_rounds: int) -> tuple[float, int]:
-    """Return a relative gap and a number of rounds, of any type, as a float and an int.
-
-    Raises
-    ------
-    ValueError
-        If the tolerance is not a finite number, or the rounds no whole number, 0 or more.
-    """
+    """Return a relative gap and a number of rounds, both 0 or more and of any type, as a float and an int."""
     gap = as_number(tolerance, "tolerance", "a finite number, 0 or more", least=0.0)
     return gap, as_count(max_rounds, "max_rounds", "a whole number, 0 or more")
 
 
 def check_start(start: Channel | None, inputs: int) -> None:
-    """Check that a mechanism to start from, if there is one, has the right inputs.
-
-    Raises
-    ------
-    ValueError
-        If it is no channel, or their number is another.
-    """
+    """Check that a mechanism to start from, if there is one, is a channel with the right number of inputs."""
     if start is None:
         return
     as_instance(start, Channel, "The start")

@@ -11,25 +11,9 @@ from ldpfrontier.types import FloatArray
 
 
 def generator(seed: int, experiment: str, size: int, instance: int) -> np.random.Generator:
-    """Return the random stream of one instance of an experiment.
+    """Return the random stream of one instance of an experiment, of a root `seed` and three more numbers.
 
     The stream depends on these four numbers only, not on which other instances are drawn, when, or where.
-
-    Parameters
-    ----------
-    seed : int
-        Root of all streams, at least 0.
-    experiment : str
-        Name of the experiment.
-    size : int
-        Size of the instance, such as its number of letters, at least 0.
-    instance : int
-        Its number, at least 0.
-
-    Raises
-    ------
-    ValueError
-        If a number is negative.
     """
     seed, size, instance = (
         as_count(number, f"The {name}", "a whole number, 0 or more")
@@ -43,26 +27,10 @@ def generator(seed: int, experiment: str, size: int, instance: int) -> np.random
 def dirichlet(
     seed: int, experiment: str, size: int, instance: int, *, count: int = 1, concentration: float = 1.0
 ) -> FloatArray:
-    """Draw distributions from a symmetric Dirichlet distribution.
+    """Draw distributions from a symmetric Dirichlet distribution, shape (count, size), with such a stream.
 
-    Parameters
-    ----------
-    seed, experiment, size, instance
-        As for `generator`; `size` is the number of letters, at least 1.
-    count : int
-        How many distributions to draw.
-    concentration : float
-        Parameter of every letter, 1e-100 to 1e100: 1 is uniform on the simplex, below 1 favours sparse
-        distributions.
-
-    Returns
-    -------
-    ndarray, shape (count, size)
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
+    The concentration is the parameter of every letter: 1 is uniform on the simplex, below 1 favours sparse
+    distributions.
     """
     size = as_count(size, "The size", "a whole number of letters, 1 or more", least=1)
     count = as_count(count, "The count", "a whole number, 0 or more")

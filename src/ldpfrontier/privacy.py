@@ -103,23 +103,8 @@ def _blocks(channel: Channel, shape: tuple[int, int]) -> FloatArray:
 def delta_at(channel: Channel, epsilon: float) -> float:
     """Compute the smallest delta for which the channel is (epsilon, delta)-LDP (kairouz2016, (33)).
 
-    The maximum over pairs of inputs x, x' of sum_y max(0, Q[x, y] - e^epsilon Q[x', y]).
-
-    Parameters
-    ----------
-    channel : Channel
-    epsilon : float
-        In nats, at least 0; inf asks for the mass that no factor can cover.
-
-    Returns
-    -------
-    float
-        In [0, 1].
-
-    Raises
-    ------
-    ValueError
-        If epsilon is negative or not a number.
+    The maximum over pairs of inputs x, x' of sum_y max(0, Q[x, y] - e^epsilon Q[x', y]); at inf, the mass
+    that no factor can cover.
     """
     as_instance(channel, Channel, "The channel")
     epsilon = as_number(epsilon, "epsilon", "a privacy level, 0 or more", least=0.0, infinite=True)
@@ -140,22 +125,8 @@ def error_region(channel: Channel) -> FloatArray:
     Tests of x = 0 (null) against x = 1 on the output have the errors P_FA, of claiming 1 for a 0, and P_MD,
     of claiming 0 for a 1. The region of all pairs is the convex hull of this boundary and its mirror image
     (1 - P_FA, 1 - P_MD). One channel dominates another iff its region contains the other's (Theorem 20).
-
-    Parameters
-    ----------
-    channel : Channel
-        With two inputs.
-
-    Returns
-    -------
-    ndarray, shape (vertices, 2)
-        The pairs (P_FA, P_MD) of the likelihood-ratio tests, from (0, 1) to (1, 0): convex and decreasing,
-        without vertices on a straight line.
-
-    Raises
-    ------
-    ValueError
-        If the channel does not have two inputs.
+    Returned are the pairs (P_FA, P_MD) of the likelihood-ratio tests, shape (vertices, 2), from (0, 1) to
+    (1, 0): convex and decreasing, without vertices on a straight line.
     """
     if channel.n_inputs != 2:
         raise ValueError(f"The channel has {channel.n_inputs} inputs; an error region belongs to two.")

@@ -58,13 +58,7 @@ def composition(channels: Iterable[Channel]) -> Channel:
 
 
 def _grouped(channels: Iterable[Channel]) -> list[tuple[Channel, int]]:
-    """Return each of several channels, and how many times it is there.
-
-    Raises
-    ------
-    ValueError
-        As `composition`.
-    """
+    """Return each of several channels, and how many times it is there."""
     try:
         given = list(channels)
     except TypeError:
@@ -201,13 +195,7 @@ def _composition_if_small(channels: list[Channel]) -> Channel | None:
 
 
 def _cell_levels(channel: Channel, shape: tuple[int, int]) -> FloatArray:
-    """Return the largest log Q(y|s,u) / Q(y|t,w) over outputs, shape (a1, a2, a1, a2).
-
-    Raises
-    ------
-    ValueError
-        As `privacy.conditional_epsilon`.
-    """
+    """Return the largest log Q(y|s,u) / Q(y|t,w) over outputs, shape (a1, a2, a1, a2)."""
     conditional_epsilon(channel, shape)  # which checks both
     rows = channel.matrix
     pairs = [log_ratio(row, rows).max(axis=1) for row in rows]

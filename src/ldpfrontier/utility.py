@@ -32,14 +32,7 @@ Kind = Literal["kl", "tv", "chi2", "hellinger"]
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Candidate columns of a channel, each with scale . v = 1.
-
-    Attributes
-    ----------
-    vectors : ndarray, shape (m, inputs)
-    values : ndarray, shape (m,)
-        mu of each column, in the unit of the utility.
-    """
+    """Candidate columns of a channel, each with scale . v = 1, and mu of each, in the unit of the utility."""
 
     vectors: FloatArray
     values: FloatArray

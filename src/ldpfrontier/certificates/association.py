@@ -34,12 +34,6 @@ def association_claim(odds: OddsRatios, epsilon: float) -> dict[str, Any]:
 
     It has the least odds ratios rho(s, t, u, w), rounded down, and at most 1, as larger ones are no
     conditions: for every s < t a row for each u, and in it a number for each w.
-
-    Parameters
-    ----------
-    odds : OddsRatios
-    epsilon : float
-        In nats.
     """
     return {
         "kind": "privacy for all who know something about U",
@@ -51,14 +45,7 @@ def association_claim(odds: OddsRatios, epsilon: float) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class OddsCuts:
-    """The cuts of `AssociationCone`, as documents have them (`boxes.Cuts`).
-
-    Attributes
-    ----------
-    odds : OddsRatios
-    epsilon : float
-        In nats, above 0.
-    """
+    """The cuts of `AssociationCone`, as documents have them (`boxes.Cuts`); the level is above 0."""
 
     odds: OddsRatios
     epsilon: float

@@ -59,28 +59,10 @@ def checked_excess(excess: float) -> float:
 def boxes_claim(
     about: Document, prior: FloatArray, optimum: Optimum, epsilon: float, cuts: Cuts, excess: float
 ) -> Claim:
-    """Return the claim of a bound that is little above an optimum, with its proof, checked.
+    """Return the claim of a bound that is by a share `excess` above an optimum, with its proof, checked.
 
-    Parameters
-    ----------
-    about : dict
-        The utility.
-    prior : ndarray, shape (n,)
-        Distribution of the inputs.
-    optimum : Optimum
-        With the prices of its bound.
-    epsilon : float
-        In nats.
-    cuts : Cuts
-    excess : float
-        By how much the bound is above the value of the optimum, relative, more than the gap of the optimum.
-
-    Raises
-    ------
-    Intractable
-        If the tree is too large, an input never occurs, or the gap of the optimum is not below the excess.
-    ValueError
-        If the optimum has no prices, or is that of a smaller class.
+    Intractable if the tree is too large, an input never occurs, or the gap of the optimum is not below the
+    excess; ValueError if the optimum has no prices, or is that of a smaller class.
     """
     if optimum.prices.size != prior.size:
         raise ValueError("The optimum has no prices of its inputs, from which a bound by boxes begins.")
@@ -107,12 +89,7 @@ def boxes_claim(
 class _Search:
     """Boxes, the cuts that were met, and the linear programs over both.
 
-    Parameters
-    ----------
-    prior, prices : ndarray, shape (n,)
-    cuts : Cuts
-    margin : float
-        In nats: by how much leaves are below 0, for what is rounded.
+    Leaves are by `margin`, in nats, below 0, for what is rounded.
     """
 
     def __init__(self, prior: FloatArray, prices: FloatArray, cuts: Cuts, margin: float) -> None:
@@ -185,12 +162,8 @@ class _Search:
     def _leaf(self, cost: FloatArray, lo: FloatArray, hi: FloatArray) -> _Leaf | None:
         """Return the multipliers that prove a box, with few digits, or None if they do not.
 
-        Parameters
-        ----------
-        cost : ndarray, shape (n,)
-            Of the program over the box; 0 if there are no columns in it, as then any multiple of multipliers
-            that show this will do.
-        lo, hi : ndarray, shape (n,)
+        The cost is that of the program over the box; 0 if there are no columns in it, as then any multiple of
+        multipliers that show this will do.
         """
         used = self.pool.used
         rows = np.array([self.rows[k] for k in used]).reshape(-1, self.prior.size)
@@ -234,11 +207,6 @@ def _duals(
     """Maximize cost . v where scale . v = 1, rows . v <= 0, lo <= v <= hi; return value and duals of rows.
 
     All rows may be violated at a price, which bounds their duals: there need not be a v.
-
-    Raises
-    ------
-    RuntimeError
-        If HiGHS does not solve the program.
     """
     count, n = rows.shape
     sizes = np.abs(rows).max(axis=1, initial=0.0)

@@ -54,19 +54,9 @@ def utility_claim(about: verify.Document) -> Claim:
 
 
 def proved(about: Document, bound: Callable[[Sequence[float]], Claim]) -> Claim:
-    """Return the tightest claim of a bound that the checker proves.
+    """Return the tightest claim of a bound that the checker proves; Intractable if there is none.
 
-    Parameters
-    ----------
-    about : dict
-        The utility.
-    bound : callable
-        Given by how much prices may be raised, relatively, a claim.
-
-    Raises
-    ------
-    Intractable
-        If none is proved.
+    The function `bound` makes a claim, given by how much prices may be raised, relatively.
     """
     for i in range(len(SETTINGS.slacks)):
         claim = bound(SETTINGS.slacks[i:])
@@ -92,22 +82,8 @@ def assembled(
 ) -> Document:
     """Return the document of bounds and a channel, mixed with its mean by as much as its levels need.
 
-    Parameters
-    ----------
-    about : dict
-        The utility.
-    bounds : list of dict
-        What no mechanism has.
-    matrix : ndarray, shape (inputs, outputs)
-    levels : callable
-        Given a channel in whole numbers, what is claimed of its privacy.
-    constant : ndarray, shape (inputs, outputs), optional
-        As in `whole_channels`.
-
-    Raises
-    ------
-    ValueError
-        If not even a share of 1e-3 of its mean makes the channel as private as it should be.
+    Of a channel in whole numbers, `levels` returns what is claimed of its privacy; `constant` is as in
+    `whole_channels`. ValueError if not even a share of 1e-3 of it makes the channel private enough.
     """
     document = new_document(about)
     read_once = read(document)

@@ -57,23 +57,11 @@ def weight_texts(p: FloatArray) -> list[str]:
 
 
 def whole_channels(matrix: FloatArray, constant: FloatArray | None = None) -> Iterator[Rows]:
-    """Round a channel to whole numbers, mixed with ever more of one that tells nothing.
+    """Yield a channel in whole numbers, rows of one sum, mixed with ever more of one that tells nothing.
 
     A little of that makes a channel more private, whatever rounding has done. What a row lacks is added to
-    its likeliest output, so that all other columns keep equal entries equal.
-
-    Parameters
-    ----------
-    matrix : ndarray, shape (inputs, outputs)
-        Stochastic, to rounding.
-    constant : ndarray, shape (inputs, outputs), optional
-        A channel that tells nothing of what is to be protected, zero where `matrix` is; by default the mean
-        of the rows.
-
-    Yields
-    ------
-    list of list of int
-        Numerators of the rows, which have one sum.
+    its likeliest output, so that all other columns keep equal entries equal. By default the mean of the rows
+    is mixed in; else `constant`, which tells nothing of what is to be protected, and is 0 where `matrix` is.
     """
     occurs = matrix.any(axis=0)
     used = matrix[:, occurs]

@@ -32,13 +32,7 @@ from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 
 def check_ball(ball: RenyiBall) -> None:
-    """Refuse an F that the checker has no rules for.
-
-    Raises
-    ------
-    ValueError
-        If its order is not above 1, or its radius not finite.
-    """
+    """Refuse an F that the checker has no rules for: its order is not above 1, or its radius not finite."""
     if ball.order <= 1.0 or not math.isfinite(ball.radius):
         raise ValueError(
             f"F has the order {ball.order:g} and the radius {ball.radius:g}; certificates are for orders"
@@ -47,22 +41,7 @@ def check_ball(ball: RenyiBall) -> None:
 
 
 def uncertainty_claim(ball: RenyiBall, epsilon: float, rows: Rows) -> dict[str, Any]:
-    """Return the claim that a channel is private over F, with proofs for all reports, if it is.
-
-    Parameters
-    ----------
-    ball : RenyiBall
-        F, of an order above 1 and a finite radius.
-    epsilon : float
-        In nats.
-    rows : sequence of sequence of int
-        Numerators of the channel.
-
-    Raises
-    ------
-    ValueError
-        If the order or the radius is another.
-    """
+    """Return the claim that a channel is private over F, with proofs for all reports, if it is."""
     check_ball(ball)
     numerators = np.array([[*map(float, row)] for row in rows])
     blocks = numerators.reshape(*ball.centre.shape, -1).transpose(2, 0, 1)  # output, s, u
@@ -133,14 +112,7 @@ class _Found(NamedTuple):
 
 
 class _Reports:
-    """Blocks of reports, in units of the largest entry of each.
-
-    Parameters
-    ----------
-    ball : RenyiBall
-    epsilon : float
-    blocks : ndarray, shape (reports, a1, a2)
-    """
+    """Blocks of reports, shape (reports, a1, a2), in units of the largest entry of each."""
 
     def __init__(self, ball: RenyiBall, epsilon: float, blocks: FloatArray) -> None:
         self.ball, self.epsilon, self.blocks = ball, epsilon, blocks

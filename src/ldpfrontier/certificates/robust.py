@@ -110,15 +110,7 @@ def robust_certificate(
 
 @dataclass(frozen=True, eq=False)
 class MemberCuts:
-    """The cuts of the cone of F, as documents have them (`boxes.Cuts`): each is that of a member of F.
-
-    Attributes
-    ----------
-    ball : RenyiBall
-        F, of an order above 1 and a finite radius.
-    epsilon : float
-        In nats, above 0.
-    """
+    """The cuts of the cone of F, as documents have them (`boxes.Cuts`): each is that of a member of F."""
 
     ball: RenyiBall
     epsilon: float

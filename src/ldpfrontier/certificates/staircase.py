@@ -28,24 +28,10 @@ from ldpfrontier.types import FloatArray, Intractable
 def staircase_proof(
     prior: FloatArray, epsilon: float, channel: Channel, bound: float, slacks: Sequence[float]
 ) -> tuple[FloatArray, list[str]]:
-    """Return prices and a tree that prove that no mechanism has much more than a bound.
+    """Return prices and a tree that prove that no mechanism has much more than a bound, in nats.
 
-    Parameters
-    ----------
-    prior : ndarray, shape (k,)
-    epsilon : float
-        In nats, > 0.
-    channel : Channel
-        A good mechanism, whose columns are among those to begin with.
-    bound : float
-        Of the solver, in nats; prices as good as that are good enough.
-    slacks : sequence of float
-        By how much of the bound prices may be raised: the least is tried first.
-
-    Raises
-    ------
-    Intractable
-        If the proof would be too large.
+    Columns of the channel are those to begin with. The slacks are by how much of the bound prices may be
+    raised: the least is tried first. Intractable if the proof would be too large.
     """
     family = TwoValued(prior, epsilon)
     limit = converse(prior, epsilon).duals

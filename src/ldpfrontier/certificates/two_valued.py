@@ -28,14 +28,7 @@ Sides = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class TwoValued:
-    """All columns with the entry 1 or t for every input.
-
-    Attributes
-    ----------
-    prior : ndarray, shape (k,)
-    epsilon : float
-        ln t, in nats.
-    """
+    """All columns with the entry 1 or t = e^epsilon for every input."""
 
     prior: FloatArray
     epsilon: float
@@ -112,16 +105,9 @@ class _Search:
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """A tree, and columns that are worth more than their prices.
+    """A tree whose leaves are below 0 by a margin in nats, and columns that are worth more than their prices.
 
-    Attributes
-    ----------
-    search : _Search
-    depths : list of _Nodes
-    margin : float
-        In nats: by how much leaves are below 0.
-    better : list of (ndarray, float)
-        Columns with a positive excess mu(v) - c . v, and that excess per unit of P . v.
+    These have a positive excess mu(v) - c . v, which stands beside them per unit of P . v.
     """
 
     search: _Search
@@ -150,17 +136,8 @@ class Tree:
 def search_tree(family: TwoValued, prices: FloatArray, margin: float) -> Tree:
     """Search the tree of some prices, all nodes of one depth at once.
 
-    Parameters
-    ----------
-    family : TwoValued
-    prices : ndarray, shape (k,)
-    margin : float
-        In nats: by how much leaves are below 0, for the rounding of this search.
-
-    Raises
-    ------
-    Intractable
-        If it has more leaves than there may be.
+    Leaves are by `margin`, in nats, below 0, for the rounding of this search. Intractable if there are too
+    many.
     """
     search, k = _Search(family, prices), len(prices)
     most, count = min(SETTINGS.max_leaves, SETTINGS.max_work // k), 0
@@ -184,24 +161,9 @@ def search_tree(family: TwoValued, prices: FloatArray, margin: float) -> Tree:
 
 
 def proved_prices(family: TwoValued, prices: FloatArray, slack: float) -> tuple[FloatArray, list[str]]:
-    """Raise prices in proportion to the prior until a tree proves them.
+    """Raise prices in proportion to the prior until a tree proves them; return both.
 
-    Parameters
-    ----------
-    family : TwoValued
-    prices : ndarray, shape (k,)
-    slack : float
-        In nats: by how much prices are raised beforehand, so that the tree is small.
-
-    Returns
-    -------
-    prices : ndarray, shape (k,)
-    tree : list of str
-
-    Raises
-    ------
-    Intractable
-        If the tree has more leaves than there may be.
+    They are raised by `slack`, in nats, beforehand, so that the tree is small. Intractable if it is not.
     """
     # Share of the raise which rounding in the search of a tree may take.
     margin = 0.1 * slack

@@ -52,12 +52,6 @@ def known_prior_ratio(p: FloatArray, D: float) -> float:
     v_p(t) is to minimize c + (1 - 1/t) (1 - sum lambda - c)^+ over c >= max p and lambda_i <= p_i with
     p_i + (t - 1) lambda_i <= c. The largest lambda is best, which leaves max{c, max_n H_n - (n - 1) c / t}:
     the rising c meets the falling lines at the largest of H_n t / (t + n - 1).
-
-    Parameters
-    ----------
-    p : ndarray, shape (M,)
-    D : float
-        In (0, 1).
     """
     tails = np.append(np.cumsum(np.sort(p))[-2::-1], 0.0)
     n = np.arange(len(p))  # n - 1, in fact
@@ -130,31 +124,9 @@ def hamming_leakages(
     max_rounds: int = 100,
     max_seconds: float | None = None,
 ) -> list[LeakageOptimum]:
-    """Solve `hamming_leakage` on a grid, each solution the start of the next.
+    """Solve `hamming_leakage` at several distortions, each solution the start of the next, in any order.
 
-    Parameters
-    ----------
-    sources : SourceSet or array_like, shape (J, M)
-    distortions : sequence of float
-        In [1e-9, 1), in any order.
-    tolerance : float
-        As for `hamming_leakage`.
-    max_rounds : int
-        Most LPs to solve per distortion.
-    max_seconds : float, optional
-        For all distortions together, otherwise as for `hamming_leakage`.
-
-    Returns
-    -------
-    list of LeakageOptimum
-        In the order of `distortions`.
-
-    Raises
-    ------
-    Intractable
-        If there are more than 1000 letters, or 100,000 probabilities.
-    ValueError
-        If the sources or a distortion are not valid.
+    The rounds are per distortion, and `max_seconds` is for all together.
     """
     sources = as_sources(sources)
     check_size(sources, MAX_LETTERS)

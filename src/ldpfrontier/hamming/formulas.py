@@ -18,14 +18,9 @@ from ldpfrontier.types import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Formula:
-    """The value of a formula of kalantari2018, with its channel.
+    """The value of a formula of kalantari2018 in nats, with the distortions D_1, ..., D_M of its channel.
 
-    Attributes
-    ----------
-    value : float
-        Nats.
-    distortions : ndarray, shape (M,)
-        D_1, ..., D_M at the minimum, in the order of the (folded) distributions; 1 for a silent letter.
+    They are in the order of the (folded) distributions, and 1 for a silent letter.
     """
 
     value: float
@@ -56,22 +51,8 @@ def class_two_leakage(sources: SourceSet | ArrayLike, distortion: float, *, orde
     makes an LP. The minimum over l in (10) is that at l = 0: what (11) admits with l letters silent it admits
     with l = 0 and D_i = 1 for those, at the same objective. So one LP is all of Theorem 2 below D^(M-1).
 
-    Parameters
-    ----------
-    sources : SourceSet or array_like, shape (J, M)
-    distortion : float
-        In (0, 1).
-    ordered : bool
-        Demand D_1 <= D_i, which the proof uses and (11) omits. Without it the value can be too small.
-
-    Returns
-    -------
-    Formula
-
-    Raises
-    ------
-    ValueError
-        If an argument is not valid, or the distributions have no common order.
+    If `ordered`, D_1 <= D_i is demanded, which the proof uses and (11) omits. Without it the value can be too
+    small. ValueError if the distributions have no common order.
     """
     sources, D = as_sources(sources), checked_distortion(distortion)
     P = sources.distributions[:, sources.common_order()]
@@ -93,16 +74,12 @@ def class_two_channel(sources: SourceSet | ArrayLike, formula: Formula) -> Chann
 
 
 def class_three_bounds(sources: SourceSet | ArrayLike, distortion: float) -> tuple[float, float]:
-    """Lower and upper bound of Theorem 3 on the DP leakage of a source set, in nats.
+    """Return the lower and the upper bound of Theorem 3 on the DP leakage of a source set, in nats.
 
     The upper bound is Theorem 2 for the folded union with D_T(i) = D_i for every folding permutation T; the
     lower bound the same for the folded intersection or, where that is empty, the largest leakage of a folded
     part (Remark 4). The symmetry is without loss if the folding permutations form a group. The paper does not
     ask for that, and where they do not, its lower bound can exceed the truth (and Corollary 1 fail).
-
-    Returns
-    -------
-    lower, upper : float
     """
     sources, D = as_sources(sources), checked_distortion(distortion)
     if 1.0 - 1.0 / sources.letters <= D:

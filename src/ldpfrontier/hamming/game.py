@@ -23,13 +23,7 @@ from ldpfrontier.types import FloatArray
 
 
 class Game:
-    """The LP for v(t) of the module docstring, over u = t m, q and the value w.
-
-    Parameters
-    ----------
-    distributions : ndarray, shape (J, M)
-        The source set: its convex hull.
-    """
+    """The LP for v(t) of the module docstring, over u = t m, q and the value w, for distributions (J, M)."""
 
     def __init__(self, distributions: FloatArray) -> None:
         P = self._distributions = distributions
@@ -44,13 +38,7 @@ class Game:
         self._cost = np.append(np.zeros(2 * M), 1.0)
 
     def solve(self, t: float) -> tuple[float, FloatArray, FloatArray]:
-        """Solve the LP for t >= 1.
-
-        Returns
-        -------
-        value, worst, minima : float, ndarray of shape (M,), ndarray of shape (M,)
-            v(t), the mixture p of the distributions that attains it, and the column minima m.
-        """
+        """Return v(t), t >= 1, the mixture of the distributions that attains it, and the column minima m."""
         J, M = self._distributions.shape
         self._A[self._rows, self._columns] = (1.0 - np.eye(M)) / t
         lower = np.concatenate([np.zeros(J + M), np.full(M, -np.inf), [1.0]])

@@ -254,15 +254,9 @@ def _slopes(
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return the factors of the gradient and of the Hessian of the barrier at z = (q, r, w).
 
-    Returns
-    -------
-    F : ndarray, shape (J, 2M + 1)
-        Rows: the gradient of the leakage of source j, less w, times 1/slack.
-    R : ndarray, shape (J, M)
-        Rows: that of its distortion in q.
-    gradient : ndarray, shape (2M + 1,)
-    diagonals : ndarray, shape (3, M)
-        What the second derivatives in q_i, in r_i, and minus that in both, have beside F^T F and R^T R.
+    They are F, shape (J, 2M + 1), whose rows are the gradient of the leakage of source j, less w, times
+    1/slack; R, shape (J, M), that of its distortion in q; the gradient, shape (2M + 1,); and, shape (3, M),
+    what the second derivatives in q_i, in r_i, and minus that in both, have beside F^T F and R^T R.
     """
     J, M = P.shape
     F, R, gradient, diagonals = (

@@ -179,24 +179,12 @@ def _ordered(P: FloatArray) -> bool:
 
 
 def as_sources(sources: SourceSet | ArrayLike) -> SourceSet:
-    """Return the source set that an argument stands for.
-
-    Raises
-    ------
-    ValueError
-        As `SourceSet`.
-    """
+    """Return the source set that an argument stands for."""
     return sources if isinstance(sources, SourceSet) else SourceSet(sources)  # type: ignore[arg-type]
 
 
 def check_size(sources: SourceSet, letters: int) -> None:
-    """Check that a source set is not too large for a solver.
-
-    Raises
-    ------
-    Intractable
-        If it has more letters than these, or more than `MAX_ENTRIES` probabilities.
-    """
+    """Raise Intractable if a source set has more letters than these, or over `MAX_ENTRIES` probabilities."""
     if sources.letters > letters:
         raise Intractable(f"The source set has {sources.letters} letters; at most {letters} are supported.")
     if sources.distributions.size > MAX_ENTRIES:
@@ -207,13 +195,7 @@ def check_size(sources: SourceSet, letters: int) -> None:
 
 
 def checked_distortion(distortion: float, least: float = 0.0) -> float:
-    """Return a distortion as a float.
-
-    Raises
-    ------
-    ValueError
-        If it is not strictly between 0 and 1, or is below `least`.
-    """
+    """Return a distortion as a float; ValueError if it is not inside (0, 1), or is below `least`."""
     D = as_number(distortion, "The distortion", "a number strictly between 0 and 1")
     if not 0.0 < D < 1.0:
         raise ValueError(

@@ -80,26 +80,12 @@ class Perturbation:
         )
 
     def matrix(self, w0: ArrayLike) -> FloatArray:
-        """Return W' = W_0 + A [sqrt(w_0)] (Theorem 3), which need not be a channel.
+        """Return W' = W_0 + A [sqrt(w_0)] (Theorem 3), which need not be a channel, shape (M, N), N > rank.
 
         The rows that A is made of are minus those of the reflection that maps the last unit vector to
         sqrt(w_0): for two outputs v = (sqrt(w_02), -sqrt(w_01)). The other sign of v exchanges the outputs
-        and the entries of w_0.
-
-        Parameters
-        ----------
-        w0 : array_like, shape (N,)
-            Distribution with positive entries, N > rank.
-
-        Returns
-        -------
-        ndarray, shape (M, N)
-            Rows sum to 1; entries may be outside [0, 1].
-
-        Raises
-        ------
-        ValueError
-            If `w0` is not a distribution with positive entries, or has too few of them.
+        and the entries of w_0. Rows sum to 1; entries may be outside [0, 1]. ValueError if `w0` is not a
+        distribution with positive entries, or has too few of them.
         """
         w, step = self._step(w0)
         return w + step
@@ -129,13 +115,7 @@ class Perturbation:
             return float(np.square(np.where(step < 0, w / -step, math.inf)).min(initial=math.inf))
 
     def channel(self, w0: ArrayLike) -> Channel:
-        """Return W' as a channel.
-
-        Raises
-        ------
-        ValueError
-            As `matrix`, and if W' has an entry outside [0, 1]: the sentence says what would be allowed.
-        """
+        """Return W' as a channel; if it has an entry outside [0, 1], the error says what would be allowed."""
         matrix = self.matrix(w0)
         if matrix.min() < -NUMERICS.negative_tolerance:
             x, y = np.unravel_index(int(matrix.argmin()), matrix.shape)
@@ -149,21 +129,8 @@ class Perturbation:
 def euclidean(hypotheses: ArrayLike, leakage: ArrayLike) -> Perturbation:
     """Solve the E-IT problem: in closed form if there are two hypotheses or two letters, else as an SDP.
 
-    Parameters
-    ----------
-    hypotheses : array_like, shape (m, M)
-        A distribution per row, m >= 2; the first is told apart from the others.
-    leakage : float or array_like, shape (m,)
-        Limits in bits, finite, 0 or more; one for all or one each.
-
-    Returns
-    -------
-    Perturbation
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
+    Hypotheses are the rows, the first of which is told apart from the others. Limits of leakage are finite,
+    in bits; one for all or one each.
     """
     shape = np.shape(hypotheses)
     if len(shape) == 2 and shape[0] == 2:
@@ -174,26 +141,10 @@ def euclidean(hypotheses: ArrayLike, leakage: ArrayLike) -> Perturbation:
 
 
 def euclidean_binary(hypotheses: ArrayLike, leakage: ArrayLike) -> Perturbation:
-    """Solve the E-IT problem of two hypotheses in closed form (liao2017, Theorem 2).
+    """Solve the E-IT problem of two hypotheses in closed form (liao2017, Theorem 2), as `euclidean`.
 
     a* is proportional to (p_2 - p_1) / (eta_1 p_1 + eta_2 p_2). Only the ratio of eta_1 and eta_2 matters:
     0 or infinity if a single limit is active, else the root of one increasing function.
-
-    Parameters
-    ----------
-    hypotheses : array_like, shape (2, M)
-    leakage : float or array_like, shape (2,)
-        Limits in bits, finite, 0 or more.
-
-    Returns
-    -------
-    Perturbation
-        Of rank 1, or 0 if the value is 0.
-
-    Raises
-    ------
-    ValueError
-        If there are not two hypotheses, or an argument is out of range.
     """
     p, limits = _checked(hypotheses, leakage)
     if len(p) != 2:
@@ -229,22 +180,6 @@ def euclidean_bernoulli(hypotheses: ArrayLike, leakage: ArrayLike) -> Perturbati
 
     The differences p_k - p_1 are collinear, so the shortest is the least utility whatever A is. The squares
     of a = (a_1, a_2) satisfy linear limits: one of them is active, or two are, and all these cases are tried.
-
-    Parameters
-    ----------
-    hypotheses : array_like, shape (m, 2)
-    leakage : float or array_like, shape (m,)
-        Limits in bits, finite, 0 or more.
-
-    Returns
-    -------
-    Perturbation
-        Of rank 1, or 0 if the value is 0.
-
-    Raises
-    ------
-    ValueError
-        If there are not two letters, or an argument is out of range.
     """
     p, limits = _checked(hypotheses, leakage)
     if p.shape[1] != 2:
@@ -271,25 +206,10 @@ def euclidean_bernoulli(hypotheses: ArrayLike, leakage: ArrayLike) -> Perturbati
 
 
 def euclidean_sdp(hypotheses: ArrayLike, leakage: ArrayLike) -> Perturbation:
-    """Solve the E-IT problem as the semidefinite program (36) of liao2017.
+    """Solve the E-IT problem as the semidefinite program (36) of liao2017, as `euclidean`.
 
-    Parameters
-    ----------
-    hypotheses : array_like, shape (m, M)
-    leakage : float or array_like, shape (m,)
-        Limits in bits, finite, 0 or more.
-
-    Returns
-    -------
-    Perturbation
-        With the eigenvectors of B*, each times the root of its eigenvalue (Theorem 3).
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    RuntimeError
-        If the solver reports no optimum.
+    The factor is made of the eigenvectors of B*, each times the root of its eigenvalue (Theorem 3).
+    RuntimeError if the solver reports no optimum.
     """
     p, limits = _checked(hypotheses, leakage)
     kept = _kept(p, limits)

@@ -24,13 +24,7 @@ ORDERS = f"a number from {LEAST_ORDER:g} to {MOST_ORDER:g}"
 
 
 def as_hypotheses(hypotheses: ArrayLike) -> FloatArray:
-    """Return hypotheses as an array, a distribution per row, shape (m, M).
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two, or one is not a distribution.
-    """
+    """Return two or more hypotheses as an array, a distribution per row, shape (m, M)."""
     table = as_numbers(hypotheses, "The table of hypotheses")
     if table.ndim != 2 or len(table) < 2:
         raise ValueError(
@@ -40,22 +34,7 @@ def as_hypotheses(hypotheses: ArrayLike) -> FloatArray:
 
 
 def as_limits(leakage: ArrayLike, count: int, *, finite: bool = False) -> FloatArray:
-    """Return limits of leakage, given in bits, in nats: one per hypothesis, shape (count,).
-
-    Parameters
-    ----------
-    leakage : float or array_like, shape (count,)
-        Bits; one for all hypotheses or one each.
-    count : int
-        Number of hypotheses.
-    finite : bool
-        Whether a limit must be finite.
-
-    Raises
-    ------
-    ValueError
-        If the shape is another one, or a limit is negative, not a number, or infinite where it must not be.
-    """
+    """Return limits of leakage in nats, shape (count,), given in bits, one for all hypotheses or one each."""
     limits = as_numbers(leakage, "The leakage")
     if limits.shape not in ((), (count,)):
         raise ValueError(
@@ -71,17 +50,8 @@ def as_limits(leakage: ArrayLike, count: int, *, finite: bool = False) -> FloatA
 class Hypotheses:
     """Hypotheses to distinguish, with the utility and the leakage of channels as sums over columns, in nats.
 
-    Parameters
-    ----------
-    distributions : array_like, shape (m, M)
-        The distributions p_1, ..., p_m, m >= 2; p_1 is the one that is told apart from the others.
-    order : float
-        Order of the Renyi divergence, from 0.01 to 100; 1 is relative entropy.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two hypotheses, one is not a distribution, or the order is out of range.
+    The first of the distributions, shape (m, M), is told apart from the others, by the Renyi divergence of an
+    order from 0.01 to 100; 1 is relative entropy.
     """
 
     distributions: FloatArray

@@ -189,13 +189,7 @@ def _closed_form() -> Method:
 
 
 def _certified(channel: Channel, value: float, bound: float, tolerance: float, rounds: int) -> Optimum:
-    """Put value and bound, in bits, together with rounding fit for numbers far below one.
-
-    Raises
-    ------
-    ArithmeticError
-        If the value exceeds the bound by more than rounding: then one of the two is wrong.
-    """
+    """Put value and bound, in bits, together with rounding fit for numbers far below one."""
     upper = bound * (1.0 + _ROUNDING)
     if value > upper * (1.0 + _ROUNDING) + 1e-300:
         raise ArithmeticError(

@@ -30,21 +30,9 @@ def best_two_outputs(
 ) -> tuple[Channel, float, int]:
     """Find the best 2 x 2 channel by branch and bound.
 
-    Parameters
-    ----------
-    hypotheses : Hypotheses
-        On two letters; every divergence from the first is positive and finite.
-    limits : ndarray, shape (m,)
-        Limits of the leakages in nats, above 0.
-    tolerance : float
-        Relative gap at which to stop.
-    max_rounds : int
-        Most halvings, at least one and no more than `HALVINGS`.
-
-    Returns
-    -------
-    channel, bound, rounds : Channel, float, int
-        The channel, an upper bound on the least sum of `Hypotheses.gains` of any, and the halvings done.
+    Return it with an upper bound on the least sum of `Hypotheses.gains` of any, and the number of halvings.
+    All divergences from the first hypothesis are positive and finite; limits are in nats and above 0; the
+    search stops at a relative gap of `tolerance`.
     """
     edges = np.linspace(0.0, 1.0, 65)
     left, right = _Boundary.at(hypotheses, limits, edges[:-1]), _Boundary.at(hypotheses, limits, edges[1:])

@@ -27,26 +27,11 @@ def as_number(
     most: float = math.inf,
     infinite: bool = False,
 ) -> float:
-    """Return a number of any type as a float of Python.
+    """Return a number of any type in a range, ends included, as a float of Python.
 
-    Parameters
-    ----------
-    value : number
-        Of Python, numpy (any precision, also an array without dimensions), `Decimal` or `Fraction`. A float
-        of less precision is the number that it holds; a number of more is rounded to the nearest.
-    name : str
-        What to call the argument in an error.
-    allowed : str
-        What the argument must be, to end that sentence.
-    least, most : float
-        The range, ends included.
-    infinite : bool
-        Whether inf is a number here.
-
-    Raises
-    ------
-    ValueError
-        If it is not a number (texts, truth values, None and NaN are none) or is out of range.
+    It may be of Python, numpy (any precision, also an array without dimensions), `Decimal` or `Fraction`. A
+    float of less precision is the number that it holds; a number of more is rounded to the nearest. Texts,
+    truth values, None and NaN are no numbers. An error says the name and what is allowed.
     """
     number = _number(value)
     # Comparisons with NaN are false.
@@ -56,22 +41,7 @@ def as_number(
 
 
 def as_count(value: Any, name: str, allowed: str, *, least: int = 0, most: int | None = None) -> int:
-    """Return a whole number of any type as an int.
-
-    Parameters
-    ----------
-    value : number
-        As for `as_number`; a float must be whole.
-    name, allowed : str
-        As for `as_number`.
-    least, most : int
-        The range, ends included.
-
-    Raises
-    ------
-    ValueError
-        If it is not a whole number in the range.
-    """
+    """Return a whole number of any type in a range as an int, with errors as of `as_number`."""
     number = as_number(value, name, allowed, least=least, most=math.inf if most is None else most)
     if not number.is_integer():
         raise ValueError(f"{name} is {excerpt(value)}; it must be {allowed}.")
@@ -81,18 +51,8 @@ def as_count(value: Any, name: str, allowed: str, *, least: int = 0, most: int |
 def as_numbers(values: ArrayLike, name: str) -> FloatArray:
     """Return an array of numbers of any type as floats, in its own shape: a copy.
 
-    Parameters
-    ----------
-    values : array_like
-        Of what `as_number` takes: arrays of any precision, tables of pandas, lists of `Fraction`. Infinities
-        and NaN that are floats are left to the caller.
-    name : str
-        What to call the argument in an error.
-
-    Raises
-    ------
-    ValueError
-        If an entry is not a number or is missing, or the rows differ in length.
+    It may be an array of any precision, a table of pandas, a list of `Fraction`. Infinities and NaN that are
+    floats are left to the caller; ValueError if an entry is missing, or the rows differ in length.
     """
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise ValueError(f"{name} has masked entries; every entry must be a number.")
@@ -124,24 +84,8 @@ def as_distribution(p: ArrayLike, name: str = "p") -> FloatArray:
     """Validate a probability array and return it as floats, in its own shape, row-major.
 
     Sums are rounded by the order in memory, and where a limited search ends may depend on that: a table gives
-    the same results whether it comes from numpy or from pandas.
-
-    Parameters
-    ----------
-    p : array_like, any shape
-        Probabilities; entries in [-1e-12, 0) are rounding and become 0.
-    name : str
-        What to call the argument in an error.
-
-    Returns
-    -------
-    ndarray, shape of `p`
-
-    Raises
-    ------
-    ValueError
-        If `p` is empty, has an entry that is not a finite number, 0 or more, or does not sum to one within
-        1e-9.
+    the same results whether it comes from numpy or from pandas. Entries in [-1e-12, 0) are rounding and
+    become 0; the sum must be one within 1e-9.
     """
     array = as_numbers(p, name)
     if array.size == 0:
@@ -161,49 +105,26 @@ def as_distribution(p: ArrayLike, name: str = "p") -> FloatArray:
 
 
 def as_flag(value: Any, name: str) -> bool:
-    """Return a truth value.
-
-    Raises
-    ------
-    ValueError
-        If it is something else.
-    """
+    """Return a truth value; ValueError if it is something else."""
     if not isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{name} is {excerpt(value)}; it must be True or False.")
     return bool(value)
 
 
 def check_callable(value: Any, name: str) -> None:
-    """Check that an argument can be called.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Refuse an argument that cannot be called."""
     if not callable(value):
         raise ValueError(f"{name} is {excerpt(value)}; it must be a function.")
 
 
 def as_instance(value: Any, kind: type, name: str) -> None:
-    """Check that an argument is an object of this package, such as a `Channel`.
-
-    Raises
-    ------
-    ValueError
-        If it is something else.
-    """
+    """Refuse an argument that is no object of a class of this package, such as a `Channel`."""
     if not isinstance(value, kind):
         raise ValueError(f"{name} is a {type(value).__name__}; it must be a {kind.__name__}.")
 
 
 def check_choice(value: Any, name: str, allowed: Sequence[str]) -> None:
-    """Check that an argument is one of two or more texts.
-
-    Raises
-    ------
-    ValueError
-        If it is something else.
-    """
+    """Refuse an argument that is none of two or more texts."""
     if not isinstance(value, str) or value not in allowed:
         *first, last = map(repr, allowed)
         raise ValueError(f"{name} is {excerpt(value)}; it must be {', '.join(first)} or {last}.")

@@ -26,17 +26,7 @@ class TimeIsUp(RuntimeError):
 
 @dataclass
 class Limit:
-    """A time limit.
-
-    Attributes
-    ----------
-    seconds : float
-        What the caller allowed.
-    end : float
-        On the clock.
-    reached : bool
-        Whether a computation asked after the end, and ended for it.
-    """
+    """A time limit in seconds, its end on the clock, and whether a computation asked after that and ended."""
 
     seconds: float = math.inf
     end: float = math.inf
@@ -100,12 +90,7 @@ def time_is_up() -> bool:
 
 
 def check_time() -> None:
-    """Raise an error if no time is left.
-
-    Raises
-    ------
-    TimeIsUp
-    """
+    """Raise TimeIsUp if no time is left."""
     if time_is_up():
         raise time_ended()
 

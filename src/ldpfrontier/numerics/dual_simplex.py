@@ -288,22 +288,8 @@ def maximize(
 ) -> tuple[float, FloatArray, FloatArray]:
     """Return bound and solution of a program, unless its value is shown to be at most `enough`.
 
-    Parameters
-    ----------
-    pool : Pool
-    cost, lo, hi : ndarray, shape (n,)
-    slack : float
-        Violations up to this are ignored.
-    enough : float
-
-    Returns
-    -------
-    bound : float
-        On the value; -inf if no v is allowed.
-    v : ndarray, shape (n,)
-        The vertex, within its bounds.
-    reduced : ndarray, shape (n,)
-        Reduced costs of the bound.
+    Violations up to `slack` are ignored. The bound on the value is -inf if no v is allowed; v is the vertex,
+    within its bounds, and the reduced costs are those of the bound.
     """
     n = cost.size
     pool.counts[2] += 1

@@ -25,15 +25,7 @@ def prime_power(q: int) -> tuple[int, int] | None:
 class FiniteField:
     """The field of q elements, the numbers 0 to q - 1; their digits to the base p are polynomials.
 
-    Parameters
-    ----------
-    q : int
-        A prime power.
-
-    Raises
-    ------
-    ValueError
-        If it is none.
+    ValueError if q is not the power of a prime.
     """
 
     q: int

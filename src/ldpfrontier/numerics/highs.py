@@ -56,14 +56,9 @@ def solve(
 ) -> tuple[float, FloatArray, FloatArray]:
     """Run the program; return its objective, primal values and row duals.
 
-    Raises
-    ------
-    OutOfIterations
-        If it takes more simplex iterations than allowed.
-    TimeIsUp
-        If it takes longer than the time limit allows (`deadline`).
-    RuntimeError
-        If HiGHS reports no optimum, neither from the last basis nor from scratch with looser tolerances.
+    OutOfIterations if it takes more simplex iterations than allowed, TimeIsUp if longer than the time limit
+    allows, and RuntimeError if HiGHS reports no optimum, neither from the last basis nor from scratch with
+    looser tolerances.
     """
     lp.setOptionValue("simplex_iteration_limit", most_iterations)
     _run(lp)
@@ -109,27 +104,10 @@ def maximize(
     least: FloatArray | None = None,
     most: FloatArray | None = None,
 ) -> tuple[float, FloatArray, FloatArray] | None:
-    """Maximize cost . x subject to lower <= matrix x <= upper and least <= x <= most.
+    """Maximize cost . x subject to lower <= matrix x <= upper and least <= x <= most (0 and infinity).
 
-    Parameters
-    ----------
-    cost : ndarray, shape (n,)
-    matrix : ndarray, shape (m, n)
-        Dense; its zeros are left out.
-    lower, upper : ndarray, shape (m,)
-        May be infinite.
-    least, most : ndarray, shape (n,), optional
-        0 and infinity by default.
-
-    Returns
-    -------
-    value, x, duals : float, ndarray of shape (n,), ndarray of shape (m,)
-        As `solve`; None if the program is infeasible.
-
-    Raises
-    ------
-    RuntimeError
-        As `solve`.
+    The matrix, shape (m, n), is dense; its zeros are left out. Limits may be infinite. Return the value, x
+    and the duals of the rows, with errors as of `solve`; None if the program is infeasible.
     """
     rows, columns = matrix.shape
     model = highspy.HighsLp()

@@ -64,20 +64,9 @@ def _set_weights(last: int, across: bool, planes: CuttingPlanes) -> None:
 def minimize_planes(
     last: int, limits: tuple[float, float], planes: CuttingPlanes
 ) -> tuple[float, float, float]:
-    """Minimize the largest of planes 0 to `last` over a box, at a point where the last one is active.
+    """Minimize the largest of planes over a box, at a point where the one that was added last is active.
 
-    Parameters
-    ----------
-    last : int
-        Index of the plane that was added last.
-    limits : pair of float
-        X and Y.
-    planes : CuttingPlanes
-        The active planes and their weights are set.
-
-    Returns
-    -------
-    x, y, minimum : float
+    Return x, y and the minimum over planes 0 to `last`; the active planes and their weights are set.
     """
     heights, slopes, lines, active = planes.heights, planes.slopes, planes.lines, planes.active
     for i in range(last):

@@ -99,12 +99,7 @@ def sum_error(duals: FloatArray, kappa: float, prior: FloatArray) -> float:
 def sum_bound(duals: FloatArray, kappa: float, prior: FloatArray) -> float:
     """Return the bound sum(duals) + kappa of weak duality, raised by its rounding; inf for no kappa.
 
-    Parameters
-    ----------
-    duals, prior : ndarray
-        Of the inputs, in any shape.
-    kappa : float
-        No column v has a reduced cost of more than kappa times prior . v.
+    No column v has a reduced cost of more than kappa times prior . v.
     """
     return float(duals.sum()) + kappa + sum_error(duals, kappa, prior) if kappa < math.inf else math.inf
 

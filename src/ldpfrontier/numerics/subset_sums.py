@@ -27,25 +27,11 @@ def subset_sums(terms: FloatArray) -> FloatArray:
 
 
 def balanced_set(prior: ArrayLike) -> NDArray[np.bool_]:
-    """Find a set T of inputs whose probability is closest to 1/2 (kairouz2016, (30)), exactly.
+    """Find a set T of inputs whose probability is closest to 1/2 (kairouz2016, (30)), exactly, shape (k,).
 
     With more than 40 inputs the likelier ones go to the lighter side one by one, and only the 30 least likely
     ones are partitioned exactly: the set is within 1e-9 of 1/2, or the likeliest input outweighs all others.
-
-    Parameters
-    ----------
-    prior : array_like, any shape
-        Distribution of X, flattened row-major.
-
-    Returns
-    -------
-    ndarray of bool, shape (k,)
-        Inputs of probability 0 are outside.
-
-    Raises
-    ------
-    Intractable
-        If more than 40 inputs have positive probability, and no set was found that is as close as said.
+    Intractable if no set was found that is as close. Inputs of probability 0 are outside.
     """
     p = as_distribution(prior, "The prior").ravel()
     support = np.flatnonzero(p > 0)

@@ -140,21 +140,11 @@ def _exchange(rows: Rows, basis: Basis, place: int, which: int) -> None:
 
 @borrowing_kernel
 def advance(rows: Rows, count: int, short: int, basis: Basis, least_price: float) -> int:
-    """Go on from a vertex to a solution; return the steps, or -1 where there is no end.
+    """Go on from a vertex to a solution, in place; return the steps, or -1 where there is no end.
 
-    The primal method goes on until no price is below the least one, and the dual one until all inequalities
-    are met.
-
-    Parameters
-    ----------
-    rows : Rows
-        Slacks are infinite where an inequality does not end a step of the primal method.
-    count, short : int
-        Of inequalities, and of those that have at most `SHORT_WIDTH` places, the first ones.
-    basis : Basis
-        Is changed.
-    least_price : float
-        Minus infinity for the dual method alone.
+    The primal method goes on until no price is below the least one (minus infinity: none at all), and the
+    dual one until all inequalities are met. The first inequalities are short: they have at most `SHORT_WIDTH`
+    places. Slacks are infinite where an inequality does not end a step of the primal method.
     """
     n, y, slack, rate = basis.x.size, basis.y, rows.slack, rows.rate
     for step in range(_MAX_STEPS):
@@ -194,17 +184,8 @@ def advance(rows: Rows, count: int, short: int, basis: Basis, least_price: float
 class WarmSimplex:
     """A program that goes on from its last vertex.
 
-    Parameters
-    ----------
-    scale : ndarray, shape (n,)
-    places : ndarray of int, shape (m, SHORT_WIDTH)
-        Of the inequalities of the beginning, which stay.
-    entries : ndarray, shape (m, SHORT_WIDTH)
-    right : ndarray, shape (m,)
-    active : ndarray of int, shape (n - 1,)
-        Those that a first vertex, which meets the others, meets with equality.
-    room : int
-        Further inequalities that there may be.
+    `places` and `entries`, shape (m, SHORT_WIDTH), are of the inequalities of the beginning, which stay; a
+    first vertex meets the n - 1 in `active` with equality. `room` is for further inequalities.
     """
 
     def __init__(
@@ -277,14 +258,9 @@ class WarmSimplex:
         self._steps = 0
 
     def maximize(self, cost: FloatArray | None = None) -> FloatArray:
-        """Return the solution for a cost, (n,), the last one by default, shape (n,).
+        """Return the solution for a cost, by default the last one, both of shape (n,).
 
-        Raises
-        ------
-        RuntimeError
-            If the value has no bound, or rounding leaves no way on; what was added is then dropped.
-        TimeIsUp
-            If the time limit has passed (`deadline`).
+        RuntimeError if the value has no bound, or rounding leaves no way on; what was added is then dropped.
         """
         check_time()
         if self._steps > _REINVERT_AFTER:

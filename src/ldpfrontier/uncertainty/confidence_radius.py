@@ -29,16 +29,7 @@ _ROUNDING = 1e-12
 
 
 def asymptotic_radius(samples: float, letters: int, beta: float, order: float) -> float:
-    """Return the radius in nats whose set has the level 1 - beta in the limit of many samples.
-
-    Parameters
-    ----------
-    samples : float
-    letters : int
-        Cells of the table, 1 or more.
-    beta, order : float
-        In (0, 1); > 0.
-    """
+    """Return the radius in nats whose set has the level 1 - beta in the limit of many samples."""
     quantile = float(chdtri(letters - 1, beta)) if letters > 1 else 0.0
     if order == 1:
         return quantile / (2.0 * samples)
@@ -47,18 +38,7 @@ def asymptotic_radius(samples: float, letters: int, beta: float, order: float) -
 
 
 def finite_radius(samples: float, letters: int, beta: float, order: float) -> float:
-    """Return a radius in nats whose set has at least the level 1 - beta, for every number of samples.
-
-    Parameters
-    ----------
-    samples, letters, beta, order
-        As of `asymptotic_radius`.
-
-    Raises
-    ------
-    ValueError
-        If the order is above 2, for which there is none.
-    """
+    """Return a radius in nats whose set has at least the level 1 - beta, for every number of samples."""
     if letters == 1:
         return 0.0
     if order > 2.0:

@@ -86,17 +86,7 @@ def _power_remainder(w: FloatArray, v: FloatArray, a: float) -> FloatArray:
 def least_mean(r: FloatArray, q: FloatArray, B: FloatArray, order: float) -> FloatArray:
     """Return the infimum of sum_u R_u q_u over distributions R with D_order(r || R) <= B, row by row.
 
-    Parameters
-    ----------
-    r : ndarray, shape (m, k)
-        Distributions; a row of zeros (an empty group) needs B = inf.
-    q : ndarray, shape (m, k)
-    B : ndarray, shape (m,)
-        Radii in nats, 0 to inf.
-
-    Returns
-    -------
-    ndarray, shape (m,)
+    r and q have shape (m, k), B has shape (m,). A row of zeros in r (an empty group) needs B = inf.
     """
     return _solve(r, q, B, order).value
 
@@ -223,12 +213,7 @@ def _unscaled(r: FloatArray, q: FloatArray, B: FloatArray, order: float, found: 
 def two_cell_range(rho: FloatArray, B: FloatArray, order: float) -> tuple[FloatArray, FloatArray]:
     """Return the least and the largest m with D_order((rho, 1 - rho) || (m, 1 - m)) <= B.
 
-    For order 2 these are (26) to (28) of lopuhaa2024.
-
-    Parameters
-    ----------
-    rho, B : ndarray
-        Probabilities, and radii in nats; they broadcast against each other.
+    For order 2 these are (26) to (28) of lopuhaa2024. Probabilities and radii broadcast against each other.
     """
     rho, B = np.broadcast_arrays(rho, B)
     if order == 2:
@@ -245,7 +230,7 @@ def two_cell_range(rho: FloatArray, B: FloatArray, order: float) -> tuple[FloatA
 
 
 def allowed_probabilities(rho: FloatArray, B: FloatArray, order: float) -> FloatArray:
-    r"""Return the largest probability of cells that balls of two cells surely allow, in spite of rounding.
+    """Return the largest probability of cells that balls of two cells surely allow, in spite of rounding.
 
     Of cells (rho, 1 - rho) and (rho + e, 1 - rho - e) the divergence is at most B if and only if ::
 
@@ -255,16 +240,6 @@ def allowed_probabilities(rho: FloatArray, B: FloatArray, order: float) -> Float
     So if it is exceeded by a factor at the e of `widening`, e divided by the factor is in the ball. For small
     w psi is a series, from |w| = 0.006 / (2 + |a|) on a difference of which one term is w. As psi(w) / |w|
     grows with |w|, and is about order |w| / 2 there, the difference counts twice the inverse of that.
-
-    Parameters
-    ----------
-    rho, B : ndarray
-        Probabilities, and radii in nats, right to some roundings; they broadcast against each other.
-    order : float
-
-    Returns
-    -------
-    ndarray
     """
     rho, B = np.broadcast_arrays(rho, B)
     found = np.where(np.isinf(B), 1.0, np.maximum(rho, -np.expm1(-B) * (rho == 0.0) * (1.0 - gamma(64))))
@@ -314,13 +289,7 @@ def widening(rho: FloatArray, B: FloatArray, order: float) -> FloatArray:
 class _Tilts:
     """The distributions R_u ~ r_u (1 + t z_u)^(-1/order) of m problems.
 
-    Attributes
-    ----------
-    r, z : ndarray, shape (k, m)
-        Letters come first: sums over few of them are fast then.
-    floor, mean : ndarray, shape (m,)
-        The least z where r > 0, and the mean.
-    order : float
+    r and z have shape (k, m), as sums over few letters are fast then; `floor` is the least z where r > 0.
     """
 
     r: FloatArray

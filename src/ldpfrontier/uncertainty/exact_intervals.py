@@ -13,26 +13,11 @@ from ldpfrontier.uncertainty.settings import SETTINGS
 
 
 def exact_ends(table: FloatArray, possible: FloatArray, log_beta: float) -> FloatArray:
-    """Return the least odds ratios of exact conditional intervals of level 1 - beta each.
+    """Return the least odds ratios of exact conditional intervals, shape (a1, a1, a2, a2).
 
-    Parameters
-    ----------
-    table : ndarray, shape (a1, a2)
-        Counts.
-    possible : ndarray, shape (a1, a2)
-        1 where a cell is possible, and 0 elsewhere.
-    log_beta : float
-        Logarithm of the level at which a single interval may fail.
-
-    Returns
-    -------
-    ndarray, shape (a1, a1, a2, a2)
-        1 where one of the four cells is not possible, for others to replace.
-
-    Raises
-    ------
-    Intractable
-        If the margins of a 2 x 2 table leave too many possible counts.
+    They are 1 where one of the four cells is not possible, for others to replace. `log_beta` is the logarithm
+    of the level at which a single interval may fail. Intractable if the margins of a 2 x 2 table leave too
+    many possible counts.
     """
     a1, a2 = table.shape
     low = np.ones((a1, a1, a2, a2))

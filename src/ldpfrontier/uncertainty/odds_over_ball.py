@@ -32,15 +32,8 @@ from ldpfrontier.uncertainty.settings import SETTINGS
 def least_odds_ratios(ball: RenyiBall) -> FloatArray:
     """Return the least odds ratios rho(s, t, u, w) over F, shape (a1, a1, a2, a2); 1 where s = t or u = w.
 
-    Parameters
-    ----------
-    ball : RenyiBall
-        Of order 1 or more. Up to 1.001, the ball of order 1 stands for it, which contains it.
-
-    Raises
-    ------
-    Intractable
-        If the order is below 1, where F is not convex in logarithms.
+    Up to order 1.001, the ball of order 1, which contains F, stands for it. Intractable if the order is below
+    1, where F is not convex in logarithms.
     """
     if ball.order < 1.0:
         raise Intractable(

@@ -313,13 +313,7 @@ def _reciprocal(ratios: FloatArray) -> FloatArray:
 
 
 def _as_cells(impossible: ArrayLike | None) -> NDArray[np.bool_] | None:
-    """Return a table of truth values, or None.
-
-    Raises
-    ------
-    ValueError
-        If it is of another kind.
-    """
+    """Return a table of truth values, or None."""
     if impossible is None:
         return None
     try:
@@ -352,12 +346,7 @@ def _longest_paths(low: FloatArray, impossible: NDArray[np.bool_] | None) -> Flo
 
     Logarithms of odds ratios are differences, over u for fixed s and t, and over s for fixed u and w: what
     ends imply is a longest path. Every step is valid, so that it may end before nothing changes. Ratios of
-    impossible cells (`_decided_by_impossible`) imply nothing.
-
-    Raises
-    ------
-    ValueError
-        If no distribution has all of the odds ratios.
+    impossible cells (`_decided_by_impossible`) imply nothing. ValueError if no distribution has all of them.
     """
     if max(low.shape) < 3:
         return low

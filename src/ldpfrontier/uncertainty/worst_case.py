@@ -31,15 +31,8 @@ if TYPE_CHECKING:
 def worst_log_ratio(ball: RenyiBall, blocks: FloatArray, bounds: FloatArray, tol: float) -> float:
     """Return the largest log ratio of the probabilities of an output for two groups over a ball, in nats.
 
-    Parameters
-    ----------
-    ball : RenyiBall
-    blocks : ndarray, shape (a1, a2, outputs)
-        A channel.
-    bounds : ndarray, shape (a1, a1, outputs)
-        Bounds on the log ratios, 0 for a group with itself.
-    tol : float
-        Accuracy in nats, relative below 1 nat.
+    `blocks` are a channel, shape (a1, a2, outputs); `bounds`, shape (a1, a1, outputs), are bounds on the log
+    ratios, 0 for a group with itself. `tol` is in nats, relative below 1 nat.
     """
     best = 0.0
     tol *= min(1.0, float(bounds.max(initial=0.0)))
@@ -151,16 +144,7 @@ class LeastMeanSlope(NamedTuple):
 
 
 def least_mean_slope(ball: RenyiBall, s: NDArray[np.intp], q: FloatArray, B: FloatArray) -> LeastMeanSlope:
-    """Return the least R . q of groups within radii, and its derivative in the share of the budget.
-
-    Parameters
-    ----------
-    ball : RenyiBall
-    s : ndarray of int, shape (m,)
-    q : ndarray, shape (m, a2)
-    B : ndarray, shape (m,)
-        In nats.
-    """
+    """Return the least R . q of groups s within radii B, and its derivative in the share of the budget."""
     value, R, distance = minimizers(ball.conditionals[s], q, B, ball.order)
     lowest = q.argmin(axis=1)[:, None]
     far = np.take_along_axis(distance, lowest, 1)[:, 0]
