@@ -115,7 +115,7 @@ class Quoted:
             for n, part in enumerate(PLACE.split(self.text))
         )
         pattern += (
-            r"(?! *[\d.]+ *\|)" if self.text.endswith("|") else ""
+            r"(?! *[\d.]+%? *\|)" if self.text.endswith("|") else ""
         )  # A longer row of a table is another.
         found = list(re.finditer(pattern, self.page.read_text(encoding="utf-8")))
         if len(found) != 1 and not (found and "=}" in self.text):
