@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ldpfrontier.numerics.arguments import as_distribution, as_numbers
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
-from ldpfrontier.types import FloatArray, IntArray
+from ldpfrontier.types import FloatArray
 
 #: Entries of a channel that are looked at together: so few stay in the cache.
 _AT_ONCE = 8_000
@@ -25,19 +24,15 @@ class Channel:
     ----------
     matrix : array_like, shape (inputs, outputs)
         ``matrix[x, y]`` is the probability of output y given input x. Copied, validated and made read-only.
-    inputs, outputs : tuple of labels, optional
-        One label per row and per column.
 
     Raises
     ------
     ValueError
         If the matrix is not two-dimensional and finite, has an entry below -1e-12 (smaller negatives are
-        rounding and become 0), has a row that does not sum to 1 within 1e-9, or does not fit the labels.
+        rounding and become 0), or has a row that does not sum to 1 within 1e-9.
     """
 
     matrix: FloatArray
-    inputs: tuple[Hashable, ...] | None = None
-    outputs: tuple[Hashable, ...] | None = None
 
     def __post_init__(self) -> None:
         matrix = np.ascontiguousarray(as_numbers(self.matrix, "The channel matrix"))
@@ -67,16 +62,6 @@ class Channel:
         np.maximum(matrix, 0.0, out=matrix)
         matrix.flags.writeable = False
         object.__setattr__(self, "matrix", matrix)
-        for name, length in (("inputs", matrix.shape[0]), ("outputs", matrix.shape[1])):
-            labels = getattr(self, name)
-            if labels is None:
-                continue
-            if not isinstance(labels, Iterable) or (isinstance(labels, np.ndarray) and labels.ndim == 0):
-                raise ValueError(f"The {name} are {labels!r}; they must be a label for each.")
-            labels = tuple(labels)
-            if len(labels) != length:
-                raise ValueError(f"The channel has {length} {name} but {len(labels)} labels for them.")
-            object.__setattr__(self, name, labels)
 
     @cached_property
     def row_sum_error(self) -> float:
@@ -110,41 +95,15 @@ class Channel:
             raise ValueError(f"The prior has {p.size} entries, the channel has {self.n_inputs} inputs.")
         return p
 
-    def joint(self, prior: ArrayLike) -> FloatArray:
-        """Return P(x, y) under `prior` (any shape, flattened row-major), shape (inputs, outputs)."""
-        return self.flat_prior(prior)[:, None] * self.matrix
-
     def kron(self, other: Channel) -> Channel:
         """Return both channels in parallel; pairs (x1, x2) and (y1, y2) are in row-major order."""
-        return Channel(
-            np.asarray(np.kron(self.matrix, other.matrix), dtype=np.float64),
-            _pairs(self.inputs, other.inputs),
-            _pairs(self.outputs, other.outputs),
-        )
-
-    def sample(self, inputs: ArrayLike, rng: np.random.Generator) -> IntArray:
-        """Draw one output index for every input (row) index of an array, independently, in its shape."""
-        x = np.asarray(inputs)
-        if x.size == 0:
-            return np.zeros(x.shape, dtype=np.int64)
-        if not np.issubdtype(x.dtype, np.integer) or x.min() < 0 or x.max() >= self.n_inputs:
-            raise ValueError(f"Input indices must be integers from 0 to {self.n_inputs - 1}.")
-        cumulative = np.cumsum(self.matrix, axis=1)
-        flat = x.ravel()
-        y = np.empty(flat.size, dtype=np.int64)
-        uniform = rng.random(flat.size)
-        for value in np.unique(flat):
-            mask = flat == value
-            row = cumulative[value]
-            # Scaling by the row's own sum keeps rounding from ever selecting a column of probability zero.
-            y[mask] = np.searchsorted(row, uniform[mask] * row[-1], side="right")
-        return y.reshape(x.shape)
+        return Channel(np.asarray(np.kron(self.matrix, other.matrix), dtype=np.float64))
 
     def merged(self, tolerance: float = 1e-12) -> Channel:
         """Drop zero columns and add up proportional ones, which changes neither information nor privacy.
 
         Two columns are proportional when, each divided by its sum, no entry differs by more than `tolerance`
-        relative to the larger of the two. Output labels are kept only if no columns are merged.
+        relative to the larger of the two.
         """
         sums = self.matrix.sum(axis=0)
         kept = np.flatnonzero(sums > 0)
@@ -163,15 +122,4 @@ class Channel:
             leaders.append(j)
             groups.append([j])
         matrix = np.column_stack([self.matrix[:, kept[group]].sum(axis=1) for group in groups])
-        outputs = None
-        if self.outputs is not None and len(groups) == kept.size:
-            outputs = tuple(self.outputs[int(j)] for j in kept)
-        return Channel(matrix, self.inputs, outputs)
-
-
-def _pairs(
-    first: tuple[Hashable, ...] | None, second: tuple[Hashable, ...] | None
-) -> tuple[Hashable, ...] | None:
-    if first is None or second is None:
-        return None
-    return tuple((i, j) for i in first for j in second)
+        return Channel(matrix)

@@ -6,7 +6,6 @@ import hashlib
 
 import numpy as np
 
-from ldpfrontier.numerics.arguments import as_count, as_number
 from ldpfrontier.types import FloatArray
 
 
@@ -15,10 +14,6 @@ def generator(seed: int, experiment: str, size: int, instance: int) -> np.random
 
     The stream depends on these four numbers only, not on which other instances are drawn, when, or where.
     """
-    seed, size, instance = (
-        as_count(number, f"The {name}", "a whole number, 0 or more")
-        for name, number in (("seed", seed), ("size", size), ("instance", instance))
-    )
     # hash() differs between runs of Python.
     stream = int.from_bytes(hashlib.sha256(experiment.encode()).digest()[:8], "big")
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(stream, size, instance)))
@@ -32,9 +27,5 @@ def dirichlet(
     The concentration is the parameter of every letter: 1 is uniform on the simplex, below 1 favours sparse
     distributions.
     """
-    size = as_count(size, "The size", "a whole number of letters, 1 or more", least=1)
-    count = as_count(count, "The count", "a whole number, 0 or more")
-    allowed = "a positive number, from 1e-100 to 1e100"
-    concentration = as_number(concentration, "The concentration", allowed, least=1e-100, most=1e100)
     drawn = generator(seed, experiment, size, instance).dirichlet(np.full(size, concentration), count)
     return np.asarray(drawn, dtype=np.float64)

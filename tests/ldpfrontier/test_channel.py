@@ -23,23 +23,6 @@ def test_matrix_is_copied_and_read_only():
         channel.matrix[0, 0] = 0.3
 
 
-def test_labels():
-    channel = Channel(np.eye(2), inputs=("a", "b"), outputs=["x", "y"])
-    assert channel.outputs == ("x", "y")
-    assert channel.kron(channel).inputs == (("a", "a"), ("a", "b"), ("b", "a"), ("b", "b"))
-    with pytest.raises(ValueError, match="2 outputs but 3 labels"):
-        Channel(np.eye(2), outputs=(1, 2, 3))
-
-
-@given(seeds)
-def test_joint_and_marginal(seed):
-    rng = np.random.default_rng(seed)
-    channel, prior = random_channel(rng, 6), rng.dirichlet(np.ones(6)).reshape(2, 3)
-    joint = channel.joint(prior)
-    np.testing.assert_allclose(joint.sum(axis=1), prior.ravel(), atol=1e-15)
-    np.testing.assert_allclose(joint.sum(axis=0), prior.ravel() @ channel.matrix, atol=1e-15)
-
-
 @given(seeds)
 def test_kron_is_the_product_of_probabilities(seed):
     rng = np.random.default_rng(seed)
@@ -52,21 +35,6 @@ def test_kron_is_the_product_of_probabilities(seed):
     total = mutual_information(p, A) + mutual_information(q, C)
     assert mutual_information(np.outer(p, q), A.kron(C)) == pytest.approx(total, abs=1e-13)
     assert ldp_epsilon(A.kron(C)) == pytest.approx(ldp_epsilon(A) + ldp_epsilon(C))
-
-
-def test_sample_follows_the_matrix():
-    rng = np.random.default_rng(0)
-    channel = Channel([[0.2, 0.0, 0.8], [0.0, 1.0, 0.0]])
-    x = rng.integers(2, size=(200, 500))
-    y = channel.sample(x, rng)
-    assert y.shape == x.shape
-    assert (y[x == 1] == 1).all()
-    assert set(np.unique(y[x == 0])) == {0, 2}
-    assert (y[x == 0] == 0).mean() == pytest.approx(0.2, abs=0.01)
-    assert channel.sample([], rng).size == 0
-    for bad in ([2], [-1], [0.5]):
-        with pytest.raises(ValueError, match="integers from 0 to 1"):
-            channel.sample(bad, rng)
 
 
 @given(seeds)
@@ -83,12 +51,6 @@ def test_merged_keeps_information_and_privacy(seed):
     assert mutual_information(prior, merged) == pytest.approx(mutual_information(prior, copied), abs=1e-14)
     assert ldp_epsilon(merged) == pytest.approx(ldp_epsilon(copied))
     assert merged.merged().n_outputs == 3
-
-
-def test_merged_labels():
-    channel = Channel([[0.5, 0.0, 0.5], [0.1, 0.0, 0.9]], outputs="abc")
-    assert channel.merged().outputs == ("a", "c")
-    assert Channel([[0.5, 0.5]], outputs="ab").merged().outputs is None
 
 
 def test_rounding_below_zero_is_clipped():

@@ -41,7 +41,7 @@ def good_calls() -> dict[str, dict[str, Any]]:
     small = l.RenyiBall.confidence(COUNTS[:, :2])
     channel, square = l.randomized_response(3, 1.0), l.randomized_response(6, 1.0)
     return {
-        "Channel": {"matrix": np.eye(2), "inputs": ("a", "b"), "outputs": ("c", "d")},
+        "Channel": {"matrix": np.eye(2)},
         "MutualInformation": {"prior": PRIOR},
         "FDivergence": {"p0": PAIR[0], "p1": PAIR[1], "kind": "kl"},
         "RenyiBall": {"centre": COUNTS / 100.0, "radius": 0.1, "order": 2.0},

@@ -116,7 +116,7 @@ def test_formulas_are_set(site):
 def test_every_public_name_has_its_docstring_and_is_found_by_the_search(site):
     (api,) = (page for path, page in site.items() if path.name == "api.html")
     assert {f"ldpfrontier.{name}" for name in ldpfrontier.__all__ if name != "__version__"} <= api.places
-    assert "If p0 or p1 is not a distribution" in " ".join(api.text.split())
+    assert "Distributions of X under the two hypotheses" in " ".join(api.text.split())
     index = (api.path.parent.parent / "searchindex.js").read_text(encoding="utf-8")
     assert "optimal_robust" in index
     assert "uncertainti" in index

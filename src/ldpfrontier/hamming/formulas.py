@@ -84,8 +84,8 @@ def class_three_bounds(sources: SourceSet | ArrayLike, distortion: float) -> tup
     sources, D = as_sources(sources), checked_distortion(distortion)
     if 1.0 - 1.0 / sources.letters <= D:
         return 0.0, 0.0
-    parts, symmetric = list(sources.folds.values()), sources.folding_permutations
-    upper = _fractional([sources.folded_union], D, symmetric=symmetric).value
+    parts, symmetric = list(sources.folds.values()), list(sources.folds)
+    upper = _fractional([np.concatenate(parts)], D, symmetric=symmetric).value
     if sources.folds_intersect:
         return _fractional(parts, D, symmetric=symmetric).value, upper
     return max(class_two_leakage(part, D).value for part in parts), upper

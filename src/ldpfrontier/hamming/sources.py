@@ -107,16 +107,6 @@ class SourceSet:
             parts.setdefault(T, []).append(p[list(T)])
         return {T: np.array(rows) for T, rows in sorted(parts.items())}
 
-    @property
-    def folding_permutations(self) -> tuple[tuple[int, ...], ...]:
-        """T_P of Definition 5, letters counted from 0: p[T] falls for some p of the set."""
-        return tuple(self.folds)
-
-    @property
-    def folded_union(self) -> FloatArray:
-        """The generators of the folded union (15), shape (J, M), each row in decreasing order."""
-        return np.concatenate(list(self.folds.values()))
-
     @cached_property
     def folds_intersect(self) -> bool:
         """Whether the hulls of the folded parts have a common point, the folded intersection of (15)."""

@@ -61,11 +61,6 @@ class Perturbation:
     active: tuple[int, ...]
 
     @property
-    def gram(self) -> FloatArray:
-        """The matrix B = A A^T, shape (M, M)."""
-        return np.asarray(self.factor @ self.factor.T)
-
-    @property
     def rank(self) -> int:
         """The rank l of B; W' needs l + 1 outputs."""
         return int(self.factor.shape[1])

@@ -189,7 +189,7 @@ class OddsRatios:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ratios = np.exp(_contrasts(np.log(prior)))
         ratios[np.isnan(ratios)] = 0.0
-        return cls(prior, _without_comparison(ratios), _as_cells(impossible))
+        return cls(prior, _without_comparison(ratios), _checked_impossible(impossible, prior))
 
     @classmethod
     def over(cls, ball: RenyiBall) -> OddsRatios:
@@ -260,7 +260,7 @@ class OddsRatios:
             check_choice(method, "method of weighted shares", ("bonferroni", "scheffe"))
             table = float(effective) * prior
         a1, a2 = table.shape
-        excluded = _checked_impossible(_as_cells(impossible), prior)
+        excluded = _checked_impossible(impossible, prior)
         cells = np.ones((a1, a2)) if excluded is None else np.where(excluded, 0.0, 1.0)
         # Useful values that are possible with both of two sensitive ones.
         both = cells @ cells.T
@@ -298,8 +298,8 @@ def _reciprocal(ratios: FloatArray) -> FloatArray:
         return np.asarray(1.0 / ratios)
 
 
-def _as_cells(impossible: ArrayLike | None) -> NDArray[np.bool_] | None:
-    """Return a table of truth values, or None."""
+def _checked_impossible(impossible: ArrayLike | None, prior: FloatArray) -> NDArray[np.bool_] | None:
+    """Return a copy of the impossible cells of a table, or None, after checking that nobody is in them."""
     if impossible is None:
         return None
     try:
@@ -308,23 +308,15 @@ def _as_cells(impossible: ArrayLike | None) -> NDArray[np.bool_] | None:
         cells = np.empty(0)
     if cells.dtype != np.bool_:
         raise ValueError("The impossible cells are no table of truth values; it must have one for each cell.")
-    return cells
-
-
-def _checked_impossible(cells: NDArray[np.bool_] | None, prior: FloatArray) -> NDArray[np.bool_] | None:
-    """Return a copy of the impossible cells of a table, or None, after checking that nobody is in them."""
-    found = _as_cells(cells)
-    if found is None:
-        return None
-    if found.shape != prior.shape:
-        raise ValueError(f"The impossible cells have the shape {found.shape}; it must be {prior.shape}.")
-    if (prior[found] > 0.0).any():
-        s, u = (int(i) for i in np.argwhere(found & (prior > 0.0))[0])
+    if cells.shape != prior.shape:
+        raise ValueError(f"The impossible cells have the shape {cells.shape}; it must be {prior.shape}.")
+    if (prior[cells] > 0.0).any():
+        s, u = (int(i) for i in np.argwhere(cells & (prior > 0.0))[0])
         raise ValueError(
             f"Cell (s, u) = ({s}, {u}) is declared impossible, but has the share {prior[s, u]:.6g} of the"
             " estimate; it must have none."
         )
-    return found
+    return cells
 
 
 def _longest_paths(low: FloatArray, impossible: NDArray[np.bool_] | None) -> FloatArray:

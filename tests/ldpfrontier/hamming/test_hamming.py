@@ -175,7 +175,7 @@ def test_printed_formula_is_too_small(D: float) -> None:
 def test_theorem_3_needs_a_group() -> None:
     P = SourceSet([[0.6, 0.3, 0.1], [0.1, 0.6, 0.3]])
     assert P.kind == "III"
-    assert P.folding_permutations == ((0, 1, 2), (1, 2, 0))
+    assert list(P.folds) == [(0, 1, 2), (1, 2, 0)]
     assert class_three_bounds(P, 0.5) == pytest.approx((math.log(2), math.log(2)))
     assert hamming_leakage(P, 0.5).value == pytest.approx(0.6286086594, abs=1e-9)
     assert class_three_bounds(P, 0.6)[0] > 0.28

@@ -85,7 +85,7 @@ def test_construction_of_theorem_3(m: int, M: int) -> None:
         w0 = 0.5 * rng.dirichlet(np.ones(size)) + 0.5 / size
         A = (found.matrix(w0) - w0) / np.sqrt(w0)
         np.testing.assert_allclose(A @ np.sqrt(w0), 0.0, atol=1e-12)
-        np.testing.assert_allclose(A @ A.T, found.gram, atol=1e-12)
+        np.testing.assert_allclose(A @ A.T, found.factor @ found.factor.T, atol=1e-12)
         utility, leakages = approximate(p, A)
         assert utility == pytest.approx(found.value, rel=1e-10)
         assert (leakages <= 1e-3 * limits * (1 + 1e-9)).all()
@@ -137,7 +137,7 @@ def test_degenerate_hypotheses(solver: object) -> None:
     assert zero.value == pytest.approx(euclidean_sdp([[0.5, 0.5], [0.0, 1.0]], 0.01).value, rel=1e-6)
     # The second letter must not be revealed, the first never occurs under p_1.
     alone = value([[0.0, 1.0], [0.5, 0.5]], [0.0, 0.01])
-    np.testing.assert_allclose(alone.gram, [[0.04 / BITS, 0.0], [0.0, 0.0]], atol=1e-9)
+    np.testing.assert_allclose(alone.factor @ alone.factor.T, [[0.04 / BITS, 0.0], [0.0, 0.0]], atol=1e-9)
     assert alone.value == pytest.approx(0.25 * 0.02, rel=1e-6)
 
 
