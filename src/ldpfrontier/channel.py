@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ldpfrontier.numerics.arguments import as_distribution, as_numbers
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
-from ldpfrontier.types import FloatArray
+from ldpfrontier.types import FloatArray, IntArray
 
 #: Entries of a channel that are looked at together: so few stay in the cache.
 _AT_ONCE = 8_000
@@ -95,9 +95,31 @@ class Channel:
             raise ValueError(f"The prior has {p.size} entries, the channel has {self.n_inputs} inputs.")
         return p
 
+    def joint(self, prior: ArrayLike) -> FloatArray:
+        """Return P(x, y) under `prior` (any shape, flattened row-major), shape (inputs, outputs)."""
+        return self.flat_prior(prior)[:, None] * self.matrix
+
     def kron(self, other: Channel) -> Channel:
         """Return both channels in parallel; pairs (x1, x2) and (y1, y2) are in row-major order."""
         return Channel(np.asarray(np.kron(self.matrix, other.matrix), dtype=np.float64))
+
+    def sample(self, inputs: ArrayLike, rng: np.random.Generator) -> IntArray:
+        """Draw one output index for every input (row) index of an array, independently, in its shape."""
+        x = np.asarray(inputs)
+        if x.size == 0:
+            return np.zeros(x.shape, dtype=np.int64)
+        if not np.issubdtype(x.dtype, np.integer) or x.min() < 0 or x.max() >= self.n_inputs:
+            raise ValueError(f"Input indices must be integers from 0 to {self.n_inputs - 1}.")
+        cumulative = np.cumsum(self.matrix, axis=1)
+        flat = x.ravel()
+        y = np.empty(flat.size, dtype=np.int64)
+        uniform = rng.random(flat.size)
+        for value in np.unique(flat):
+            mask = flat == value
+            row = cumulative[value]
+            # Scaling by the row's own sum keeps rounding from ever selecting a column of probability zero.
+            y[mask] = np.searchsorted(row, uniform[mask] * row[-1], side="right")
+        return y.reshape(x.shape)
 
     def merged(self, tolerance: float = 1e-12) -> Channel:
         """Drop zero columns and add up proportional ones, which changes neither information nor privacy.

@@ -55,3 +55,27 @@ def test_merged_keeps_information_and_privacy(seed):
 
 def test_rounding_below_zero_is_clipped():
     assert Channel([[1.0 + 1e-13, -1e-13]]).matrix.min() == 0.0
+
+
+@given(seeds)
+def test_joint_and_marginal(seed):
+    rng = np.random.default_rng(seed)
+    channel, prior = random_channel(rng, 6), rng.dirichlet(np.ones(6)).reshape(2, 3)
+    joint = channel.joint(prior)
+    np.testing.assert_allclose(joint.sum(axis=1), prior.ravel(), atol=1e-15)
+    np.testing.assert_allclose(joint.sum(axis=0), prior.ravel() @ channel.matrix, atol=1e-15)
+
+
+def test_sample_follows_the_matrix():
+    rng = np.random.default_rng(0)
+    channel = Channel([[0.2, 0.0, 0.8], [0.0, 1.0, 0.0]])
+    x = rng.integers(2, size=(200, 500))
+    y = channel.sample(x, rng)
+    assert y.shape == x.shape
+    assert (y[x == 1] == 1).all()
+    assert set(np.unique(y[x == 0])) == {0, 2}
+    assert (y[x == 0] == 0).mean() == pytest.approx(0.2, abs=0.01)
+    assert channel.sample([], rng).size == 0
+    for bad in ([2], [-1], [0.5]):
+        with pytest.raises(ValueError, match="integers from 0 to 1"):
+            channel.sample(bad, rng)
