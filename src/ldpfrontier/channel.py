@@ -104,7 +104,23 @@ class Channel:
         return Channel(np.asarray(np.kron(self.matrix, other.matrix), dtype=np.float64))
 
     def sample(self, inputs: ArrayLike, rng: np.random.Generator) -> IntArray:
-        """Draw one output index for every input (row) index of an array, independently, in its shape."""
+        """Draw one output index for every input index, independently.
+
+        Parameters
+        ----------
+        inputs : array_like of int, any shape
+            Input (row) indices.
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        ndarray of int, shape of `inputs`
+
+        Raises
+        ------
+        ValueError
+            If an index is not an integer in 0..inputs-1.
+        """
         x = np.asarray(inputs)
         if x.size == 0:
             return np.zeros(x.shape, dtype=np.int64)

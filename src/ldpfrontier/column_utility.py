@@ -29,6 +29,11 @@ class ColumnUtility(SublinearUtility):
         It must be homogeneous, mu(t v) = t mu(v), and convex, which together is called sublinear.
     unit : {"nats", "bits", "1"}
 
+    Raises
+    ------
+    ValueError
+        If the prior is not a distribution, or the function is seen not to be sublinear (at random columns).
+
     Examples
     --------
     The chi-squared information sum_y sum_x P(x) (Q(y|x) - q(y))^2 / q(y):

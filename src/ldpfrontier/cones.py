@@ -166,6 +166,12 @@ class PolyhedralCone(BaseCone):
     table : (int, int), optional
         Numbers of sensitive and useful values, if the inputs are pairs of these in row-major order.
 
+    Raises
+    ------
+    ValueError
+        If an entry is not a finite number, a row excludes the constant column, or the table has another
+        number of cells.
+
     Examples
     --------
     Local differential privacy of three inputs, v_x <= e^eps v_x':
@@ -350,6 +356,11 @@ def local_cone(inputs: int, epsilon: float) -> PolyhedralCone:
     inputs : int
     epsilon : float
         Level in nats, 0, or 0.001 to 300.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
     """
     inputs, ratio = as_count(inputs, "inputs", _SIZES, least=1, most=_MOST_INPUTS), _ratio(epsilon)
     return PolyhedralCone(_ratios(list(itertools.permutations(range(inputs), 2)), inputs, lambda x, y: ratio))
@@ -366,6 +377,11 @@ def conditional_cone(shape: tuple[int, int], epsilon: float) -> PolyhedralCone:
         Numbers of sensitive and useful values.
     epsilon : float
         Level in nats, 0, or 0.001 to 300.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
     """
     _ratio(epsilon)
     return ConditionalCone.of_level(_checked_shape(shape, "The shape"), float(epsilon))
@@ -412,6 +428,11 @@ def polyopt_cone(lower: ArrayLike, epsilon: float, *, pairs: str = "all") -> Pol
         Level in nats, 0, or 0.001 to 300.
     pairs : {"all", "distinct"}
         Whether s is also compared with itself, as published, or with other values only.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
     """
     L, ratio = as_numbers(lower, "The lower bounds"), _ratio(epsilon)
     if L.ndim != 2 or 0 in L.shape or not ((L >= 0).all() and (L.sum(axis=1) <= 1.0 + 1e-9).all()):

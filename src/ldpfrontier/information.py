@@ -55,6 +55,15 @@ def mutual_information(prior: ArrayLike, channel: Channel, *, bits: bool = False
     channel : Channel
     bits : bool
         Unit of the result; nats by default.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        If the prior is not a distribution on the channel's inputs.
     """
     as_instance(channel, Channel, "The channel")
     p = channel.flat_prior(prior)

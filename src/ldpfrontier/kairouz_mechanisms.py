@@ -47,6 +47,11 @@ def quaternary_mechanism(epsilon: float, delta: float) -> Channel:
     -------
     Channel
         Shape (2, 4).
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
     """
     lie = math.exp(-checked_epsilon(epsilon))
     delta = as_number(delta, "delta", "a probability, from 0 to 1", least=0.0, most=1.0)

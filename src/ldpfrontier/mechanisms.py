@@ -37,6 +37,13 @@ def randomized_response(k: int, epsilon: float) -> Channel:
     -------
     Channel
         Inputs and outputs 0..k-1.
+
+    Raises
+    ------
+    Intractable
+        If `k` is above 10,000.
+    ValueError
+        If `k` or `epsilon` is out of range.
     """
     k = checked_letters(k, "k")
     return unlimited_response(k, checked_epsilon(epsilon))
@@ -69,6 +76,8 @@ def subset_selection(k: int, epsilon: float, size: int | None = None) -> Channel
     ------
     Intractable
         If there are more than 10,000 such sets.
+    ValueError
+        If `k`, `epsilon` or `size` is out of range.
     """
     k = checked_letters(k, "k")
     epsilon = checked_epsilon(epsilon)
@@ -132,6 +141,8 @@ def binary_mechanism(utility: MutualInformation | FDivergence, epsilon: float) -
     Intractable
         For mutual information, if more than 40 inputs have positive probability and no set of probability 1/2
         is found among them (`ldpfrontier.numerics.subset_sums.balanced_set`).
+    ValueError
+        If `epsilon` is out of range.
     """
     if not isinstance(utility, (MutualInformation, FDivergence)):
         name = type(utility).__name__
@@ -159,6 +170,13 @@ def secret_randomized_response(a1: int, a2: int, epsilon: float) -> Channel:
     -------
     Channel
         Inputs and outputs are the pairs in row-major order.
+
+    Raises
+    ------
+    Intractable
+        If there are more than 10,000 pairs.
+    ValueError
+        If a size or `epsilon` is out of range.
     """
     a1, a2 = checked_letters(a1, "a1"), checked_letters(a2, "a2")
     checked_letters(a1 * a2, "a1 * a2")

@@ -28,6 +28,11 @@ def ldp_epsilon(channel: Channel) -> float:
 
     The maximum over outputs of the log ratio of the largest to the smallest entry of the column; 0/0 = 1,
     x/0 = inf.
+
+    Raises
+    ------
+    ValueError
+        If it is not a `Channel`.
     """
     as_instance(channel, Channel, "The channel")
     return float(log_ratio(channel.matrix.max(axis=0), channel.matrix.min(axis=0)).max())
@@ -46,6 +51,11 @@ def conditional_epsilon(channel: Channel, shape: tuple[int, int]) -> float:
         Its inputs are the pairs (s, u) in row-major order.
     shape : (int, int)
         Numbers a1 and a2 of sensitive and useful values.
+
+    Raises
+    ------
+    ValueError
+        If it is not a `Channel`, or has not a1 a2 inputs.
     """
     blocks = _blocks(channel, shape)
     return float(log_ratio(blocks.max(axis=0), blocks.min(axis=0)).max())
@@ -60,6 +70,11 @@ def unconditional_epsilon(channel: Channel, shape: tuple[int, int]) -> float:
     Parameters
     ----------
     channel, shape
+        As in `conditional_epsilon`.
+
+    Raises
+    ------
+    ValueError
         As in `conditional_epsilon`.
     """
     blocks = _blocks(channel, shape)
@@ -140,6 +155,11 @@ def rldp_epsilon(channel: Channel, conditionals: ArrayLike) -> FloatArray:
     Returns
     -------
     ndarray, shape () or (m,)
+
+    Raises
+    ------
+    ValueError
+        If the shape does not fit the channel, or a row is neither a distribution nor empty.
     """
     as_instance(channel, Channel, "The channel")
     P = as_numbers(conditionals, "The array of conditionals")

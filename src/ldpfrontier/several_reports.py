@@ -45,6 +45,8 @@ def composition(channels: Iterable[Channel]) -> Channel:
     ------
     Intractable
         If the composition has more than 20 million entries.
+    ValueError
+        If there is no channel, or they have different numbers of inputs.
     """
     parts = [_repeated(channel, number) for channel, number in _grouped(channels)]
     inputs = parts[0].n_inputs
@@ -143,6 +145,11 @@ def levels_of_reports(
         For the level of acquaintances.
     ball : RenyiBall, optional
         For the level of outsiders.
+
+    Raises
+    ------
+    ValueError
+        If an argument is something else, or they do not agree.
 
     Examples
     --------

@@ -69,6 +69,11 @@ def independent_reporting(
     -------
     Channel
         Inputs and outputs are the pairs (s, u) in row-major order.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
     """
     return budget_split(ball, epsilon, distance=distance, prior=prior).channel
 
@@ -99,6 +104,15 @@ def budget_split(
         with the exact radii: the same guarantee with a smaller d.
     prior : array_like, shape (a1, a2), optional
         Distribution of (S, U) at which the information counts; the ball's centre by default.
+
+    Returns
+    -------
+    BudgetSplit
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
     """
     as_instance(ball, RenyiBall, "The ball")
     epsilon = checked_epsilon(epsilon)

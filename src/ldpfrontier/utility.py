@@ -146,6 +146,11 @@ class MutualInformation(SublinearUtility):
     ----------
     prior : array_like, any shape
         Distribution of X; (a1, a2) arrays are flattened row-major.
+
+    Raises
+    ------
+    ValueError
+        If the prior is not a distribution.
     """
 
     prior: FloatArray
@@ -256,6 +261,12 @@ class FDivergence(SublinearUtility):
         The function f: ``t log t`` (in nats), ``|t - 1| / 2``, ``(t - 1)^2`` or ``(sqrt t - 1)^2 / 2``.
     f : callable, optional
         Vectorised convex function on [0, inf) with f(1) = 0, instead of `kind`. f(0) is its limit at 0.
+
+    Raises
+    ------
+    ValueError
+        If p0 or p1 is not a distribution, the sizes differ, the kind is unknown, or f(1) is not 0, f is not
+        a number somewhere, or f is seen not to be convex.
 
     Notes
     -----

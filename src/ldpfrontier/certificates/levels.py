@@ -42,6 +42,11 @@ def level_certificate(
         F, of an order above 1 and a finite radius; for the fourth kind.
     odds : OddsRatios, optional
         For the last kind.
+
+    Raises
+    ------
+    ValueError
+        If a kind is unknown or lacks what it is about, or F has another order or radius.
     """
     cells, listed = as_numbers(counts, "The table"), isinstance(rows, Sequence) and not isinstance(rows, str)
     listed = listed and all(isinstance(row, Sequence) for row in rows)

@@ -103,6 +103,8 @@ def hamming_leakage(
     ------
     Intractable
         If there are more than 1000 letters, or 100,000 probabilities.
+    ValueError
+        If the sources or the distortion are not valid, or the start is not in the hull.
     """
     sources, D = as_sources(sources), checked_distortion(distortion, LEAST_DISTORTION)
     check_size(sources, MAX_LETTERS)

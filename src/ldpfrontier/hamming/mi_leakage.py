@@ -82,6 +82,8 @@ def information_leakage(
     ------
     Intractable
         If there are more than 500 letters, or 100,000 probabilities.
+    ValueError
+        If the sources or the distortion are not valid.
     """
     sources, D = as_sources(sources), checked_distortion(distortion, LEAST_DISTORTION)
     check_size(sources, MAX_LETTERS)

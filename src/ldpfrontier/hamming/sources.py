@@ -34,6 +34,11 @@ class SourceSet:
     ----------
     distributions : array_like, shape (J, M) or (M,)
         One distribution on the same M >= 2 letters per row.
+
+    Raises
+    ------
+    ValueError
+        If the list is empty, a row is not a distribution, or the rows differ in length.
     """
 
     distributions: FloatArray
@@ -122,7 +127,13 @@ class SourceSet:
         return maximize(np.zeros(count + M), A.reshape(-1, count + M), right, right) is not None
 
     def thresholds(self) -> FloatArray:
-        """D^(k) of (9), k = 0, ..., M: the largest probability of the last k letters, shape (M + 1,)."""
+        """D^(k) of (9), k = 0, ..., M: the largest probability of the last k letters, shape (M + 1,).
+
+        Raises
+        ------
+        ValueError
+            If the distributions have no common order.
+        """
         tails = np.cumsum(self.distributions[:, self.common_order()[::-1]], axis=1).max(axis=0)
         return np.append(0.0, tails)
 
@@ -136,7 +147,13 @@ class SourceSet:
         return float((self.distributions @ (1.0 - np.diag(channel.matrix))).max())
 
     def common_order(self) -> IntArray:
-        """Return `order`; ValueError if the distributions have none in common."""
+        """Return `order`.
+
+        Raises
+        ------
+        ValueError
+            If the distributions have no common order.
+        """
         if self.order is None:
             raise ValueError("The distributions of the source set have no common order; a Class II set does.")
         return self.order

@@ -44,6 +44,11 @@ def time_limit(max_seconds: float | None) -> Iterator[Limit]:
     ----------
     max_seconds : float or None
         Seconds from now, 0 or more; None for no limit of its own.
+
+    Raises
+    ------
+    ValueError
+        If it is something else.
     """
     around = _LIMIT.get()
     if max_seconds is None:

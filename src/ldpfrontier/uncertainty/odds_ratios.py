@@ -150,6 +150,11 @@ class OddsRatios:
         ----------
         level : array_like, broadcast to (a1, a1, a2, a2)
             In nats, 0 or more; inf leaves an odds ratio open. Equal at (s, t, u, w) and (t, s, w, u).
+
+        Raises
+        ------
+        ValueError
+            If a level is negative or not a number, or the shape does not fit.
         """
         levels = as_numbers(level, "The level")
         if not (levels >= 0.0).all():
@@ -180,6 +185,11 @@ class OddsRatios:
         distribution : array_like, shape (a1, a2)
         impossible : array_like of bool, shape (a1, a2), optional
             Cells that nobody can be in; see above.
+
+        Raises
+        ------
+        ValueError
+            If it is not a two-dimensional distribution, or not 0 at impossible cells.
         """
         prior = as_distribution(distribution, "The distribution")
         if prior.ndim != 2:
@@ -208,6 +218,8 @@ class OddsRatios:
         ------
         Intractable
             If its order is below 1.
+        ValueError
+            If it is no RenyiBall.
         """
         as_instance(ball, RenyiBall, "The ball")
         return cls(ball.centre, least_odds_ratios(ball))
@@ -252,6 +264,8 @@ class OddsRatios:
         ------
         Intractable
             If the margins of a 2 x 2 table leave more than 1,000,000 possible counts to the exact method.
+        ValueError
+            If `RenyiBall.confidence` refuses the counts, or another argument is out of range.
         """
         check_choice(method, "method", get_args(IntervalMethod))
         prior = RenyiBall.confidence(counts, beta, 1.0, effective=effective).centre  # which checks them
@@ -397,6 +411,11 @@ def association_epsilon(channel: Channel, odds: OddsRatios) -> float:
     -------
     float
         At least `conditional_epsilon`, and at most `unconditional_epsilon`, to rounding.
+
+    Raises
+    ------
+    ValueError
+        If an argument is something else, or the channel has another number of inputs than the odds ratios.
 
     Examples
     --------

@@ -71,6 +71,11 @@ class RenyiBall:
         B in nats, at least 0, however small; inf is the whole simplex.
     order : float
         Order alpha of the Renyi divergence, from 1/64 to 16.
+
+    Raises
+    ------
+    ValueError
+        If the centre is not a two-dimensional distribution, or the radius or the order is out of range.
     """
 
     centre: FloatArray
@@ -119,6 +124,12 @@ class RenyiBall:
         effective : float, optional
             Number of samples of equal weights, 1 or more, that weighted shares are taken for: the set has its
             level if their covariance matrix is at most that of a multinomial sample of this size.
+
+        Raises
+        ------
+        ValueError
+            If the counts are not a two-dimensional table of whole numbers, 0 or more, not all 0 and not too
+            many, another argument is out of range, or a finite radius is asked for weighted shares.
         """
         table = as_numbers(counts, "The table of counts")
         if table.ndim != 2 or table.size == 0:
@@ -209,7 +220,13 @@ class RenyiBall:
         return np.where(excess >= (1.0 - 2.0 * smallest) ** 2, exact, np.sqrt(excess))
 
     def divergence(self, P: ArrayLike) -> FloatArray:
-        """Return D_order(centre || P) in nats for distributions P of shape (..., a1, a2); shape (...)."""
+        """Return D_order(centre || P) in nats for distributions P of shape (..., a1, a2); shape (...).
+
+        Raises
+        ------
+        ValueError
+            If P has another shape, or one of them is not a distribution.
+        """
         other = as_numbers(P, "P")
         if other.shape[-2:] != self.centre.shape:
             raise ValueError(f"P has shape {other.shape}; its last two axes must be {self.centre.shape}.")
@@ -222,15 +239,35 @@ class RenyiBall:
         return renyi_divergences(self.centre.ravel(), other.reshape(*other.shape[:-2], -1), self.order)
 
     def contains(self, P: ArrayLike, tol: float = 1e-9) -> NDArray[np.bool_]:
-        """Tell which distributions P, shape (..., a1, a2), lie in the ball up to `tol` nats, shape (...)."""
+        """Return whether distributions P, shape (..., a1, a2), lie in the ball up to `tol` nats; shape (...).
+
+        Raises
+        ------
+        ValueError
+            As `divergence`, or if `tol` is not 0 or more.
+        """
         spare = as_number(tol, "tol", "0 or more", least=0.0)
         return np.asarray(self.divergence(P) <= self.radius + spare)
 
     def support(self, s: int, q: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return the least and the largest sum_u R_u q_u over R in the projection F_{U|s}, shape (m,) each.
+        """Return the least and the largest sum_u R_u q_u over R in the projection F_{U|s}.
 
-        q has shape (m, a2), with numbers up to 1e150, of either sign. Both are right to about 1e-13 of the
-        range of each of its rows.
+        Parameters
+        ----------
+        s : int
+            Sensitive value.
+        q : array_like, shape (m, a2)
+            Numbers up to 1e150, of either sign.
+
+        Returns
+        -------
+        tuple of two ndarrays, shape (m,)
+            Infima and suprema, to about 1e-13 of the range of each row of `q`.
+
+        Raises
+        ------
+        ValueError
+            If there is no sensitive value `s`, or `q` has another shape or too large a number.
         """
         last = self.sensitive.size - 1
         s = as_count(s, "s", f"a sensitive value, from 0 to {last}", most=last)
@@ -277,6 +314,8 @@ class RenyiBall:
         ------
         Intractable
             If a1^2 times the number of outputs is more than 5e7.
+        ValueError
+            If the channel does not have an input for every pair, or `tol` is out of range.
         """
         tol = as_number(tol, "tol", "0 or more", least=0.0)
         # A mechanism is checked and then reported, which asks twice; neither object ever changes.
@@ -306,6 +345,11 @@ class RenyiBall:
         -------
         ndarray, shape (size, a1, a2)
             Members of F (to rounding).
+
+        Raises
+        ------
+        ValueError
+            If the size is out of range.
         """
         most = SETTINGS.max_numbers // self.centre.size
         size = as_count(size, "size", f"a whole number from 0 to {most}", most=most)
