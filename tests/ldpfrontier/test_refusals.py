@@ -92,7 +92,6 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: l.polyopt_cone([[0.9, 0.9]], 1.0), "lower bounds"),
     (lambda: l.local_cone(3, 1.0) & l.local_cone(4, 1.0), "3 and 4"),
     (lambda: l.robust_cone(BALL, 0.0), "epsilon is 0"),
-    (lambda: l.robust_cone(BALL, 1.0, envelope="box"), "envelope"),  # type: ignore[arg-type]
     # Mechanisms and optima.
     (lambda: l.subset_selection(5, 1.0, 6), "1 to 5"),
     (lambda: l.subset_selection(40, 0.01), "137,846,528,820"),

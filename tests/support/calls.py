@@ -110,7 +110,7 @@ def good_calls() -> dict[str, dict[str, Any]]:
         "conditional_cone": {"shape": (2, 3), "epsilon": 1.0},
         "unconditional_cone": {"shape": (2, 3), "epsilon": 1.0},
         "polyopt_cone": {"lower": ball.lower_bounds, "epsilon": 1.0, "pairs": "distinct"},
-        "robust_cone": {"ball": ball, "epsilon": 1.0, "envelope": "simplex", "pairs": "all"},
+        "robust_cone": {"ball": ball, "epsilon": 1.0},
         "association_cone": {"odds": l.OddsRatios.known(ball.centre), "epsilon": 1.0},
         "extreme_rays": {"inequalities": [[1.0, -2.0, 0.0]], "max_rays": 9},
         "binary_threshold": {"utility": l.FDivergence(*PAIR)},

@@ -20,10 +20,8 @@ def solved_in_time(
 ) -> Optimum | None:
     """Return an optimum whose mechanism passes a check, or None if the time is up.
 
-    Raises
-    ------
-    ArithmeticError
-        If rounding defeats the solver, which is called `name`: the arguments have been checked before.
+    ArithmeticError is raised if rounding defeats the solver, which is called `name`: the arguments have been
+    checked before.
     """
     try:
         check_time()
@@ -46,18 +44,9 @@ def solved_in_time(
 def best_closed_form(
     centre: FloatArray, epsilon: float, start: Channel | None, tolerance: float, *, secret: bool
 ) -> Optimum:
-    """Return the best of a start and the closed forms, with the bound of NR.
+    """Return the best of a start of the class and the closed forms, with the bound of NR.
 
-    Parameters
-    ----------
-    centre : ndarray, shape (a1, a2)
-    epsilon : float
-        In nats, > 0.
-    start : Channel or None
-        A mechanism of the class.
-    tolerance : float
-    secret : bool
-        Whether secret randomized response is in the class.
+    The level is in nats, above 0; `secret` says whether secret randomized response is in the class.
     """
     every = [randomized_response(centre.size, epsilon), *([] if start is None else [start])]
     if secret:

@@ -55,17 +55,9 @@ def _checked(prior: ArrayLike) -> FloatArray:
 
 
 def with_useful(channels: Sequence[Channel]) -> Channel:
-    """Return the channel that tells u, and s by the channel of this u.
+    """Return the channel that tells u, and s by the channel of this u, given one with inputs s for each u.
 
-    Parameters
-    ----------
-    channels : sequence of Channel
-        One for each useful value, all with the sensitive values as inputs.
-
-    Returns
-    -------
-    Channel
-        Inputs (s, u) in row-major order; the outputs are those of the first channel, then of the next one.
+    Inputs are (s, u) in row-major order; the outputs are those of the first channel, then of the next one.
     """
     a1, a2 = len(channels[0].matrix), len(channels)
     sizes = [channel.n_outputs for channel in channels]

@@ -81,30 +81,15 @@ def _every(call: Call) -> bool:
 
 @dataclass(frozen=True)
 class Regime:
-    """An engine, and the calls of a class of mechanisms that it serves if no entry above it does.
+    """An engine, and the calls of a class of mechanisms that it serves if no entry above it does."""
 
-    Attributes
-    ----------
-    cone, name : str
-        Short names of the class, and of the entry within it.
-    size : str
-        Which calls, in words.
-    engine : str
-        What runs, in words.
-    module : str
-        Where, below `ldpfrontier`.
-    why : str
-        Why its bound holds: a statement of docs/beyond.md, or the module whose docstring shows it.
-    serves : callable
-        Tells the same as `size` does, except for what the solver checks or refuses itself.
-    """
-
-    cone: str
-    name: str
-    size: str
-    engine: str
-    module: str
-    why: str
+    cone: str  # short name of the class
+    name: str  # short name of the entry within it
+    size: str  # which calls, in words
+    engine: str  # what runs, in words
+    module: str  # where, below `ldpfrontier`
+    why: str  # its bound holds: a statement of docs/beyond.md, or the module whose docstring shows it
+    #: Tells the same as `size` does, except for what the solver checks or refuses itself.
     serves: Callable[[Call], bool] = _every
 
     def method(self, mechanisms: str = "") -> Method:

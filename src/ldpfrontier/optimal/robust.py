@@ -14,7 +14,7 @@ and has a smaller class of mechanisms. The utility is I(S, U; Y) under the centr
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from ldpfrontier.optimal.products.polyopt import allowed_level, check_class, pol
 from ldpfrontier.optimal.products.projections.budget_multiplier import check_level, shared_budget_mechanism
 from ldpfrontier.optimal.products.projections.frontier import frontier_bound
 from ldpfrontier.optimal.products.projections.solve import mechanism_without_bound
-from ldpfrontier.optimal.registry import LIMITS, Call, Regime, choose, is_in_range
+from ldpfrontier.optimal.registry import LIMITS, Call, choose, is_in_range
 from ldpfrontier.optimal.settings import SETTINGS
 from ldpfrontier.optimum import (
     Optimum,
@@ -44,7 +44,7 @@ from ldpfrontier.optimum import (
     records_fallbacks,
     uninformative,
 )
-from ldpfrontier.types import FloatArray, Intractable
+from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
 
@@ -134,28 +134,32 @@ def optimal_robust(
     if max_nodes is not None:
         max_nodes = as_count(max_nodes, "max_nodes", "a whole number, 0 or more")
     _check_choices(ball, envelope, start)
-    if envelope == "exact" and ball.centre.shape[0] == 1:
-        # With one sensitive value there is nothing to hide: the identity is best.
+    cells, closed_form = ball.centre.size, choose("closed form").method(_MECHANISMS[envelope])
+    if envelope == "exact" and len(ball.centre) == 1:  # nothing to hide: the identity is best
         h = entropy(ball.centre)
-        method = choose("closed form").method(_MECHANISMS[envelope])
-        return certified(Channel(np.eye(ball.centre.size)), h, h, tolerance, method=method)
+        return certified(Channel(np.eye(cells)), h, h, tolerance, method=closed_form)
     if ball.radius == 0:
         return optimal_nonrobust(ball.centre, epsilon, tolerance=tolerance, max_rounds=max_rounds)
     if epsilon == 0:
-        return uninformative(ball.centre.size, method=choose("closed form").method(_MECHANISMS[envelope]))
-    if envelope == "simplex":
-        if start is not None:
-            check_class(start, ball.lower_bounds, epsilon)
-        found = _polyopt(ball, epsilon, tolerance, max_rounds, start)
-    else:
-        if start is not None:
-            check_level(start, ball, epsilon)
-        found = _over_set(ball, epsilon, tolerance, max_rounds, max_nodes, start)
+        return uninformative(cells, method=closed_form)
+    call = _Call(ball, epsilon, tolerance, max_rounds, max_nodes, start)
+    found = _polyopt(call) if envelope == "simplex" else _over_set(call)
     if found is None:
         found = best_closed_form(ball.centre, epsilon, start, tolerance, secret=envelope == "exact")
         found = replace(found, method=choose("any robust").method())
-    found = _bounded_by_nonrobust(found, ball.centre, epsilon, tolerance)
+    found = _bounded_by_nonrobust(found, call)
     return replace(found, method=replace(found.method, mechanisms=_MECHANISMS[envelope]))
+
+
+class _Call(NamedTuple):
+    """The arguments of `optimal_robust`, checked."""
+
+    ball: RenyiBall
+    epsilon: float
+    tolerance: float
+    max_rounds: int
+    max_nodes: int | None
+    start: Channel | None
 
 
 def _check_choices(ball: RenyiBall, envelope: str, start: Channel | None) -> None:
@@ -186,29 +190,25 @@ def _count_subsets(ball: RenyiBall) -> int:
     return int((2 ** np.minimum(occupied, 40)).sum())
 
 
-def _is_tried_over_set(ball: RenyiBall, epsilon: float) -> bool:
-    """Tell whether table, radius, level and order allow for the optimum over F itself."""
-    small = len(ball.centre) <= LIMITS.max_sensitive and _count_subsets(ball) <= LIMITS.max_subsets
-    return small and is_in_range(ball.radius, ball.order, epsilon)
-
-
-def _bounded_by_nonrobust(optimum: Optimum, centre: FloatArray, epsilon: float, tolerance: float) -> Optimum:
+def _bounded_by_nonrobust(optimum: Optimum, call: _Call) -> Optimum:
     """Return an optimum with the bound of NR if that is lower."""
+    centre = call.ball.centre
     # NR has the utility H(U|S) at least: below that, as usual, it need not be solved.
     if optimum.upper_bound <= entropy(centre) - entropy(centre.sum(axis=1)):
         return optimum
-    bound = nonrobust_bound(centre, epsilon)
+    bound = nonrobust_bound(centre, call.epsilon)
     if bound >= optimum.upper_bound:
         return optimum
-    found = certified(optimum.channel, optimum.value, bound, tolerance, optimum.iterations, error=0.0)
+    found = certified(optimum.channel, optimum.value, bound, call.tolerance, optimum.iterations, error=0.0)
     return replace(found, method=optimum.method)
 
 
-def _polyopt(
-    ball: RenyiBall, epsilon: float, tolerance: float, max_rounds: int, start: Channel | None
-) -> Optimum | None:
+def _polyopt(call: _Call) -> Optimum | None:
     """Return PolyOpt, or None where the time is up."""
+    ball, epsilon, tolerance, max_rounds, _, start = call
     centre, lower = ball.centre, ball.lower_bounds
+    if start is not None:
+        check_class(start, lower, epsilon)
     rest = float((1.0 - lower.sum(axis=1)).min())
     if rest < SETTINGS.least_rest and lower.shape[1] > 1:
         raise Intractable(
@@ -227,72 +227,53 @@ def _polyopt(
     return replace(found, prices=optimum.prices, method=optimum.method)
 
 
-def _over_set(
-    ball: RenyiBall,
-    epsilon: float,
-    tolerance: float,
-    max_rounds: int,
-    max_nodes: int | None,
-    start: Channel | None,
-) -> Optimum | None:
+def _over_set(call: _Call) -> Optimum | None:
     """Return the optimum over F itself, or where it is not tried what is known; None where the time is up."""
-    if _is_tried_over_set(ball, epsilon):
+    ball, epsilon, start = call.ball, call.epsilon, call.start
+    if start is not None:
+        check_level(start, ball, epsilon)
+    subsets = _count_subsets(ball)
+    small = len(ball.centre) <= LIMITS.max_sensitive and subsets <= LIMITS.max_subsets
+    if small and is_in_range(ball.radius, ball.order, epsilon):
         regime = choose("F itself", Call(ball.centre.size))
         solve = _jointly if regime.name == "joint" else _by_products
-        return solved_in_time(
-            lambda: solve(regime, ball, epsilon, tolerance, max_rounds, max_nodes, start),
-            lambda channel: check_level(channel, ball, epsilon),
-            "The class of F itself",
+        found = solved_in_time(
+            lambda: solve(call), lambda channel: check_level(channel, ball, epsilon), "The class of F itself"
         )
+        return None if found is None else replace(found, method=regime.method())
     fell_back("PolyOpt in place of F itself, as radius, level, order or size is out of range")
-    optimum = _polyopt(ball, epsilon, tolerance, max_rounds, None)
+    optimum = _polyopt(call._replace(start=None))
     if optimum is None:
         return None
     known = [optimum.channel, *([] if start is None else [start])]
     best = max(known, key=MutualInformation(ball.centre))
-    found = best_closed_form(ball.centre, epsilon, best, tolerance, secret=True)
+    found = best_closed_form(ball.centre, epsilon, best, call.tolerance, secret=True)
     return replace(found, method=optimum.method)
 
 
-def _jointly(
-    regime: Regime,
-    ball: RenyiBall,
-    epsilon: float,
-    tolerance: float,
-    max_rounds: int,
-    max_nodes: int | None,
-    start: Channel | None,
-) -> Optimum:
+def _jointly(call: _Call) -> Optimum:
     """Return the optimum over F on a small table, of joint columns."""
     # Without the columns of products to start from, a random 2 x 8 table of 200 records loses some percent.
-    start, _ = _over_projections(ball, epsilon, tolerance, max_rounds, start)
-    found = joint_optimum(
-        ball,
-        epsilon,
-        tolerance=max(tolerance, JOINT.joint_tolerance),
-        max_nodes=JOINT.joint_nodes if max_nodes is None else max_nodes,
+    start, _ = _over_projections(call)
+    return joint_optimum(
+        call.ball,
+        call.epsilon,
+        tolerance=max(call.tolerance, JOINT.joint_tolerance),
+        max_nodes=JOINT.joint_nodes if call.max_nodes is None else call.max_nodes,
         start=start,
     )
-    return replace(found, method=regime.method())
 
 
-def _by_products(
-    regime: Regime,
-    ball: RenyiBall,
-    epsilon: float,
-    tolerance: float,
-    max_rounds: int,
-    max_nodes: int | None,
-    start: Channel | None,
-) -> Optimum:
+def _by_products(call: _Call) -> Optimum:
     """Return a good mechanism over F on a larger table, of product columns, with the bound asked for."""
+    ball, epsilon, tolerance, max_rounds, max_nodes, start = call
     inside = epsilon * (1.0 - SETTINGS.epsilon_margin)
     found = shared_budget_mechanism(ball, inside, tolerance=tolerance, max_rounds=max_rounds, start=start)
     if found is None:
         fell_back(
             "the projections of F in place of F itself, as no program with a price of the budget succeeded"
         )
-        found = _over_projections(ball, epsilon, tolerance, max_rounds, start)
+        found = _over_projections(call)
     channel, rounds = found
     if ball.centre.size <= LIMITS.max_search_cells:
         better = searched_mechanism(Oracle(ball, inside), channel)
@@ -305,13 +286,12 @@ def _by_products(
     if max_nodes:
         bound = min(bound, frontier_bound(ball, epsilon, max_nodes))
     value = MutualInformation(ball.centre)(channel)
-    return certified(channel, value, bound, tolerance, rounds, error=0.0, method=regime.method())
+    return certified(channel, value, bound, tolerance, rounds, error=0.0)
 
 
-def _over_projections(
-    ball: RenyiBall, epsilon: float, tolerance: float, max_rounds: int, start: Channel | None
-) -> tuple[Channel, int]:
+def _over_projections(call: _Call) -> tuple[Channel, int]:
     """Return a good mechanism of product columns over the projections of F, and the rounds."""
-    margin = SETTINGS.epsilon_margin
-    products = BallFamily(ball, epsilon * (1.0 - margin), distinct=True, margin=margin)
-    return mechanism_without_bound(products, tolerance=tolerance, max_rounds=max_rounds, start=start)
+    products = BallFamily(call.ball, call.epsilon * (1.0 - SETTINGS.epsilon_margin), distinct=True)
+    return mechanism_without_bound(
+        products, tolerance=call.tolerance, max_rounds=call.max_rounds, start=call.start
+    )

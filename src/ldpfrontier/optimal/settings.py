@@ -26,9 +26,5 @@ class OptimalSettings:
     #: 1 - S_s below which it is too badly known to rely on: rounding of 1e-15 in S_s is 1e-8 of it.
     least_rest: float = 1e-7
 
-    # Tuning.
-    #: Rounds of an unconditional optimum by products, times the cube of the cells: some ten minutes.
-    unconditional_work: int = 200_000_000
-
 
 SETTINGS = OptimalSettings()

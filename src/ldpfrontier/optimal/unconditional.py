@@ -21,9 +21,8 @@ On tables too large for pricing all columns of V2 at once, these are priced as p
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,19 +32,14 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, excess, relative_excess
 from ldpfrontier.mechanisms import secret_randomized_response
 from ldpfrontier.numerics.arguments import as_count, as_distribution, as_instance, as_number
-from ldpfrontier.numerics.deadline import TimeIsUp, check_time
 from ldpfrontier.numerics.rounding import EXCESS, column_value, gamma, normalization
 from ldpfrontier.numerics.subset_sums import subset_sums
 from ldpfrontier.optimal.closed_forms import best_closed_form, solved_in_time
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
-from ldpfrontier.optimal.column_generation.smoothed import basic_channel, generate
+from ldpfrontier.optimal.column_generation.smoothed import generate, start_columns
 from ldpfrontier.optimal.listed.staircase import Staircase
-from ldpfrontier.optimal.products.decomposition import Decomposition
-from ldpfrontier.optimal.products.geometry.polytope import Block
-from ldpfrontier.optimal.products.geometry.vertex_list import VertexList
-from ldpfrontier.optimal.products.polyopt import allowed_level, start_columns
+from ldpfrontier.optimal.products.polyopt import allowed_level, block_product, over_products
 from ldpfrontier.optimal.products.pricing import BlockProduct
-from ldpfrontier.optimal.products.pricing_error import pricing_error
 from ldpfrontier.optimal.products.settings import SETTINGS as PRODUCTS
 from ldpfrontier.optimal.registry import LIMITS, Call, Regime, choose
 from ldpfrontier.optimal.settings import SETTINGS
@@ -152,13 +146,7 @@ def optimal_unconditional(
 
 
 def _check_level(channel: Channel, shape: tuple[int, ...], epsilon: float) -> None:
-    """Check that a mechanism is private under every distribution.
-
-    Raises
-    ------
-    ValueError
-        If it is not.
-    """
+    """Raise a ValueError unless a mechanism is private under every distribution."""
     level = unconditional_epsilon(channel, (shape[0], shape[1]))
     if level > allowed_level(epsilon) + PRODUCTS.level_rounding:
         raise ValueError(
@@ -180,54 +168,22 @@ def _solve(
     joint: FloatArray, epsilon: float, tolerance: float, max_rounds: int, start: Channel | None
 ) -> Optimum:
     """Generate columns of Lemma A8, priced all at once, or as products where they are too many."""
-    utility = MutualInformation(joint)
     if not _columns_are_listed(joint.shape):
-        rounds = min(max_rounds, max(SETTINGS.unconditional_work // joint.size**3, 1))
-        return _solve_by_products(joint, epsilon, tolerance, rounds, start)
-    family = Unconditional(joint, epsilon, raised=True)
+        product = block_product(np.zeros_like(joint), joint, epsilon)
+        products = Unconditional(joint, epsilon, raised=True, product=product, efforts=product.efforts)
+        known = [secret_randomized_response(joint.shape[0], joint.shape[1], epsilon)]
+        return over_products(
+            product,
+            products,
+            products.explore,
+            epsilon,
+            known if start is None else [*known, start],
+            tolerance=tolerance,
+            max_rounds=min(max_rounds, max(200_000_000 // joint.size**3, 1)),  # some ten minutes
+        )
+    family, utility = Unconditional(joint, epsilon, raised=True), MutualInformation(joint)
     columns = Columns.join([utility.columns(family.secret_response), *start_columns(start, utility)])
     return generate(family, columns, utility, tolerance=tolerance, max_rounds=max_rounds)
-
-
-def _solve_by_products(
-    joint: FloatArray, epsilon: float, tolerance: float, max_rounds: int, start: Channel | None
-) -> Optimum:
-    """Generate columns of Lemma A8, those of V2 as products of blocks, from their decomposition.
-
-    Above `max_master_cells` cells there are no restricted masters: their dense programs take minutes, and of
-    so many values little is lost in coupling.
-    """
-    blocks = list[VertexList]()
-    for own in joint:
-        check_time()
-        blocks.append(Block(np.zeros(own.size), own, epsilon))
-    product = BlockProduct(blocks, joint)
-    family = Unconditional(joint, epsilon, raised=True, product=product, efforts=product.efforts)
-    utility, error = MutualInformation(joint), partial(pricing_error, [product])
-    large = joint.size > LIMITS.max_master_cells
-    decomposition = Decomposition(product, epsilon, PRODUCTS.max_simplex_work if large else math.inf)
-    gap = max(PRODUCTS.finest_gap, GENERATION.inner_share * tolerance)
-    duals = decomposition.solve(family.explore, gap=gap).ravel()
-    if not large:
-        # Where the time is up before a restricted master is solved, there is the coupling.
-        with suppress(TimeIsUp):
-            product.resolution = GENERATION.inner_share * tolerance * float(duals.sum())
-            known = [utility.columns(family.secret_response), *start_columns(start, utility)]
-            return generate(
-                family,
-                Columns.join([decomposition.columns(), *known]),
-                utility,
-                tolerance=tolerance,
-                max_rounds=max_rounds,
-                stable_duals=duals,
-                error=error,
-            )
-    a1, a2 = joint.shape
-    response = secret_randomized_response(a1, a2, epsilon)
-    channels = [basic_channel(*decomposition.weighted_columns()), response, *([start] if start else [])]
-    best = max(channels, key=utility)
-    bound = min(float(duals.sum()), entropy(joint))
-    return certified(best, utility(best), bound, tolerance, noise=error(duals))
 
 
 def response_excess(prior: ArrayLike, epsilon: float) -> float:
@@ -335,27 +291,13 @@ def response_threshold(
 class Unconditional:
     """The columns of Lemma A8, priced all at once by subset sums.
 
-    Parameters
-    ----------
-    prior : ndarray, shape (a1, a2)
-        With a1 >= 2.
-    epsilon : float
-        In nats, > 0.
-    raised : bool
-        Whether reduced costs are raised by the rounding of their evaluation.
-    product : BlockProduct, optional
-        The columns of V2, where they are too many to be listed.
-
-    Raises
-    ------
-    Intractable
-        If a1 >= 3 and a1 a2 > 20 without a product, or a2 > 20.
+    Intractable is raised if a1 >= 3 and a1 a2 > 20 without a product, or a2 > 20.
     """
 
-    prior: FloatArray
-    epsilon: float
-    raised: bool = False
-    product: BlockProduct | None = None
+    prior: FloatArray  # (a1, a2), with a1 >= 2
+    epsilon: float  # in nats, > 0
+    raised: bool = False  # whether reduced costs are raised by the rounding of their evaluation
+    product: BlockProduct | None = None  # the columns of V2, where they are too many to list
     efforts: int = 1
 
     def __post_init__(self) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,20 +28,9 @@ from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
+from support.adult import adult_counts
 
-BUNDLED = Path(__file__).parents[3] / "resources" / "adult_pair_counts.csv"
 COUNTS = np.array([[30, 20, 12], [10, 40, 25]])
-
-
-def adult(sensitive: str, useful: str) -> FloatArray:
-    """Return the counts of a pair of Adult attributes, shape (a1, a2)."""
-    counts: dict[tuple[str, str], int] = {}
-    for row in csv.DictReader(BUNDLED.open(encoding="utf-8")):
-        for a, b in ("ab", "ba"):
-            if (row[f"attribute_{a}"], row[f"attribute_{b}"]) == (sensitive, useful):
-                counts[row[f"value_{a}"], row[f"value_{b}"]] = int(row["count"])
-    values = [sorted(set(column)) for column in zip(*counts, strict=True)]
-    return np.array([[counts.get((s, u), 0) for u in values[1]] for s in values[0]], dtype=float)
 
 
 def same_association(odds: OddsRatios, rng: np.random.Generator) -> FloatArray:
@@ -286,7 +273,7 @@ def test_closed_forms() -> None:
 )
 def test_adult(pair: tuple[str, str], epsilon: float, known: float, intervals: float) -> None:
     """Normalized mutual information, which the bound exceeds by at most a share of 1e-3."""
-    counts = adult(*pair)
+    counts = adult_counts(*pair)
     prior = counts / counts.sum()
     for odds, least in (
         (OddsRatios.known(prior), known),
@@ -299,7 +286,7 @@ def test_adult(pair: tuple[str, str], epsilon: float, known: float, intervals: f
 
 
 def test_only_the_promise_for_all_odds_ratios_of_f_implies_the_guarantee_over_it() -> None:
-    counts = adult("sex", "race")
+    counts = adult_counts("sex", "race")
     ball = RenyiBall.confidence(counts)
     of_counts, of_set = (
         optimal_association(odds, 1.0, max_nodes=0).channel
@@ -321,7 +308,7 @@ def test_only_the_promise_for_all_odds_ratios_of_f_implies_the_guarantee_over_it
 )
 def test_large_tables_of_adult(pair: tuple[str, str], epsilon: float, least: float, most: float) -> None:
     """More than the optimum under every distribution: .0449, .1646, .0290 and .1117 in this order."""
-    counts = adult(*pair)
+    counts = adult_counts(*pair)
     odds = OddsRatios.known(counts / counts.sum())
     optimum = optimal_association(odds, epsilon)
     h = entropy(odds.prior)

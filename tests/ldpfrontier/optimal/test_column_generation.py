@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
-from ldpfrontier.optimal.column_generation.smoothed import Master
+from ldpfrontier.optimal.column_generation.smoothed import Master, RowSumError
 
 
 def test_columns_of_tiny_weight_stay_where_rows_need_them() -> None:
@@ -28,3 +29,10 @@ def test_columns_without_weight_make_up_for_rows_that_are_met_in_the_program_alo
     master = Master(2, vectors=[np.array([1.0, 1.0 - 5e-9]), np.array([0.0, 1.0]), np.array([2.0, 0.0])])
     channel = master.channel(np.array([1.0, 0.0, -1e-16]))
     np.testing.assert_allclose(channel.matrix, [[1.0, 0.0], [1.0 - 5e-9, 5e-9]], rtol=0, atol=1e-15)
+
+
+def test_columns_that_cannot_make_up_for_a_row_are_an_error_of_their_own() -> None:
+    """PolyOpt has another mechanism then, and none for any other refusal."""
+    master = Master(2, vectors=[np.array([1.0, 0.5])])
+    with pytest.raises(RowSumError, match="sums to"):
+        master.channel(np.array([1.0]))

@@ -94,7 +94,7 @@ CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str
 #: What an entry must call: a function of the engine, which the test counts.
 CALLED: dict[tuple[str, str], tuple[object, str]] = {
     ("LDP", "packing"): (packing, "generate"),
-    ("simplex", "coupled"): (polyopt, "_coupled"),
+    ("simplex", "coupled"): (polyopt, "_refined"),
     ("simplex", "exact"): (polyopt, "generate"),
     ("F itself", "joint"): (robust, "joint_optimum"),
     ("F itself", "products"): (robust, "shared_budget_mechanism"),

@@ -132,12 +132,6 @@ def test_one_sensitive_value_hides_nothing():
     assert response_threshold([[1.0]]) == (0.0, 0.0)
 
 
-def test_level_zero_says_nothing():
-    found = optimal_unconditional(random_prior((2, 3)), 0.0)
-    assert found.value == 0
-    assert found.channel.n_outputs == 1
-
-
 @pytest.mark.parametrize("shape", [(2, 2), (2, 4), (3, 3), (4, 2)])
 def test_threshold_separates(shape):
     """Theorem 4: at and above the bracket SRR attains the optimum, below it does not."""

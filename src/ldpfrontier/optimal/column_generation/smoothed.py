@@ -30,7 +30,7 @@ from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.optimal.column_generation.settings import SETTINGS
 from ldpfrontier.optimum import Optimum, certified
 from ldpfrontier.types import FloatArray
-from ldpfrontier.utility import Columns, Utility
+from ldpfrontier.utility import Columns, SublinearUtility, Utility
 
 #: By how much rounding can have lowered a bound, in the unit of the utility, given its duals.
 Error = Callable[[FloatArray], float]
@@ -51,17 +51,16 @@ class Family(Protocol):
         """Bound the reduced costs mu(v) - duals . v over the family from above; offer good columns."""
 
 
+class RowSumError(ArithmeticError):
+    """The weights of a linear program make no channel, as rows do not sum to 1 by its tolerance."""
+
+
 @dataclass(eq=False)
 class Master:
-    """The restricted master: the LP over the columns added so far.
+    """The restricted master: the LP over the columns added so far, with a row sum_j theta_j v_j[x] = 1 each.
 
-    Parameters
-    ----------
-    inputs : int
-        Number of rows: one equality sum_j theta_j v_j[x] = 1 per input.
-    unit : float
-        Objective values are divided by it inside the LP, so that its absolute tolerances are relative to a
-        typical value.
+    Objective values are divided by the unit inside it, so that its absolute tolerances are relative to a
+    typical value.
     """
 
     inputs: int
@@ -98,12 +97,9 @@ class Master:
         return float(np.abs(totals - 1.0).max())
 
     def channel(self, weights: FloatArray) -> Channel:
-        """Build the channel with columns theta_j v_j, its row sums exact to rounding.
+        """Return the channel with columns theta_j v_j, its row sums exact to rounding; else a RowSumError.
 
-        Parameters
-        ----------
-        weights : ndarray, shape (m,)
-            Of the first columns; those that were added since have none.
+        The weights are those of the first columns: any that were added since have none.
         """
         weights = np.pad(weights, (0, len(self.vectors) - weights.size))
         kept = np.where(weights > NUMERICS.lp_tolerance, weights, 0.0)
@@ -133,26 +129,23 @@ class Master:
 
 
 def _weighted(basis: FloatArray, weights: FloatArray) -> Channel:
-    """Build the channel with columns theta_j v_j from those v_j with a positive weight, (inputs, columns)."""
+    """Return the channel with columns theta_j v_j, v_j those of a basis, (inputs, columns)."""
     # The weights meet the rows within a tolerance; one least-squares step removes that residual.
     residual = 1.0 - basis @ weights
     exact = weights + np.linalg.lstsq(basis, residual, rcond=None)[0]
     if exact.min() < 0 or np.abs(1.0 - basis @ exact).max() > np.abs(residual).max():
         exact = weights
-    return Channel(basis * exact)
+    try:
+        return Channel(basis * exact)
+    except ValueError as error:
+        raise RowSumError(str(error)) from error
 
 
 def basic_channel(columns: Columns, weights: FloatArray) -> Channel:
-    """Build a channel of at most as many columns as inputs, worth as much, from weighted ones.
+    """Return a channel of at most as many columns as inputs, worth as much, from columns with weights.
 
     The weights are moved along null vectors of the columns, each in the direction in which the utility does
     not fall, until one of them is zero: the way from a feasible point of the column LP to a vertex.
-
-    Parameters
-    ----------
-    columns : Columns, n of them
-    weights : ndarray, shape (n,)
-        Positive, with sum_j theta_j v_j = 1.
     """
     # Weights of columns up to which there is nothing but rounding, as masses are cut in nearly one place.
     kept = weights > 1e-13
@@ -185,6 +178,13 @@ def best_channel(columns: Columns) -> Channel:
     return master.channel(master.solve()[1])
 
 
+def start_columns(start: Channel | None, utility: SublinearUtility) -> list[Columns]:
+    """Return the columns of a start with their values, without outputs that never occur; [] for no start."""
+    if start is None:
+        return []
+    return [utility.columns(np.compress(start.matrix.any(axis=0), start.matrix, axis=1).T)]
+
+
 def generate(
     family: Family,
     start: Columns,
@@ -196,19 +196,14 @@ def generate(
     smoothing: Sequence[float] = SETTINGS.smoothing,
     error: Error | None = None,
 ) -> Optimum:
-    """Solve the column LP over a family by column generation, to a certified gap.
+    """Return the optimum over a family by column generation, to a gap, with the prices of its bound.
+
+    Of the columns to start from a channel can be made, so that the first restricted LP is feasible. There are
+    at most `max_rounds` of these: a limit on rounds, not on time, keeps results reproducible. TimeIsUp is
+    raised if the time is up before the first one is solved.
 
     Parameters
     ----------
-    family : Family
-    start : Columns
-        Columns from which a channel can be made, so that the first restricted LP is feasible.
-    utility : Utility
-        What the columns are worth: the value reported is recomputed from the channel.
-    tolerance : float
-        Relative gap at which to stop.
-    max_rounds : int
-        Most restricted LPs to solve. A limit on rounds, not on time, keeps results reproducible.
     stable_duals : ndarray, shape (inputs,), optional
         Dual feasible prices, with no positive reduced cost anywhere, if some are at hand; their sum is a
         first upper bound, and they steady the duals at which columns are priced.
@@ -216,16 +211,6 @@ def generate(
         As `ColumnGenerationSettings.smoothing`, the last one 0; used with `stable_duals` only.
     error : callable, optional
         By how much rounding can have lowered the bound, given its duals: it is raised by that.
-
-    Returns
-    -------
-    Optimum
-        With the prices of its bound.
-
-    Raises
-    ------
-    TimeIsUp
-        If the time is up before the first LP is solved.
     """
     # The value of a constant column is rounding, and no unit.
     unit = float(start.values.max())

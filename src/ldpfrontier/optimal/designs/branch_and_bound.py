@@ -29,7 +29,7 @@ from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATIO
 from ldpfrontier.optimal.designs.quadratic_utility import QuadraticUtility
 from ldpfrontier.optimal.designs.settings import SETTINGS
 from ldpfrontier.optimal.designs.weights import Prices
-from ldpfrontier.optimal.joint.cut_pool import CutPool, cut_down
+from ldpfrontier.optimal.joint.cut_pool import Box, CutPool, cut_down, violations
 from ldpfrontier.optimal.joint.spatial_branch_and_bound import JointColumns
 from ldpfrontier.types import FloatArray
 
@@ -38,37 +38,14 @@ _AT_ONCE = 16
 
 
 class Separable(NamedTuple):
-    """|W v|^2 as weighted squares of forms, without a concave part.
+    """|W v|^2 as weighted squares of forms, without a concave part."""
 
-    Attributes
-    ----------
-    forms : ndarray, shape (m, inputs)
-        The entries first.
-    weights : ndarray, shape (m,)
-    N : ndarray, shape (inputs, inputs)
-        Positive semidefinite up to rounding.
-    c : ndarray, shape (inputs,)
-    error : float
-        How far |W v|^2 may be above what is written in the head of this module, as a multiple of
-        sum_x p_x v_x^2.
-    """
-
-    forms: FloatArray
-    weights: FloatArray
-    N: FloatArray
-    c: FloatArray
+    forms: FloatArray  # (m, inputs), the entries first
+    weights: FloatArray  # (m,)
+    N: FloatArray  # (inputs, inputs), positive semidefinite up to rounding
+    c: FloatArray  # (inputs,)
+    #: How far |W v|^2 may be above the formula of this module, as a multiple of sum_x p_x v_x^2.
     error: float
-
-
-class Node(NamedTuple):
-    """The columns in a box, lo <= z <= hi, ordered by falling bounds on their excess."""
-
-    negative_bound: float
-    number: int  # in order of creation
-    z: FloatArray  # where the bound is attained: entries of v, values of other forms, and v' N v
-    lo: FloatArray
-    hi: FloatArray
-    cuts: int  # how often this box was bounded again with new cuts
 
 
 def separable(W: FloatArray, p: FloatArray, forms: FloatArray, ranges: FloatArray) -> Separable:
@@ -94,16 +71,8 @@ def separable(W: FloatArray, p: FloatArray, forms: FloatArray, ranges: FloatArra
 def least_weights(f: FloatArray, H: FloatArray, costs: FloatArray) -> FloatArray:
     """Return weights d >= 0 with sum_k d_k f_k f_k' - H semidefinite and about the least costs . d.
 
-    A barrier method with Newton steps: costs . d - tau (log det(sum_k d_k f_k f_k' - H) + sum_k log d_k).
-
-    Parameters
-    ----------
-    f : ndarray, shape (m, r)
-        Which span all r dimensions.
-    H : ndarray, shape (r, r)
-        Positive semidefinite.
-    costs : ndarray, shape (m,)
-        Positive.
+    A barrier method with Newton steps: costs . d - tau (log det(sum_k d_k f_k f_k' - H) + sum_k log d_k). The
+    rows of f, (m, r), span all r dimensions, H is positive semidefinite, and the costs, (m,), are positive.
     """
     m, r = f.shape
 
@@ -126,7 +95,7 @@ def least_weights(f: FloatArray, H: FloatArray, costs: FloatArray) -> FloatArray
             step = -np.linalg.solve(tau * (products * products.T + np.diag(1.0 / d**2)), gradient)
             gain, length, before = -float(gradient @ step), 1.0, barrier(d, tau)
             if (step < 0).any():
-                length = min(1.0, SETTINGS.boundary * float((d[step < 0] / -step[step < 0]).min()))
+                length = min(1.0, 0.95 * float((d[step < 0] / -step[step < 0]).min()))
             while length > 1e-10 and not barrier(d + length * step, tau) <= before - 0.1 * length * gain:
                 length *= 0.5
             if length <= 1e-10:
@@ -142,33 +111,17 @@ def least_weights(f: FloatArray, H: FloatArray, costs: FloatArray) -> FloatArray
 class ExcessBound:
     """The largest excess of the columns of a cone at some prices, from above and from below.
 
-    Parameters
-    ----------
-    family : JointColumns
-        The cone, with cuts; columns that are found are searched for in it.
-    prices : Prices
-    target : float
-        No bound below it is looked for.
-    known : ndarray, shape (m, inputs)
-        Columns near which v' N v should be exact.
-
-    Attributes
-    ----------
-    best : float
-        The largest excess of the columns found.
-    found : list of ndarray, shape (any, inputs)
-        Columns of the cone with an excess above the target, or found from such ones.
-    nodes : int
-        How many there were.
+    The points of boxes are (the entries of v, the values of the other forms, v' N v).
     """
 
-    family: JointColumns
+    family: JointColumns  # the cone, with cuts; columns that are found are searched for in it
     prices: Prices
-    target: float
-    known: FloatArray
-    best: float = 0.0
+    target: float  # no bound below it is looked for
+    known: FloatArray  # (m, inputs): columns near which v' N v should be exact
+    best: float = 0.0  # the largest excess of the columns found
+    #: Columns of the cone, (any, inputs), with an excess above the target, or found from such ones.
     found: list[FloatArray] = field(default_factory=list, init=False)
-    nodes: int = field(default=1, init=False)
+    nodes: int = field(default=1, init=False)  # how many there were
     _last_found: int = field(default=1, init=False)
 
     def __post_init__(self) -> None:
@@ -248,40 +201,33 @@ class ExcessBound:
             if self.nodes > max_nodes / 4 and -heap[0].negative_bound > 8.0 * self._cutoff():
                 break  # too far away for the other nodes
             # Several at a time: cuts are then looked for at once, which takes little longer than for one.
-            batch = list[Node]()
+            batch = list[Box]()
             while heap and len(batch) < _AT_ONCE and -heap[0].negative_bound > self._cutoff():
                 batch.append(heapq.heappop(heap))
-            v = np.array([node.z[:n] for node in batch])
+            v = np.array([box.v[:n] for box in batch])
             outside = self._add_violated(v)
-            below = ((v @ N) * v).sum(axis=1) - np.array([node.z[-1] for node in batch])
+            below = ((v @ N) * v).sum(axis=1) - np.array([box.v[-1] for box in batch])
             # Error of a tangent, as a share of the excess that counts as none, above which there is one more.
             loose = below > 1e-2 * self.target
             if loose.any():
                 self._add_tangents(v[loose])
-            boxes = [
-                box
-                for node, cut in zip(batch, outside | loose, strict=True)
-                for box in self._split(node, cut)
-            ]
-            for lo, hi, cuts in boxes:
+            cut = outside | loose
+            parts = [part for box, own in zip(batch, cut, strict=True) for part in self._split(box, own)]
+            for lo, hi, cuts in parts:
                 bounded = self._bounded(lo, hi, cuts)
                 if bounded is not None:
                     heapq.heappush(heap, bounded)
-            self.nodes += len(boxes)
+            self.nodes += len(parts)
         return max(self._cutoff(), -heap[0].negative_bound) if heap else self._cutoff()
 
-    def _split(self, node: Node, cut: bool) -> list[tuple[FloatArray, FloatArray, int]]:
+    def _split(self, box: Box, cut: bool) -> list[tuple[FloatArray, FloatArray, int]]:
         """Return the parts of a box, with 0; or the box, if new cuts help more, with how often they did."""
-        gaps = self._curvature * (node.z - node.lo) * (node.hi - node.z)
-        small = gaps.sum() < 0.5 * (-node.negative_bound - self._cutoff())
+        gaps = self._curvature * (box.v - box.lo) * (box.hi - box.v)
+        small = gaps.sum() < 0.5 * (-box.negative_bound - self._cutoff())
         # Times that cuts are tried before a box is split.
-        if cut and small and node.cuts < 20:
-            return [(node.lo, node.hi, node.cuts + 1)]
-        k = int(gaps.argmax())
-        under, over = node.hi.copy(), node.lo.copy()
-        # Secants are exact at the ends of boxes: near z, but with parts of a quarter at least.
-        under[k] = over[k] = 0.5 * node.z[k] + 0.25 * (node.lo[k] + node.hi[k])
-        return [(node.lo, under, 0), (over, node.hi, 0)]
+        if cut and small and box.cuts < 20:
+            return [(box.lo, box.hi, box.cuts + 1)]
+        return [(lo, hi, 0) for lo, hi in box.halves(int(gaps.argmax()))]
 
     def _cutoff(self) -> float:
         """Return the bound below which nodes are not looked at."""
@@ -290,11 +236,8 @@ class ExcessBound:
     def _add_violated(self, v: FloatArray) -> NDArray[np.bool_]:
         """Add the cuts that columns, (m, inputs), violate, and what they are inside; tell where any are."""
         family, lam = self.family, self.prices.lam
-        cuts = family.cone.separate(v)
-        excess = np.maximum(np.einsum("mkx,mx->mk", cuts, v), 0.0)
-        slack = np.maximum(family.cone.constant_slack(cuts), 0.0)
-        shares = excess / (excess + slack + 1e-300)
-        violated = shares > SETTINGS.violated
+        cuts, shares = violations(family.cone, v)
+        violated = shares > 1e-6  # what a cut must ask for
         self.pool.add(self._lifted(cuts[violated]))
         share = shares.max(axis=1, initial=0.0)[:, None]
         inside = self._utility.columns(family.cone.raised((1.0 - share) * v + share)).vectors
@@ -313,8 +256,8 @@ class ExcessBound:
             self._last_found = self.nodes
         return np.asarray(violated.any(axis=1))
 
-    def _bounded(self, lo: FloatArray, hi: FloatArray, cuts: int = 0) -> Node | None:
-        """Return the node of a box, cut down to where the excess may be above the cutoff; None if nowhere."""
+    def _bounded(self, lo: FloatArray, hi: FloatArray, cuts: int = 0) -> Box | None:
+        """Return a box, cut down to where the excess may be above the cutoff; None if nowhere."""
         n, curvature = self.prices.lam.size, self._curvature
         enough = self._cutoff()
         costs = curvature * (lo + hi)
@@ -328,4 +271,4 @@ class ExcessBound:
             return None
         _, z, reduced = found
         lo, hi = cut_down(lo, hi, reduced, bound - enough)
-        return Node(-bound, next(self._count), np.clip(z, lo, hi), lo, hi, cuts)
+        return Box(-bound, next(self._count), np.clip(z, lo, hi), lo, hi, cuts)

@@ -20,36 +20,16 @@ from ldpfrontier.types import FloatArray
 
 @dataclass(eq=False)
 class CutColumns:
-    """Columns of a cone, priced by search, and by branch and bound where searches find none: a `Pricing`.
-
-    Parameters
-    ----------
-    cone : Cone
-    p : ndarray, shape (inputs,)
-        Positive.
-    tolerance : float
-        Relative gap of the error, of which weights of columns have a part.
-    max_nodes : int
-        Most nodes of branch and bound, for all prices; with 0, nothing is proved.
-    seconds : float
-        Most seconds of branch and bound, for all prices.
-
-    Attributes
-    ----------
-    left : int
-        Nodes that are left.
-    """
+    """A `SquareFamily` priced by search, and by branch and bound where searches find no column."""
 
     cone: Cone
-    p: FloatArray
-    tolerance: float
-    max_nodes: int
-    seconds: float = math.inf
+    p: FloatArray  # (inputs,), positive
+    tolerance: float  # relative gap of the error, of which weights of columns have a part
+    max_nodes: int  # of branch and bound, for all prices; with 0, nothing is proved
+    seconds: float = math.inf  # of branch and bound, for all prices
     exact: bool = field(default=False, init=False)
-    left: int = field(init=False)
+    left: int = field(init=False)  # nodes
     _family: JointColumns = field(init=False)
-    _bounded: Prices | None = field(default=None, init=False)
-    _bound: float = field(default=math.inf, init=False)
 
     def __post_init__(self) -> None:
         utility = QuadraticUtility(self.p, np.eye(self.p.size))
@@ -66,8 +46,8 @@ class CutColumns:
         lacking = 1.0 - 0.5 * columns / columns.max(axis=1, keepdims=True)
         return np.vstack([columns, self._inside(lacking), np.ones((1, n))])
 
-    def search(self, prices: Prices, known: FloatArray) -> FloatArray:
-        """Return columns found from those known, with changes, and from random ones, (m, inputs)."""
+    def price(self, prices: Prices, known: FloatArray) -> tuple[float, FloatArray]:
+        """Return the bound of branch and bound if it comes to that, and columns found from known ones."""
         family, total = self._family, float(prices.lam.sum())
         family.utility = QuadraticUtility(self.p, prices.W)
         family.found = family.utility.columns(np.ones((1, self.p.size)))
@@ -75,12 +55,12 @@ class CutColumns:
         starts = known[: GENERATION.batch]
         found = family.search(prices.lam, family.starts(starts)).vectors
         best = max(float(prices.excess(found).max()), 0.0)
-        target = (1.0 - SETTINGS.outer_share) * self.tolerance * total
+        target, bound = (1.0 - SETTINGS.outer_share) * self.tolerance * total, math.inf
         if self.left > 0 and best <= target:
             tree = ExcessBound(family, prices, target, starts, best)
             began = deadline.clock()
             with deadline.time_limit(self.seconds) as limit:
-                self._bounded, self._bound = prices, tree.bound(self.left)
+                bound = tree.bound(self.left)
             self.seconds = max(self.seconds - (deadline.clock() - began), 0.0)
             self.left = 0 if limit.reached else self.left - tree.nodes
             found = np.vstack([found, *tree.found])
@@ -88,11 +68,7 @@ class CutColumns:
                 # Near them are more, which cost less to find. As many starts as `JointColumns.price` has.
                 new = found[np.argsort(-prices.excess(found), kind="stable")[:8]]
                 found = np.vstack([found, family.search(prices.lam, family.starts(new)).vectors])
-        return np.asarray(found[np.argsort(-prices.excess(found), kind="stable")])
-
-    def excess(self, prices: Prices) -> float:
-        """Return the bound of branch and bound, if the last search came to it; else inf."""
-        return self._bound if prices is self._bounded else math.inf
+        return bound, found[np.argsort(-prices.excess(found), kind="stable")]
 
     def _inside(self, columns: FloatArray) -> FloatArray:
         inside, _ = self.cone.pull(columns)

@@ -89,20 +89,10 @@ def _error(matrix: FloatArray, p: FloatArray, rows: FloatArray) -> float:
 
 
 def target_rows(target: ArrayLike | None, inputs: int, table: tuple[int, int] | None) -> FloatArray:
-    """Return the matrix A of what is estimated, shape (k, inputs).
+    """Return the matrix A of what is estimated, shape (k, inputs); ValueError if it is no target.
 
-    Parameters
-    ----------
-    target
-        As of `estimation_error`.
-    inputs : int
-    table : (int, int), optional
-        Numbers of sensitive and useful values, if the inputs are pairs of these.
-
-    Raises
-    ------
-    ValueError
-        If it is no target.
+    The target is as of `estimation_error`; the table has the numbers of sensitive and useful values, if
+    inputs are pairs of these.
     """
     if target is None:
         return np.eye(inputs)
@@ -144,7 +134,7 @@ def centred(rows: FloatArray, p: FloatArray) -> FloatArray:
 
 def input_units(p: FloatArray) -> FloatArray:
     """Return the units in which inputs are measured, so that rare ones count: sqrt(p), (inputs,)."""
-    return np.sqrt(np.maximum(p, SETTINGS.rare / p.size))
+    return np.sqrt(np.maximum(p, 1e-6 / p.size))  # below that share of the average, as if they had it
 
 
 def orthonormal_span(columns: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -1,14 +1,13 @@
 """Column generation for the least error of estimates, where columns cannot be listed.
 
 The weights of the columns found so far are the restricted master (`weights`). Its prices ask for columns v of
-the cone with |W v|^2 > lam . v, where p . v = 1, which an engine searches for; what it proves of the largest
-excess is a bound. Once W and the prices change little, the bound is that of the cone.
+the cone with |W v|^2 > lam . v, where p . v = 1, which a family offers; what it proves of the largest excess
+is a bound. Once W and the prices change little, the bound is that of the cone.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg import qr
@@ -21,79 +20,47 @@ from ldpfrontier.optimum import fell_back
 from ldpfrontier.types import FloatArray, IntArray
 
 
-class Pricing(Protocol):
-    """An engine that looks for columns of a cone, and bounds what there are."""
+class SquareFamily(Protocol):
+    """A cone of columns that can be priced for squares |W v|^2, as `Family` is for a utility."""
 
     @property
     def exact(self) -> bool:
-        """Whether no column has more excess than the best one found, so that the gap can be closed.
+        """Whether all columns are priced, so that the gap can be closed; else few bounds are finite."""
 
-        Otherwise nothing is proved of other columns.
+    def price(self, prices: Prices, known: FloatArray) -> tuple[float, FloatArray]:
+        """Bound the excess |W v|^2 - lam . v of all columns from above, by inf at worst; offer good columns.
+
+        These have p . v = 1, shape (m, inputs), the best first. The columns known, (any, inputs), are starts
+        of a search, the ones of the largest weight first.
         """
 
-    def search(self, prices: Prices, known: FloatArray) -> FloatArray:
-        """Return columns of the cone with p . v = 1 and a large excess, best first, shape (m, inputs).
 
-        The columns known, (any, inputs), are starts, the ones of the largest weight first.
-        """
-
-    def excess(self, prices: Prices) -> float:
-        """Return a bound on the excess |W v|^2 - lam . v of all columns of the cone, inf for none."""
-
-
-@dataclass(frozen=True, eq=False)
-class Generated:
-    """The end of column generation.
-
-    Attributes
-    ----------
-    weighted : Weighted
-    bound : float
-        On phi.
-    rounds : int
-        Rounds of column generation.
-    """
+class Generated(NamedTuple):
+    """The end of column generation."""
 
     weighted: Weighted
-    bound: float
+    bound: float  # on phi
     rounds: int
 
 
 def generate(
     problem: Problem,
     vectors: FloatArray,
-    pricing: Pricing,
+    family: SquareFamily,
     tolerance: float,
     max_rounds: int,
     bound: float = 0.0,
     most_work: float | None = None,
 ) -> Generated:
-    """Minimize phi over the columns of a cone.
+    """Minimize phi over the columns of a cone, to a relative gap; `bound` is a lower bound that is known.
 
-    Parameters
-    ----------
-    problem : Problem
-    vectors : ndarray, shape (m, inputs)
-        Columns of the cone to begin with, p . v = 1, that span what all its columns span and that have
-        weights of a channel.
-    pricing : Pricing
-    tolerance : float
-        Relative gap at which to stop.
-    max_rounds : int
-    bound : float
-        A lower bound of phi that is known.
-    most_work : float, optional
-        That of the settings, if it is another one.
-
-    Raises
-    ------
-    TimeIsUp
-        If the time limit ends the first restricted master; later, what was found before is returned.
+    The columns to begin with, (m, inputs), have p . v = 1, span what all columns of the cone span, and have
+    weights of a channel. TimeIsUp is raised if the time limit ends the first restricted master; later, what
+    was found before is returned.
     """
     frame, n = problem.frame(vectors), vectors.shape[1]
     inner = max(SETTINGS.inner_gap * tolerance, SETTINGS.finest_gap)
-    most_work = SETTINGS.most_work if most_work is None else most_work
-    gap, work = max(SETTINGS.first_gap, inner), 0.0
+    gap, work, most_work = max(SETTINGS.first_gap, inner), 0.0, most_work or SETTINGS.most_work
     best: Weighted | None = None
     for rounds in range(1, max_rounds + 1):
         weighted = best_weights(problem, vectors, frame, gap, SETTINGS.max_rounds)
@@ -105,19 +72,18 @@ def generate(
         prices = weighted.prices
         work += weighted.rounds * float(len(vectors)) ** 3
         last = rounds == max_rounds or work > most_work
-        if last and not pricing.exact:  # columns would come too late, and bound nothing
+        if last and not family.exact:  # columns would come too late, and bound nothing
             break
         try:
-            found = pricing.search(prices, vectors[np.argsort(-weighted.theta, kind="stable")])
+            excess, found = family.price(prices, vectors[np.argsort(-weighted.theta, kind="stable")])
         except TimeIsUp:
             break
         above = prices.excess(found)
         largest = max(float(above.max(initial=0.0)), 0.0) / max(float(prices.lam.sum()), 1e-300)
-        end = (SETTINGS.inner_gap if pricing.exact else SETTINGS.inner_share) * tolerance
+        end = (SETTINGS.inner_gap if family.exact else SETTINGS.inner_share) * tolerance
         last = last or (gap <= inner and largest <= end)
-        near = SETTINGS.inner_share if pricing.exact else 1.0
+        near = SETTINGS.inner_share if family.exact else 1.0
         if last or rounds == 1 or largest <= max(near * tolerance, gap):
-            excess = pricing.excess(prices)
             bound = max(bound, problem.bound(prices, excess))
             if last or bound >= best.phi * (1.0 - tolerance):
                 break

@@ -31,44 +31,20 @@ from ldpfrontier.types import FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """Weights of columns, and what bounds the error of all others.
+    """Weights of columns, and what bounds the error of all others."""
 
-    Attributes
-    ----------
-    theta : ndarray, shape (m,)
-    beta : ndarray, shape (k, r)
-        alpha S^-1, with alpha scaled.
-    prices : ndarray, shape (r + 1,)
-        lambda, for (1, c_j).
-    value : float
-        phi of alpha scaled, tr(alpha beta').
-    rounds : int
-    """
-
-    theta: FloatArray
-    beta: FloatArray
-    prices: FloatArray
-    value: float
+    theta: FloatArray  # (m,)
+    beta: FloatArray  # (k, r): alpha S^-1, with alpha scaled
+    prices: FloatArray  # (r + 1,): lambda, for (1, c_j)
+    value: float  # phi of alpha scaled, tr(alpha beta')
     rounds: int
 
 
 def a_optimal(c: FloatArray, alpha: FloatArray, gap: float, max_rounds: int) -> Weights:
-    """Minimize tr(alpha S^-1 alpha') over weights of columns.
+    """Minimize tr(alpha S^-1 alpha') over weights of columns c, (m, r), to a relative gap.
 
-    Parameters
-    ----------
-    c : ndarray, shape (m, r)
-        Columns that span all r dimensions.
-    alpha : ndarray, shape (k, r)
-        Not 0.
-    gap : float
-        Relative gap at which to stop.
-    max_rounds : int
-
-    Returns
-    -------
-    Weights
-        The best ones, if the gap is not reached before rounds or time are used up.
+    The columns span all r dimensions, and alpha, (k, r), is not 0. Where the gap is not reached before rounds
+    or time are used up, the best weights so far are returned.
     """
     m, r = c.shape
     start = _inverse(c.T @ c / m)
@@ -85,7 +61,7 @@ def a_optimal(c: FloatArray, alpha: FloatArray, gap: float, max_rounds: int) -> 
     target = np.zeros(r + 1)
     target[0] = 1.0
     theta, slack, prices = np.full(m, 1.0 / m), np.ones(m), np.zeros(r + 1)
-    centering = SETTINGS.short_step_centering
+    centering = 0.6
     best: Weights | None = None
     least = np.inf
     for rounds in range(max_rounds + 1):
@@ -113,13 +89,10 @@ def a_optimal(c: FloatArray, alpha: FloatArray, gap: float, max_rounds: int) -> 
             break
         move, turn = _with_row_sums(step[0], theta, sides, off), step[1]
         fall = aim / theta - slack - slack / theta * move
-        length = min(
-            1.0, SETTINGS.boundary * min(_step_to_boundary(theta, move), _step_to_boundary(slack, fall))
-        )
+        length = min(1.0, 0.95 * min(_step_to_boundary(theta, move), _step_to_boundary(slack, fall)))
         theta, slack, prices = theta + length * move, slack + length * fall, prices + length * turn
-        long = length > 0.8
-        # Share of the present complementarity that a step aims at, after a long step.
-        centering = 0.1 if long else SETTINGS.short_step_centering
+        # Share of the present complementarity that a step aims at, after a long step and a short one.
+        centering = 0.1 if length > 0.8 else 0.6
     assert best is not None
     if np.isinf(least) and not time_is_up():
         fell_back("weights with which rows do not sum to 1 yet, as the interior-point method ended")

@@ -24,44 +24,25 @@ from ldpfrontier.types import FloatArray, Intractable
 
 @dataclass(frozen=True, eq=False)
 class ListedRays:
-    """Columns that are listed: a `Pricing`.
+    """Columns that are listed: a `SquareFamily`."""
 
-    Attributes
-    ----------
-    vectors : ndarray, shape (m, inputs)
-        With p . v = 1.
-    """
-
-    vectors: FloatArray
+    vectors: FloatArray  # (m, inputs), with p . v = 1
     exact: bool = True
 
-    def search(self, prices: Prices, known: FloatArray) -> FloatArray:
-        """Return the columns of the largest excess."""
-        best = np.argsort(-prices.excess(self.vectors), kind="stable")
-        return np.asarray(self.vectors[best[: SETTINGS.new_columns * self.vectors.shape[1]]])
-
-    def excess(self, prices: Prices) -> float:
-        """Return the largest excess of all columns."""
-        return float(prices.excess(self.vectors).max())
+    def price(self, prices: Prices, known: FloatArray) -> tuple[float, FloatArray]:
+        """Return the largest excess of all columns, and the columns that come near it."""
+        excess = prices.excess(self.vectors)
+        best = np.argsort(-excess, kind="stable")[: SETTINGS.new_columns * self.vectors.shape[1]]
+        return float(excess.max()), self.vectors[best]
 
 
 def outer_bound(
     problem: Problem, cone: Cone, inner: FloatArray, phi: float, tolerance: float, max_rays: int
 ) -> float:
-    """Return a lower bound of phi over a cone.
+    """Return a lower bound of phi over a cone, to a relative tolerance of the error phi that was found.
 
-    Parameters
-    ----------
-    problem : Problem
-    cone : Cone
-    inner : ndarray, shape (m, inputs)
-        Columns of the cone with p . v = 1, which span what all columns span, with weights of a channel.
-    phi : float
-        The error that was found.
-    tolerance : float
-        How far the bound may be from it, relatively.
-    max_rays : int
-        Most extreme rays of a larger cone.
+    The inner columns, (m, inputs), are in the cone, with p . v = 1, span what all its columns span, and have
+    weights of a channel.
     """
     p, best, known, is_rough = problem.p, 0.0, inner, True
     rays = DoubleDescription(p.size, max_rays)
@@ -107,6 +88,9 @@ def outer_bound(
 
 
 def coarse(cuts: FloatArray) -> FloatArray:
-    """Return cuts a . v <= 0, (m, n), with coefficients lowered to few digits, which leaves them valid."""
-    unit = 2.0**-SETTINGS.cut_bits * np.abs(cuts).max(axis=1, keepdims=True)
-    return np.asarray(np.floor(cuts / unit) * 2.0**-SETTINGS.cut_bits)
+    """Return cuts a . v <= 0, (m, n), with coefficients lowered to 22 bits, which leaves them valid.
+
+    Rays are listed in whole numbers, and more digits make these longer.
+    """
+    unit = 2.0**-22 * np.abs(cuts).max(axis=1, keepdims=True)
+    return np.asarray(np.floor(cuts / unit) * 2.0**-22)

@@ -14,17 +14,10 @@ from ldpfrontier.utility import Columns, SublinearUtility
 
 @dataclass(frozen=True, eq=False)
 class QuadraticUtility(SublinearUtility):
-    """The utility |W v|^2 / (p . v), a quadratic form where p . v = 1.
+    """The utility |W v|^2 / (p . v), a quadratic form where p . v = 1."""
 
-    Parameters
-    ----------
-    prior : ndarray, shape (n,)
-        p, positive.
-    W : ndarray, shape (k, n)
-    """
-
-    prior: FloatArray
-    W: FloatArray
+    prior: FloatArray  # p, (n,), positive
+    W: FloatArray  # (k, n)
 
     @property
     def unit(self) -> Unit:

@@ -27,17 +27,9 @@ class DesignsSettings:
     largest_weight: float = 1e100
 
     # Accuracy and safety.
-    #: Inputs of a probability below this share of the average count as if they had it, in units of columns.
-    rare: float = 1e-6
     #: Part of a row of the target outside the span of the columns, above which it cannot be estimated; and
     #: singular values of columns, as a share of the largest one, below which a direction is not in the span.
     rank: float = 1e-9
-    #: Coefficients beyond this, of covariates of at most 1, count as growing without limit.
-    largest_logit: float = 30.0
-    #: What the mean score of a fitted logit may be.
-    logit_slope: float = 1e-9
-    #: Rounding of a mean log-likelihood.
-    rounding: float = 1e-13
     #: Distance of row sums from 1 at which the interior-point method may stop: that of a distribution in
     #: `numerics`.
     row_sums: float = 1e-9
@@ -48,15 +40,9 @@ class DesignsSettings:
     inner_gap: float = 1e-2
     #: The same at the finest: beyond it, rounding takes over.
     finest_gap: float = 1e-10
-    #: Share of the way to the boundary that a step may go; textbooks have 0.9 to 0.9995.
-    boundary: float = 0.95
-    #: Weight of the constant column that a cut must ask for.
-    violated: float = 1e-6
 
     # Tuning. With half and twice the values up to `least_kept`, errors on 10 to 25 cells change by at most 1%
     # where that was asked for, and those of 16 letters not at all; times change by a third.
-    #: Share of the present complementarity that a step aims at after a short one, and at first.
-    short_step_centering: float = 0.6
     #: Gap of the first restricted master, and at least that of a search for a mechanism for anyone below.
     first_gap: float = 0.2
     #: Excess of the columns found, as a share of the tolerance, up to which a bound is looked for.
@@ -68,40 +54,17 @@ class DesignsSettings:
     #: Cubes of numbers of columns, over all steps of all masters, after which no more columns are looked for:
     #: about half a minute.
     most_work: float = 4e11
-    #: The same for staircase columns, whose pricing costs little.
-    most_staircase_work: float = 2e12
     #: New columns of a round, for each input.
     new_columns: int = 8
-    #: Starts of the ascent: columns known, as many with changes, and random ones.
-    search_starts: int = 400
-    #: The share of their entries that changes.
-    moved_share: float = 0.08
-    #: Gap of the first of the Newton methods of a semidefinite program, as a share of its value.
-    relaxation_start: float = 0.1
     #: By how much it falls from one to the next.
     relaxation_fall: float = 0.2
     #: Gain of a step, in units of the weight of the barrier, at which the last one is made.
     relaxation_centre: float = 0.1
-    #: Semidefinite programs of one bound, each with more pairs of inputs.
-    relaxation_rounds: int = 3
-    #: Rounds of the search for a mechanism for anyone, with which a search over a larger cone starts: at
-    #: first, and once more if these find less error than closed forms have. On tables of 24 to 88 cells,
-    #: estimates of S then need 9% to 47% fewer people, and those of all cells as many. With 7 rounds at once,
-    #: S needs up to 5% fewer, in 1.4 times the time.
-    inner_rounds: tuple[int, int] = (2, 3)
-    #: Programs of a step over the cone of acquaintances, each with more of its cuts.
-    association_programs: int = 2
-    #: Random extreme columns to start from, for each input: with twice as many, errors on four tables of 24
-    #: to 88 cells change by up to 2%, either way.
-    random_costs: int = 3
     #: The finest gap over a cone that is not polyhedral, where all gaps cost more rays.
     outer_tolerance: float = 1e-2
     #: The gap of the weights of columns, as a share of that asked for, or of that which the bound over larger
     #: cones has left; the excess of columns has the rest.
     outer_share: float = 0.2
-    #: Binary digits of the coefficients of a cut, rounded downwards, which keeps it valid: rays are listed in
-    #: whole numbers, and more digits make these longer.
-    cut_bits: int = 22
 
 
 SETTINGS = DesignsSettings()

@@ -174,17 +174,8 @@ def optimal_estimation(
 def checked_problem(p: FloatArray, cone: Cone, target: ArrayLike | None) -> tuple[Problem, float]:
     """Return the problem with its target divided by the largest weight of this, and that weight.
 
-    Parameters
-    ----------
-    p : ndarray, any shape
-        Not negative, with a positive sum.
-    cone, target
-        As of `optimal_estimation`.
-
-    Raises
-    ------
-    ValueError
-        If they do not agree.
+    The prior p is not negative and has a positive sum, in any shape; ValueError if it does not fit the cone
+    or the target.
     """
     check_cone(cone)
     inputs = math.prod(cone.shape)
@@ -213,13 +204,7 @@ def solved(
     max_nodes: int,
     proof_seconds: float = math.inf,
 ) -> tuple[BoundedChannel, Method]:
-    """Return the channel and the bound that the engine of a cone finds, and the name of this engine.
-
-    Raises
-    ------
-    Intractable, TimeIsUp, ValueError
-        As `optimal_estimation`.
-    """
+    """Return the channel and the bound that the engine of a cone finds, and the name of this engine."""
     inputs, rays, ratio = problem.p.size, listed_rays(cone), local_ratio(cone)
     local, cuts_alone = ratio is not None, not len(cone.inequalities)
     call = Call(inputs=inputs, listed=rays is not None, local=local, cuts_alone=cuts_alone)
@@ -286,8 +271,9 @@ def _large_alphabet(
     with suppress(TimeIsUp):
         if bound >= enough and not pricing.exact:
             return BoundedChannel(forms[best], bound, 0, best)
-        limits = max_rounds, 0.0 if pricing.exact else bound, SETTINGS.most_staircase_work
-        found = generate(problem, vectors, pricing, tolerance, *limits)
+        known = 0.0 if pricing.exact else bound
+        # More work than elsewhere, as pricing costs little.
+        found = generate(problem, vectors, pricing, tolerance, max_rounds, known, 2e12)
     if found is None:
         return BoundedChannel(forms[best], bound, 0, best)
     forms[GENERATED] = found.weighted.channel(SETTINGS.inner_gap * tolerance)
@@ -424,7 +410,9 @@ def _inner_columns(
     columns = np.vstack([first, pricing.random()])
     # Its weights only say whether it is better, and need not be exact.
     rough = max(tolerance, SETTINGS.first_gap)
-    for rounds in SETTINGS.inner_rounds:
+    # Some more rounds only if the first ones find less error than closed forms have. On tables of 24 to 88
+    # cells, estimates of S then need 9% to 47% fewer people, and those of all cells as many.
+    for rounds in (2, 3):
         weighted = generate(problem, columns, pricing, rough, min(max_rounds, rounds)).weighted
         if weighted.phi > (1.0 - tolerance) * min(errors.values()):
             return np.empty((0, problem.p.size))

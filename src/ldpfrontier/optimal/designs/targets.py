@@ -17,6 +17,9 @@ from ldpfrontier.numerics.arguments import as_distribution, as_numbers
 from ldpfrontier.optimal.designs.settings import SETTINGS
 from ldpfrontier.types import FloatArray
 
+#: Coefficients beyond this, of covariates of at most 1, count as growing without limit.
+_LARGEST_LOGIT = 30.0
+
 
 def rate_target(prior: ArrayLike) -> FloatArray:
     """Return the target of the rates P(s | u), for `estimation_error` and `optimal_estimation`.
@@ -173,14 +176,14 @@ def _fitted(prior: ArrayLike, design: ArrayLike) -> tuple[FloatArray, FloatArray
         slope = ((p[1:] - mass * chances[1:]) @ scaled).ravel()
         step = np.linalg.lstsq(_information(chances, mass, scaled), slope, rcond=None)[0].reshape(found.shape)
         size = 1.0
-        least = likelihood(found) - SETTINGS.rounding  # else the last steps, which gain less, are not taken
+        # Less its rounding: else the last steps, which gain less, are not taken.
+        least = likelihood(found) - 1e-13
         while likelihood(found + size * step) < least and size > np.finfo(float).eps:
             size *= 0.5
         found = found + size * step
-        # The largest step of Newton's method after which it ends.
-        if np.abs(step).max() <= 1e-12 or np.abs(found).max() > SETTINGS.largest_logit:
+        if np.abs(step).max() <= 1e-12 or np.abs(found).max() > _LARGEST_LOGIT:
             break
-    if np.abs(found).max() > SETTINGS.largest_logit or np.abs(slope).max() > SETTINGS.logit_slope:
+    if np.abs(found).max() > _LARGEST_LOGIT or np.abs(slope).max() > 1e-9:  # the mean score is 0
         raise ValueError(
             "A coefficient grows without limit: some covariates tell a sensitive value for certain. Use fewer"
             " covariates, or a prior without zeros."

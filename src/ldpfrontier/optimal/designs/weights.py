@@ -25,18 +25,10 @@ from ldpfrontier.types import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is estimated, and at which distribution.
+    """What is estimated, and at which distribution."""
 
-    Attributes
-    ----------
-    p : ndarray, shape (inputs,)
-        The distribution of the records.
-    rows : ndarray, shape (k, inputs)
-        A, with the largest entry 1.
-    """
-
-    p: FloatArray
-    rows: FloatArray
+    p: FloatArray  # (inputs,): the distribution of the records
+    rows: FloatArray  # (k, inputs): A, with the largest entry 1
 
     @property
     def wanted(self) -> FloatArray:
@@ -44,13 +36,7 @@ class Problem:
         return centred(self.rows, self.p)
 
     def frame(self, vectors: FloatArray) -> FloatArray:
-        """Return a matrix, (inputs, r), by which columns are expressed in the r dimensions that they span.
-
-        Raises
-        ------
-        ValueError
-            If what is wanted is not in their span.
-        """
+        """Return a matrix, (inputs, r), by which columns are expressed in the r dimensions that they span."""
         units = input_units(self.p)
         return _frame((vectors - 1.0) * units, self.wanted * units) * units[:, None]
 
@@ -67,17 +53,10 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Prices:
-    """W, and prices of inputs.
+    """W, and prices of inputs."""
 
-    Attributes
-    ----------
-    W : ndarray, shape (k, inputs)
-        With W 1 = 0.
-    lam : ndarray, shape (inputs,)
-    """
-
-    W: FloatArray
-    lam: FloatArray
+    W: FloatArray  # (k, inputs), with W 1 = 0
+    lam: FloatArray  # (inputs,)
 
     def excess(self, vectors: FloatArray) -> FloatArray:
         """Return |W v|^2 - lam . v of columns, (m, inputs), raised by its rounding, shape (m,)."""
@@ -91,29 +70,15 @@ class Prices:
 
 @dataclass(frozen=True, eq=False)
 class Weighted:
-    """Columns with the best weights.
-
-    Attributes
-    ----------
-    problem : Problem
-    vectors : ndarray, shape (m, inputs)
-        With p . v = 1.
-    frame : ndarray, shape (inputs, r)
-    theta : ndarray, shape (m,)
-    phi : float
-        At these weights.
-    prices : Prices
-    rounds : int
-        Steps of the interior-point method.
-    """
+    """Columns with the best weights."""
 
     problem: Problem
-    vectors: FloatArray
-    frame: FloatArray
-    theta: FloatArray
-    phi: float
+    vectors: FloatArray  # (m, inputs), with p . v = 1
+    frame: FloatArray  # (inputs, r)
+    theta: FloatArray  # (m,)
+    phi: float  # at these weights
     prices: Prices
-    rounds: int
+    rounds: int  # steps of the interior-point method
 
     def channel(self, lost: float) -> Channel:
         """Return a channel with few of the columns; `lost` is the share of the error that this may cost."""
@@ -124,17 +89,7 @@ class Weighted:
 def best_weights(
     problem: Problem, vectors: FloatArray, frame: FloatArray, gap: float, max_rounds: int
 ) -> Weighted:
-    """Minimize phi over weights of columns, (m, inputs), that span all that a frame spans.
-
-    Parameters
-    ----------
-    problem, vectors, frame
-        As of `Weighted`.
-    gap : float
-        Relative gap at which to stop.
-    max_rounds : int
-        Most steps.
-    """
+    """Minimize phi to a gap over weights of columns, (m, inputs), that span all that a frame spans."""
     p = problem.p
     found = a_optimal((vectors - 1.0) @ frame, problem.wanted @ frame, gap, max_rounds)
     W = found.beta @ frame.T
@@ -148,10 +103,7 @@ def best_weights(
 def _frame(deviations: FloatArray, wanted: FloatArray) -> FloatArray:
     """Return a matrix, (inputs, r), by which columns are expressed in the r dimensions that they span.
 
-    Raises
-    ------
-    ValueError
-        If what is wanted is not in their span.
+    ValueError is raised if what is wanted is not in their span.
     """
     sizes = np.linalg.norm(deviations, axis=1)
     used = sizes > 1e-14 * sizes.max(initial=1e-300)

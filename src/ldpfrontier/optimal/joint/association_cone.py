@@ -60,13 +60,8 @@ class AssociationCone(BaseCone):
     """The columns that are private for all who know anything about U alone; methods as of `Cone`.
 
     Entries of impossible cells meet the level given U as well, although nothing asks for it: that costs no
-    utility, as no other condition has them, and the entry of another s with the same u will do.
-
-    Attributes
-    ----------
-    odds : OddsRatios
-    epsilon : float
-        Level in nats, 0 or more.
+    utility, as no other condition has them, and the entry of another s with the same u will do. The level is
+    in nats, 0 or more.
     """
 
     odds: OddsRatios

@@ -54,7 +54,6 @@ class ComparedPairs(NamedTuple):
 
     larger: NDArray[np.intp]  # (pairs,): s, with the largest mean
     smaller: NDArray[np.intp]  # (pairs,): t, with the least mean
-    shared: NDArray[np.bool_]  # (pairs,): whether the two share the budget, or each has all of it
 
 
 class Ball(NamedTuple):
@@ -140,7 +139,7 @@ def _share_outside(r: FloatArray, found: ExtremeMean, radius: float, order: floa
 @borrowing_kernel
 def _means_at_angle(
     column: FloatArray,
-    pair: tuple[int, int, bool],
+    pair: tuple[int, int],
     angle: float,
     ball: Ball,
     unspent: float,
@@ -151,10 +150,8 @@ def _means_at_angle(
 
     Returns the step to the angle at which the ratio would be stationary at the rates of change here, or 0.
     """
-    (s, t, shared), (top, bottom) = pair, extremes
-    sin, cos = 1.0, 1.0
-    if shared:
-        sin, cos = math.sin(angle), (math.cos(angle) if angle < 0.5 * math.pi else 0.0)
+    (s, t), (top, bottom) = pair, extremes
+    sin, cos = math.sin(angle), (math.cos(angle) if angle < 0.5 * math.pi else 0.0)
     g = (ball.order - 1.0) / ball.order
     r_s, r_t = ball.conditionals[s], ball.conditionals[t]
     D_s, per_share = _divergence_of_share(sin * sin, ball.sensitive[s], ball.radius, g)
@@ -171,13 +168,13 @@ def _means_at_angle(
             worst.R[0, u] = (1.0 - error) * (top.R[u] + x * (r_s[u] - top.R[u]))
             worst.R[1, u] = (1.0 + error) * (bottom.R[u] + y * (r_t[u] - bottom.R[u]))
     c_s, c_t = rise * sin / high, fall * cos / low
-    return math.atan2(c_s, c_t) - angle if shared and 0.0 < c_s + c_t < np.inf else 0.0
+    return math.atan2(c_s, c_t) - angle if 0.0 < c_s + c_t < np.inf else 0.0
 
 
 @borrowing_kernel
 def _search_bracket(
     column: FloatArray,
-    pair: tuple[int, int, bool],
+    pair: tuple[int, int],
     ends: tuple[float, float],
     ball: Ball,
     accuracy: Accuracy,
@@ -207,37 +204,25 @@ def _search_bracket(
 def worst_pairs(
     columns: FloatArray, pairs: ComparedPairs, ball: Ball, factor: float, accuracy: Accuracy
 ) -> tuple[FloatArray, FloatArray]:
-    """Find the worst pair of conditionals for every column and pair of sensitive values.
+    """Find the worst pair of conditionals for every column, (m, a1, a2), and pair of sensitive values.
 
-    Parameters
-    ----------
-    columns : ndarray, shape (m, a1, a2)
-    pairs : ComparedPairs
-    ball : Ball
-    factor : float
-        e^epsilon.
-    accuracy : Accuracy
-
-    Returns
-    -------
-    means : ndarray, shape (m, pairs, 2)
-        R_s . v_s and R_t . v_t.
-    cuts : ndarray, shape (m, pairs, a1, a2)
-        R_s at s, less factor R_t at t: their products with columns of the cone are at most 0.
+    Returned are the means R_s . v_s and R_t . v_t, (m, pairs, 2), and cuts, (m, pairs, a1, a2): R_s at s,
+    less the factor e^eps times R_t at t, of which the products with columns of the cone are at most 0.
     """
     m, a1, a2 = columns.shape
-    means, cuts = np.zeros((m, pairs.shared.size, 2)), np.zeros((m, pairs.shared.size, a1, a2))
+    count = pairs.larger.size
+    means, cuts = np.zeros((m, count, 2)), np.zeros((m, count, a1, a2))
     extremes, quarter = (empty_extreme(a2), empty_extreme(a2)), 0.5 * math.pi
     worst = _Worst(np.empty(1), np.empty(2), np.empty((2, a2)))
     for i in range(m):
-        for k in range(pairs.shared.size):
+        for k in range(count):
             s, t = pairs.larger[k], pairs.smaller[k]
-            pair, worst.ratio[0] = (s, t, pairs.shared[k]), -1.0
+            pair, worst.ratio[0] = (s, t), -1.0
             extremes[0].log_t[0] = extremes[1].log_t[0] = np.nan
-            if accuracy.ends and pairs.shared[k]:
+            if accuracy.ends:
                 for angle in (0.0, quarter):
                     _means_at_angle(columns[i], pair, angle, ball, accuracy.unspent, extremes, worst)
-            brackets = _LOW_ORDER_BRACKETS if ball.order < 0.5 and pairs.shared[k] else 1
+            brackets = _LOW_ORDER_BRACKETS if ball.order < 0.5 else 1
             for part in range(brackets):
                 ends = quarter * part / brackets, quarter * (part + 1) / brackets
                 _search_bracket(columns[i], pair, ends, ball, accuracy, extremes, worst)

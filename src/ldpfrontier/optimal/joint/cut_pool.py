@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
+from ldpfrontier.cones import Cone
 from ldpfrontier.numerics.dual_simplex import Pool, maximize
 from ldpfrontier.optimal.joint.settings import SETTINGS
 from ldpfrontier.types import FloatArray, IntArray
@@ -23,27 +25,14 @@ from ldpfrontier.types import FloatArray, IntArray
 
 @dataclass(eq=False)
 class CutPool:
-    """Linear programs over {v : scale . v = 1, a . v <= 0 for all cuts a in the pool}.
+    """Linear programs over {v : scale . v = 1, a . v <= 0 for all cuts a in the pool}."""
 
-    Attributes
-    ----------
-    scale : ndarray, shape (n,)
-    slack : float
-        Violations up to this are ignored.
-    working : int
-        Cuts that every step of a program looks at, more than n.
-    permanent : int
-        First cuts of the pool that are never forgotten.
-    kept : int
-        Most cuts in the pool before unused ones are forgotten.
-    """
-
-    scale: FloatArray
-    slack: float = 0.0
+    scale: FloatArray  # (n,)
+    slack: float = 0.0  # violations up to this are ignored
     # Cuts at work in a linear program before unused ones are left out: every step looks at all of them.
     working: int = 192
-    permanent: int = 0
-    kept: int = SETTINGS.max_cuts[0]
+    permanent: int = 0  # first cuts of the pool that are never forgotten
+    kept: int = SETTINGS.max_cuts[0]  # most cuts in the pool before unused ones are forgotten
     _pool: Pool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -103,18 +92,38 @@ class CutPool:
         return None if found[0] == -math.inf else found
 
 
+class Box(NamedTuple):
+    """The points in a box, lo <= v <= hi: a node of branch and bound, ordered by falling bounds."""
+
+    negative_bound: float
+    number: int  # in order of creation
+    v: FloatArray  # where the bound is attained
+    lo: FloatArray
+    hi: FloatArray
+    cuts: int = 0  # how often it was bounded again with new cuts
+
+    def halves(self, x: int) -> list[tuple[FloatArray, FloatArray]]:
+        """Return the ends of the parts below and above entry x of v: near it, of a quarter at least."""
+        below, above = self.hi.copy(), self.lo.copy()
+        # Secants are exact at the ends of boxes.
+        below[x] = above[x] = 0.5 * self.v[x] + 0.25 * (self.lo[x] + self.hi[x])
+        return [(self.lo, below), (above, self.hi)]
+
+
+def violations(cone: Cone, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return cuts of columns, (m, any, n), and the weight of the constant column that each asks for."""
+    cuts = cone.separate(columns)
+    excess = np.maximum(np.einsum("mkx,mx->mk", cuts, columns), 0.0)
+    slack = np.maximum(cone.constant_slack(cuts), 0.0)
+    return cuts, excess / (excess + slack + 1e-300)  # 0 where both are 0
+
+
 def cut_down(
     lo: FloatArray, hi: FloatArray, reduced: FloatArray, above: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the part of a box where the bound of a program allows values above a threshold.
+    """Return the part of a box where values may be `above` less than the bound of a program at most.
 
-    Parameters
-    ----------
-    lo, hi : ndarray, shape (n,)
-    reduced : ndarray, shape (n,)
-        Reduced costs of the bound, as `CutPool.maximize` returns them.
-    above : float
-        How far the bound is above the threshold.
+    The reduced costs, (n,), are those of the bound, as `CutPool.maximize` returns them.
     """
     # Moving a variable from its end costs its reduced cost: beyond `reach` the bound is below the threshold.
     with np.errstate(divide="ignore"):

@@ -4,11 +4,9 @@ A column v is in the cone if ::
 
     R_s . v_s <= e^eps R_t . v_t
 
-for all pairs of conditional distributions (R_s, R_t) in the envelope: for s != t those that some P in F has
-(``"exact"``; `budget_split` says which these are), or all pairs of the projections F_{U|s} and F_{U|t}
-(``"projections"``, a larger envelope and a smaller cone), or all pairs of the simplices of PolyOpt around
-these (``"simplex"``, the largest envelope). For a column outside, the oracle returns the inequality that it
-violates most for every (s, t), a *cut*. Those returned so far make a polyhedron around the cone (`cut_pool`).
+for all s != t and all pairs of conditional distributions (R_s, R_t) that some P in F has: `budget_split` says
+which these are. For a column outside, the oracle returns the inequality that it violates most for every
+(s, t), a *cut*. Those returned so far make a polyhedron around the cone (`cut_pool`).
 """
 
 from __future__ import annotations
@@ -18,43 +16,27 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.cones import BaseCone
-from ldpfrontier.numerics.arguments import as_instance, as_number, check_choice
+from ldpfrontier.numerics.arguments import as_instance, as_number
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.joint.budget_split import Accuracy, Ball, ComparedPairs, worst_pairs
 from ldpfrontier.optimal.joint.settings import SETTINGS
 from ldpfrontier.privacy import log_ratio
-from ldpfrontier.types import FloatArray, Pairs
+from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.divergence import allowed_probabilities
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-
-Conditionals = Literal["exact", "projections", "simplex"]
 
 
 @dataclass(frozen=True, eq=False)
 class Oracle(BaseCone):
-    """The cone of an uncertainty set (`ldpfrontier.cones.Cone`), by the cuts that columns violate.
-
-    Attributes
-    ----------
-    ball : RenyiBall
-    epsilon : float
-        Privacy level of the cone, in nats.
-    envelope : {"exact", "projections", "simplex"}
-        Whether two sensitive values share the budget, or each has all of it, or a simplex around that.
-    pairs : {"all", "distinct"}
-        Whether a sensitive value is also compared with itself, both sides at full budget.
-    """
+    """The cone of an uncertainty set (`ldpfrontier.cones.Cone`), by the cuts that columns violate."""
 
     ball: RenyiBall
-    epsilon: float
-    envelope: Conditionals = "exact"
-    pairs: Pairs = "distinct"
+    epsilon: float  # privacy level of the cone, in nats
 
     @property
     def prior(self) -> FloatArray:
@@ -99,10 +81,9 @@ class Oracle(BaseCone):
 
     @cached_property
     def _pairs(self) -> ComparedPairs:
-        a1 = range(len(self.ball.centre))
-        chosen = [(s, t) for s, t in itertools.product(a1, a1) if s != t or self.pairs == "all"]
+        chosen = list(itertools.permutations(range(len(self.ball.centre)), 2))
         s, t = np.array(chosen, dtype=np.intp).reshape(-1, 2).T
-        return ComparedPairs(s, t, (s != t) & (self.envelope == "exact"))
+        return ComparedPairs(s, t)
 
     @cached_property
     def _ball(self) -> Ball:
@@ -110,18 +91,10 @@ class Oracle(BaseCone):
         return Ball(ball.conditionals, ball.sensitive, float(ball.radius), float(ball.order))
 
     def worst(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the most violated cut of every column and pair of sensitive values.
+        """Return the most violated cut of every column, (m, a1 a2), and pair of sensitive values.
 
-        Parameters
-        ----------
-        columns : ndarray, shape (m, a1 a2)
-
-        Returns
-        -------
-        levels : ndarray, shape (m, pairs)
-            Largest log R_s . v_s - log R_t . v_t, in nats.
-        cuts : ndarray, shape (m, pairs, a1 a2)
-            a with a . v <= 0 on the cone.
+        The levels, (m, pairs), are the largest log R_s . v_s - log R_t . v_t in nats, and cuts, (m, pairs, a1
+        a2), have a . v <= 0 on the cone.
         """
         means, cuts = self._worst_cuts(columns)
         return log_ratio(means[..., 0], means[..., 1]), cuts
@@ -129,7 +102,8 @@ class Oracle(BaseCone):
     def _worst_cuts(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return `_cuts` as exactly as they are found."""
         smooth = self.ball.order >= 1
-        angle = SETTINGS.angle_accuracy if smooth else SETTINGS.kink_angle_accuracy
+        # Below order 1 the ratio has kinks: a group may be anything from some share on.
+        angle = SETTINGS.angle_accuracy if smooth else 1e-12
         return self._cuts(columns, Accuracy(angle, 0.0, True))
 
     def separate(self, columns: FloatArray, *, exact: bool = False) -> FloatArray:
@@ -146,34 +120,10 @@ class Oracle(BaseCone):
     def _cuts(self, columns: FloatArray, accuracy: Accuracy) -> tuple[FloatArray, FloatArray]:
         """Return the two means, (m, pairs, 2), and the cut, (m, pairs, a1 a2), of every worst pair found."""
         m, shape = len(columns), self.ball.centre.shape
-        factor = math.exp(self.epsilon)
-        if self.envelope == "simplex":
-            means, cuts = self._simplex_cuts(columns.reshape(m, *shape), factor)
-            return means, cuts.reshape(*means.shape[:2], -1)
         # A copy, as what is compiled depends on how an array lies in memory.
         blocks = np.array(columns.reshape(m, *shape), order="C")
-        means, cuts = worst_pairs(blocks, self._pairs, self._ball, factor, accuracy)
+        means, cuts = worst_pairs(blocks, self._pairs, self._ball, math.exp(self.epsilon), accuracy)
         return means, cuts.reshape(*means.shape[:2], -1)
-
-    def _simplex_cuts(self, blocks: FloatArray, factor: float) -> tuple[FloatArray, FloatArray]:
-        """Return the two means, (m, pairs, 2), and the cuts, (m, pairs, a1, a2), where R_s >= L_s is any.
-
-        Parameters
-        ----------
-        blocks : ndarray, shape (m, a1, a2)
-        factor : float
-            e^eps.
-        """
-        lower, a2 = self.ball.lower_bounds, blocks.shape[2]
-        rest = np.maximum(1.0 - lower.sum(axis=1), 0.0)[:, None]
-        above = lower + rest * np.eye(a2)[blocks.argmax(axis=2)]
-        below = lower + rest * np.eye(a2)[blocks.argmin(axis=2)]
-        s, t, _ = self._pairs
-        A, B = (above * blocks).sum(axis=2), (below * blocks).sum(axis=2)
-        cuts, pairs = np.zeros((len(blocks), len(s), *lower.shape)), np.arange(len(s))
-        cuts[:, pairs, s] = above[:, s]
-        cuts[:, pairs, t] -= factor * below[:, t]
-        return np.stack([A[:, s], B[:, t]], axis=2), cuts
 
     def levels(self, columns: FloatArray) -> FloatArray:
         """Return the realized levels of columns, in nats, shape (m,)."""
@@ -195,26 +145,14 @@ Worst = Callable[[FloatArray], tuple[FloatArray, Callable[[NDArray[np.bool_]], F
 
 
 def pulled(columns: FloatArray, epsilon: float, worst: Worst) -> tuple[FloatArray, FloatArray]:
-    """Mix columns with the constant one, no more than needed for the level epsilon.
+    """Mix columns, (m, inputs), with the constant one, no more than needed for the level epsilon in nats.
 
-    Newton's method from outside: the weight is that of the most violated cut.
-
-    Parameters
-    ----------
-    columns : ndarray, shape (m, inputs)
-    epsilon : float
-        In nats, above 0.
-    worst : callable
-
-    Returns
-    -------
-    columns : ndarray, shape (m, inputs)
-    cuts : ndarray, shape (any, inputs)
-        The cuts met on the way.
+    Newton's method from outside: the weight is that of the most violated cut. The cuts met on the way, (any,
+    inputs), are returned, too.
     """
     inside, cuts, rows = columns.copy(), list[FloatArray](), np.arange(len(columns))
-    for step in range(SETTINGS.max_pull_steps):
-        # Levels over a tiny set are noisy: a wider margin, should the usual one not do.
+    # Levels over a tiny set are noisy: a wider margin, should the usual one not do, and the constant at last.
+    for step in range(60):
         margin = SETTINGS.pull_margin * 2.0 ** max(step - 8, 0)
         means, cuts_of = worst(inside[rows])
         over = log_ratio(means[..., 0], means[..., 1]) > epsilon - 0.5 * SETTINGS.pull_margin
@@ -232,20 +170,16 @@ def pulled(columns: FloatArray, epsilon: float, worst: Worst) -> tuple[FloatArra
     return inside, np.concatenate(cuts)
 
 
-def robust_cone(
-    ball: RenyiBall, epsilon: float, *, envelope: Conditionals = "exact", pairs: Pairs = "distinct"
-) -> Oracle:
+def robust_cone(ball: RenyiBall, epsilon: float) -> Oracle:
     """Return the columns that are private over an uncertainty set (lopuhaa2024, Definition 1).
+
+    Those of PolyOpt are a `polyopt_cone`.
 
     Parameters
     ----------
     ball : RenyiBall
     epsilon : float
         Level in nats, above 0 and at most 30.
-    envelope : {"exact", "projections", "simplex"}
-        Which pairs of conditionals are compared, as above: those of F by default.
-    pairs : {"all", "distinct"}
-        Whether a sensitive value is also compared with itself.
 
     Raises
     ------
@@ -253,7 +187,5 @@ def robust_cone(
         If an argument is of another kind or out of range.
     """
     as_instance(ball, RenyiBall, "The ball")
-    check_choice(envelope, "envelope", ("simplex", "projections", "exact"))
-    check_choice(pairs, "pairs", get_args(Pairs))
     level = as_number(epsilon, "epsilon", "a number of nats, above 0 and at most 30", least=1e-300, most=30.0)
-    return Oracle(ball, level, envelope, pairs)
+    return Oracle(ball, level)

@@ -22,13 +22,8 @@ class JointSettings:
     # Accuracy and safety.
     #: Accuracy of the angle that splits the budget, where the ratio is smooth in it.
     angle_accuracy: float = 1e-8
-    #: The same below order 1, where the ratio has kinks: a group may be anything from some share on.
-    kink_angle_accuracy: float = 1e-12
     #: Columns are pulled to this far (nats) below epsilon, so that rounding does not lift them above it.
     pull_margin: float = 2e-12
-    #: Most steps of such a pull: from the ninth on the margin doubles, and what is outside after the last one
-    #: becomes the constant column.
-    max_pull_steps: int = 60
     #: Linear programs of one optimum, after which searches, and branch and bound, end; twice the nodes per
     #: pricing where that is more.
     max_programs: int = 100_000
@@ -39,8 +34,6 @@ class JointSettings:
     #: Cuts kept before unused ones are forgotten, of any cone and of the one against acquaintances: fewer are
     #: faster, but bounds over F suffer (docs/notes.md).
     max_cuts: tuple[int, int] = (5_000, 2_000)
-    #: Share of the entries of a good column that are opened in the starts of searches, and that are closed.
-    changed_share: float = 0.2
 
 
 SETTINGS = JointSettings()

@@ -23,7 +23,6 @@ import heapq
 import itertools
 import math
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -32,14 +31,13 @@ from ldpfrontier.cones import Cone
 from ldpfrontier.numerics.deadline import TimeIsUp, no_time_limit, time_is_up
 from ldpfrontier.numerics.rounding import sum_error
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
-from ldpfrontier.optimal.column_generation.smoothed import Master, best_channel, generate
-from ldpfrontier.optimal.joint.cut_pool import CutPool, cut_down
-from ldpfrontier.optimal.joint.separation import Conditionals, Oracle
+from ldpfrontier.optimal.column_generation.smoothed import Master, best_channel, generate, start_columns
+from ldpfrontier.optimal.joint.cut_pool import Box, CutPool, cut_down, violations
+from ldpfrontier.optimal.joint.separation import Oracle
 from ldpfrontier.optimal.joint.settings import SETTINGS
 from ldpfrontier.optimal.listed.nonrobust import nonrobust_bound
-from ldpfrontier.optimal.products.polyopt import start_columns
 from ldpfrontier.optimum import Optimum, certified, recorded_failure
-from ldpfrontier.types import FloatArray, Intractable, Pairs
+from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import Columns, MutualInformation, SublinearUtility
 
@@ -47,34 +45,17 @@ from ldpfrontier.utility import Columns, MutualInformation, SublinearUtility
 _AT_ONCE = 64
 
 
-class Node(NamedTuple):
-    """The columns in a box, lo <= v <= hi, ordered by falling bounds on their reduced costs."""
-
-    negative_bound: float
-    number: int  # in order of creation
-    v: FloatArray  # where the bound is attained
-    lo: FloatArray
-    hi: FloatArray
-
-
 @dataclass(eq=False)
 class JointColumns:
     """The columns of the cone, priced by search and by branch and bound.
 
-    Attributes
-    ----------
-    cone : Cone
-    utility : SublinearUtility
-    max_nodes : int
-        Most nodes per pricing.
-    value, resolution, gap : float
-        In nats: no bound on the optimum below value + gap is looked for, and none on reduced costs closer
-        than `resolution` to the best one found.
+    In nats: no bound on the optimum below value + gap is looked for, and none on reduced costs closer than
+    `resolution` to the best one found.
     """
 
     cone: Cone
     utility: SublinearUtility
-    max_nodes: int
+    max_nodes: int  # per pricing
     value: float = field(default=0.0, init=False)
     resolution: float = field(default=0.0, init=False)
     gap: float = field(default=0.0, init=False)
@@ -118,10 +99,7 @@ class JointColumns:
     def _upper_bounds(self) -> FloatArray:
         """Return upper bounds on the entries of columns, (a1 a2,), and fill the pool.
 
-        Raises
-        ------
-        Intractable
-            If no bound on an entry is known, as where the probability is 0.
+        Intractable is raised if no bound on an entry is known, as where the probability is 0.
         """
         top = self.cone.entry_bounds(self.scale)
         n = len(top)
@@ -147,10 +125,7 @@ class JointColumns:
 
     def _add_cuts(self, columns: FloatArray) -> FloatArray:
         """Add the cuts that columns violate; return the weights of the constant that they ask for, (m,)."""
-        cuts = self.cone.separate(columns)
-        excess = np.maximum(np.einsum("mpx,mx->mp", cuts, columns), 0.0)
-        slack = np.maximum(self.cone.constant_slack(cuts), 0.0)
-        weights = excess / (excess + slack + 1e-300)  # 0 where both are 0
+        cuts, weights = violations(self.cone, columns)
         self.pool.add(cuts[weights > self._weight])
         return np.asarray(weights.max(axis=1, initial=0.0))
 
@@ -191,11 +166,11 @@ class JointColumns:
         every = np.repeat(columns, 3, axis=0)
         noise = np.exp(self.rng.normal(size=every.shape))
         opened = np.where(
-            self.rng.random(every.shape) < SETTINGS.changed_share,
+            self.rng.random(every.shape) < 0.2,
             self.rng.random(every.shape) * self.top,
             every,
         )
-        closed = np.where(self.rng.random(every.shape) < SETTINGS.changed_share, 0.0, every * noise)
+        closed = np.where(self.rng.random(every.shape) < 0.2, 0.0, every * noise)
         random = self.rng.random((2 * n, n)) ** 4 * self.top
         result = np.vstack([columns, opened, closed, random])
         return self.utility.columns(result + 1e-12).vectors
@@ -257,7 +232,7 @@ class JointColumns:
                 heapq.heappush(heap, node)
         return max(cutoff(), -heap[0].negative_bound) if heap else cutoff()
 
-    def _bound(self, duals: FloatArray, lo: FloatArray, hi: FloatArray, enough: float) -> Node | None:
+    def _bound(self, duals: FloatArray, lo: FloatArray, hi: FloatArray, enough: float) -> Box | None:
         """Return the node of a box, cut down to where reduced costs may exceed `enough`; None if nowhere."""
         slopes, constants = self.utility.majorant(lo, hi)
         constant = float(constants.sum())
@@ -266,56 +241,34 @@ class JointColumns:
             return None
         bound, v, reduced = found[0] + constant, found[1], found[2]
         lo, hi = cut_down(lo, hi, reduced, bound - enough)
-        return Node(-bound, next(self._count), np.clip(v, lo, hi), lo, hi)
+        return Box(-bound, next(self._count), np.clip(v, lo, hi), lo, hi)
 
-    def _split(self, node: Node, enough: float) -> list[tuple[FloatArray, FloatArray]]:
+    def _split(self, box: Box, enough: float) -> list[tuple[FloatArray, FloatArray]]:
         """Return the parts of a box at the entry with the largest gap; or the box, if new cuts help more."""
-        _, _, v, lo, hi = node
-        gaps = self.utility.gaps(v, lo, hi)
-        if gaps.sum() < 0.5 * (-node.negative_bound - enough):
-            return [(lo, hi)]
-        x = int(gaps.argmax())
-        below, above = hi.copy(), lo.copy()
-        # Secants are exact at the ends of boxes: near v, but with parts of a quarter at least.
-        below[x] = above[x] = 0.5 * v[x] + 0.25 * (lo[x] + hi[x])
-        return [(lo, below), (above, hi)]
+        gaps = self.utility.gaps(box.v, box.lo, box.hi)
+        if gaps.sum() < 0.5 * (-box.negative_bound - enough):
+            return [(box.lo, box.hi)]
+        return box.halves(int(gaps.argmax()))
 
 
 def joint_optimum(
     ball: RenyiBall,
     epsilon: float,
     *,
-    envelope: Conditionals = "exact",
-    pairs: Pairs = "distinct",
     tolerance: float = 1e-4,
     max_rounds: int = GENERATION.usual_rounds,
     max_nodes: int = 20_000,
     start: Channel | None = None,
 ) -> Optimum:
-    """Find the best mechanism with all columns in the cone, with a certificate.
+    """Find the best mechanism with all columns in the cone of an uncertainty set, with a certificate.
 
     `optimal_robust` checks the arguments and decides the trivial cases: here epsilon and the radius are
-    positive, there are two sensitive values unless `pairs` is "all", and the start is in the class.
-
-    Parameters
-    ----------
-    ball, epsilon, start
-        As for `optimal_robust`.
-    envelope, pairs
-        As for `Oracle`.
-    tolerance : float
-        Relative gap at which to stop.
-    max_rounds : int
-        Most linear programs over the columns found, once by search and once with branch and bound.
-    max_nodes : int
-        Most nodes per pricing. Up to six cells a few thousand close the gap.
-
-    Returns
-    -------
-    Optimum
-        Inputs (s, u) in row-major order; the bound is at most that of `optimal_nonrobust`.
+    positive, there are two sensitive values, and the start is in the class. There are
+    at most `max_rounds` linear programs over the columns found, once by search and once with branch and
+    bound, and so many nodes per pricing: up to six cells a few thousand close the gap. The bound is at most
+    that of `optimal_nonrobust`.
     """
-    family = JointColumns(Oracle(ball, epsilon, envelope, pairs), MutualInformation(ball.centre), max_nodes)
+    family = JointColumns(Oracle(ball, epsilon), MutualInformation(ball.centre), max_nodes)
     found = solve_jointly(family, tolerance, max_rounds, start)
     bound = min(found.upper_bound, nonrobust_bound(ball.centre, epsilon))
     optimum = certified(found.channel, found.value, bound, tolerance, found.iterations, error=0.0)

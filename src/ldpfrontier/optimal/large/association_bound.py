@@ -46,16 +46,8 @@ def association_bound(odds: OddsRatios, epsilon: float, max_nodes: int) -> float
     """Return an upper bound on the utility of all mechanisms of the promise, in nats.
 
     Where the intervals contain the odds ratios of the estimate, mechanisms are private under it, so that the
-    bound of NR holds, too.
-
-    Parameters
-    ----------
-    odds : OddsRatios
-        Every useful value has a positive probability.
-    epsilon : float
-        In nats, > 0.
-    max_nodes : int
-        Nodes of branch and bound per pricing of the averages.
+    bound of NR holds, too. Every useful value has a positive probability. The nodes of branch and bound are
+    those per pricing of the averages.
     """
     prior = odds.prior
     bounds = [_of_useful(odds, epsilon, max_nodes) + sensitive_bound(prior, epsilon), entropy(prior)]
@@ -112,15 +104,8 @@ def _gradient_cuts(
 ) -> list[FloatArray]:
     """Return cuts that hold for all averages and that columns of an optimum violate, shape (a2,) each.
 
-    Parameters
-    ----------
-    program : AssociationProgram
-        Of the columns, with P-hat . v = 1.
-    given : ndarray, shape (a1, a2)
-        P-hat of s given u.
-    useful : ndarray, shape (a2,)
-        P-hat of U.
-    found : Optimum
+    The program has columns with P-hat . v = 1, `given` is P-hat of s given u, (a1, a2), and `useful` that of
+    U.
     """
     cuts = list[FloatArray]()
     for column in found.channel.matrix.T:
@@ -129,25 +114,13 @@ def _gradient_cuts(
         h = program.upper_bound((given * g).ravel(), GENERATION.usual_rounds)
         # The constant column is in the cone, and programs have tolerances.
         h = max(h, float(g.sum())) + SETTINGS.ratio_margin
-        if g @ w > h + SETTINGS.cut_violation:
+        if g @ w > h + 1e-4:  # relative to the scale P_U . w = 1
             cuts.append(g - h * useful)
     return cuts
 
 
 def largest_ratio(odds: OddsRatios, epsilon: float, u: int, w: int) -> float:
-    """Return an upper bound on the ratio of the averages of columns at u and at w; inf if there is none.
-
-    Parameters
-    ----------
-    odds : OddsRatios
-    epsilon : float
-        In nats, > 0.
-    u, w : int
-
-    Raises
-    ------
-    TimeIsUp
-    """
+    """Return an upper bound on the ratio of the averages of columns at u and at w; inf if there is none."""
     a1, both = len(odds.prior), [u, w]
     table = odds.prior[:, both] / odds.prior[:, both].sum(axis=0)
     pair = OddsRatios(table / 2.0, odds.low[:, :, both][..., both])

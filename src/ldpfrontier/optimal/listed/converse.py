@@ -46,23 +46,14 @@ _ROOT_TOLERANCE = 8.0 * UNIT_ROUNDOFF
 
 @dataclass(frozen=True, eq=False)
 class Converse:
-    """An upper bound on the mutual information of every eps-LDP mechanism, with the duals that prove it.
+    """An upper bound on the mutual information of every eps-LDP mechanism, with the duals that prove it."""
 
-    Attributes
-    ----------
-    bound : float
-        In nats, raised by the error of its evaluation.
-    duals : ndarray, shape (k,)
-        No staircase column has a positive reduced cost, to rounding; their sum is the bound.
-    target : float
-        q, or r if that is less: the probability that a set of inputs that are not alone should have.
-    alone : ndarray of bool, shape (k,)
-    """
-
-    bound: float
+    bound: float  # in nats, raised by the error of its evaluation
+    #: (k,): no staircase column has a positive reduced cost, to rounding; their sum is the bound.
     duals: FloatArray
+    #: The probability that a set of inputs that are not alone should have: q, or r if that is less.
     target: float
-    alone: NDArray[np.bool_]
+    alone: NDArray[np.bool_]  # (k,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,21 +125,9 @@ def _pieces(
     """Return the pieces of q with the same inputs alone: what each may prove, nearly, the least first.
 
     Within a piece A falls in q, and its limits rise: the best q is an end, or where A leaves its lower limit.
-
-    Parameters
-    ----------
-    value : ColumnValue
-    falling : ndarray, shape (k,)
-        Positive probabilities, the largest first.
-    left, total : ndarray, shape (k + 1 or more,)
-        The sum of all but the first j of them, and the values of these.
-    width : float
-        By how much ends are moved into their pieces, relative.
-
-    Returns
-    -------
-    list of (float, float, float)
-        A lower bound of what is proved, and both ends.
+    A piece is a lower bound of what is proved, and both ends. Positive probabilities, (k,), fall; `left` and
+    `total` have the sum of all but the first j of them and the values of these, and ends are moved into their
+    pieces by a relative width.
     """
     alone, rise = np.arange(len(falling) + 1), value.rise
     # With nobody alone A leaves it there, at z = eps t / (t - 1).
@@ -171,16 +150,10 @@ def _pieces(
 
 
 def converse(prior: FloatArray, epsilon: float) -> Converse:
-    """Bound the mutual information of all eps-LDP mechanisms, in O(k log k).
+    """Bound the mutual information of all eps-LDP mechanisms, eps > 0 in nats, in O(k log k).
 
     The bound of a q is the larger of A and a function that falls in A, best where both agree, within the
     limits of A. The best q of all is looked for (`_pieces`).
-
-    Parameters
-    ----------
-    prior : ndarray, shape (k,)
-    epsilon : float
-        In nats, > 0.
     """
     value = ColumnValue(epsilon)
     order = np.argsort(-prior, kind="stable")

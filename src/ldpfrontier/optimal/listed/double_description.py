@@ -24,7 +24,6 @@ from ldpfrontier.numerics.arguments import as_count
 from ldpfrontier.numerics.deadline import check_time
 from ldpfrontier.numerics.highs import maximize
 from ldpfrontier.numerics.jit import kernel
-from ldpfrontier.optimal.listed.settings import SETTINGS
 from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.types import FloatArray, IntArray, Intractable
 
@@ -69,19 +68,9 @@ def lexicographic(inequalities: FloatArray) -> FloatArray:
 
 
 class DoubleDescription:
-    """The extreme rays of a cone to which inequalities are added.
+    """The extreme rays of a cone to which inequalities are added, at first that of v >= 0 in n dimensions.
 
-    Parameters
-    ----------
-    n : int
-        Dimensions. The cone is that of v >= 0 at first.
-    max_rays : int
-        Most rays.
-
-    Attributes
-    ----------
-    points : ndarray, shape (rays, n)
-        The rays, the largest entry of each 1.
+    `points` has the rays, (rays, n), the largest entry of each 1.
     """
 
     def __init__(self, n: int, max_rays: int = LIMITS.max_rays) -> None:
@@ -95,10 +84,7 @@ class DoubleDescription:
     def cut(self, inequality: FloatArray) -> None:
         """Add an inequality a . v <= 0, shape (n,), not all 0, read as the rational numbers that it is.
 
-        Raises
-        ------
-        Intractable
-            If there are too many rays then; the cone is as it was.
+        If there are too many rays then, Intractable is raised, and the cone is as it was.
         """
         row = _whole(inequality[None])[0]
         signs = _signs(self._rays, self.points @ (inequality / np.abs(inequality).sum()), row)
@@ -144,7 +130,7 @@ def irredundant(inequalities: FloatArray) -> FloatArray:
         matrix = np.vstack([others, np.ones((1, n))])
         lower, upper = np.append(np.full(len(others), -np.inf), 1.0), np.append(np.zeros(len(others)), 1.0)
         found = maximize(kept[row], matrix, lower, upper)
-        if found is not None and found[0] <= SETTINGS.implied:
+        if found is not None and found[0] <= 1e-11:
             inequalities, kept = np.delete(inequalities, row, axis=0), others
     return inequalities
 

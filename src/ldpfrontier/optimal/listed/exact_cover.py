@@ -124,35 +124,17 @@ def _sets_of_large_entries(channel: Channel) -> Subsets:
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """A mechanism as weights of sets, and duals of the program.
+    """A mechanism as weights of sets, and duals of the program, in the unit of the utility."""
 
-    Attributes
-    ----------
-    subsets : ndarray of int, shape (m,)
-    shares : ndarray, shape (m,)
-        Weights w_T / c: the sets with an input have total share 1.
-    duals : ndarray, shape (k,)
-        beta, in the unit of the utility.
-    objective : float
-        lam, the value of the program, in the unit of the utility.
-    """
-
-    subsets: Subsets
-    shares: FloatArray
-    duals: FloatArray
-    objective: float
+    subsets: Subsets  # (m,)
+    shares: FloatArray  # (m,): weights w_T / c, so that the sets with an input have total share 1
+    duals: FloatArray  # (k,): beta
+    objective: float  # lam, the value of the program
 
 
 @dataclass(eq=False)
 class ExactCover:
-    """The program over the sets added so far, and all 2^k sets to price it with.
-
-    Parameters
-    ----------
-    utility : Utility
-    epsilon : float
-        In nats, > 0.
-    """
+    """The program over the sets added so far, and all 2^k sets to price it with; epsilon > 0 in nats."""
 
     utility: Utility
     epsilon: float

@@ -51,16 +51,7 @@ def divergence_error(utility: FDivergence, epsilon: float) -> float:
 
 
 def block_response(labels: NDArray[np.integer], blocks: int, epsilon: float) -> Channel:
-    """Apply randomized response to the label of the block in which an input lies.
-
-    Parameters
-    ----------
-    labels : ndarray of int, shape (k,)
-        The block of every input, 0..blocks-1.
-    blocks : int
-    epsilon : float
-        In nats.
-    """
+    """Return randomized response on the label of the block, (k,), in which an input lies."""
     matrix = np.full((len(labels), blocks), math.exp(-epsilon))
     matrix[np.arange(len(labels)), labels] = 1.0
     return Channel(matrix / (1.0 + (blocks - 1) * math.exp(-epsilon)))
@@ -68,33 +59,18 @@ def block_response(labels: NDArray[np.integer], blocks: int, epsilon: float) -> 
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """A partition of the inputs of an f-divergence, sorted by P0 / P1, into blocks.
+    """A partition of the inputs of an f-divergence, sorted by P0 / P1, into blocks."""
 
-    Attributes
-    ----------
-    labels : ndarray of int, shape (k,)
-        The block of every input.
-    blocks : int
-    value : float
-        Utility of randomized response on the blocks, in the unit of the utility.
-    bound : float
-        No partition has a larger utility, whatever is lost to rounding.
-    """
-
-    labels: NDArray[np.int64]
+    labels: NDArray[np.int64]  # (k,): the block of every input
     blocks: int
-    value: float
-    bound: float
+    value: float  # of randomized response on the blocks, in the unit of the utility
+    bound: float  # no partition has a larger utility, whatever is lost to rounding
 
 
 def best_partition(utility: FDivergence, epsilon: float) -> Partition:
     """Find the best partition of the inputs, sorted by P0 / P1, for randomized response on their blocks.
 
-    Parameters
-    ----------
-    utility : FDivergence
-    epsilon : float
-        In nats, 0 to 300.
+    The level is in nats, 0 to 300.
     """
     order = likelihood_ratio_order(utility)
     floor, share = math.exp(-epsilon), -math.expm1(-epsilon)
@@ -122,18 +98,12 @@ def best_partition(utility: FDivergence, epsilon: float) -> Partition:
 
 
 def _best_cuts(worth: FloatArray, floor: float) -> tuple[list[int], float]:
-    """Return the ends of the best blocks, from 0 to k, and their utility.
+    """Return the ends of the best blocks, from 0 to k, and their utility; `floor` is e^-eps.
 
-    With the worth g(B) of a block, -inf where it ends before it begins, the value sum_B g(B) / (1 + (m - 1)
-    e^-eps) of m blocks is at least lam if and only if sum_B (g(B) - lam e^-eps) >= lam (1 - e^-eps): a
-    longest path for every lam, in O(k^2), and Dinkelbach's iteration on lam, which takes two to four of them.
-
-    Parameters
-    ----------
-    worth : ndarray, shape (k, k)
-        Of the block from the second index to the first, both included.
-    floor : float
-        e^-eps.
+    With the worth g(B) of a block from the second index to the first, both included, and -inf where it ends
+    before it begins, the value sum_B g(B) / (1 + (m - 1) e^-eps) of m blocks is at least lam if and only if
+    sum_B (g(B) - lam e^-eps) >= lam (1 - e^-eps): a longest path for every lam, in O(k^2), and Dinkelbach's
+    iteration on lam, which takes two to four of them.
     """
     k, value, ends = len(worth), 0.0, [0, len(worth)]
     while True:
@@ -154,16 +124,7 @@ def _best_cuts(worth: FloatArray, floor: float) -> tuple[list[int], float]:
 
 
 def optimal_partition(utility: FDivergence, epsilon: float, *, tolerance: float) -> Optimum:
-    """Return the best mechanism for an f-divergence, bounded by what the best partition has.
-
-    Parameters
-    ----------
-    utility : FDivergence
-    epsilon : float
-        In nats, > 0.
-    tolerance : float
-        As of `optimal_ldp`.
-    """
+    """Return the best mechanism for an f-divergence, bounded by what the best partition has."""
     best = best_partition(utility, epsilon)
     # A generator of one's own may lose digits where numbers near one cancel.
     noise = 0.0 if utility.f is None else ROUNDING

@@ -15,14 +15,7 @@ from ldpfrontier.utility import Columns, SublinearUtility
 
 @dataclass(eq=False)
 class ListedColumns:
-    """Columns that are listed, and the constant one: a family of `column_generation`.
-
-    Parameters
-    ----------
-    rays : ndarray, shape (m, inputs)
-        The extreme rays of the cone.
-    utility : SublinearUtility
-    """
+    """Extreme rays of a cone, (m, inputs), and the constant column: a `Family`."""
 
     rays: FloatArray
     utility: SublinearUtility

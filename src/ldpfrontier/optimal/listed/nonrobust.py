@@ -146,15 +146,8 @@ def _reveal(joint: FloatArray, secret: Channel) -> tuple[Channel, bool]:
 def _coupling(shape: tuple[int, int], data: bytes) -> tuple[FloatArray, FloatArray]:
     """Return the monotone coupling of the rows of a joint distribution, the same for every epsilon.
 
-    Returns
-    -------
-    share : ndarray, shape (a1, a2, pieces)
-        The share of (s, u) that lies in a piece of [0, 1], which belongs to one letter u of every s.
-    widths : ndarray, shape (pieces,)
-
-    Raises
-    ------
-    TimeIsUp
+    The shares, (a1, a2, pieces), are those of (s, u) that lie in a piece of [0, 1], which belongs to one
+    letter u of every s; the widths, (pieces,), are those of the pieces.
     """
     a1, a2 = shape
     joint = np.frombuffer(data).reshape(shape)

@@ -23,18 +23,9 @@ class ListedSettings:
     #: Relative gap to which a utility is maximized by default.
     tolerance: float = 1e-4
 
-    # Accuracy and safety.
-    #: Violation of an inequality, with the largest coefficient 1, by columns with the sum 1 that meet all
-    #: others, up to which it is left out as implied.
-    implied: float = 1e-11
-
     # Tuning. It changes gaps and times alone, never what is true of a bound.
-    # Insensitive: with half and twice the value, gaps of mutual information on random priors of 30 and 80
-    # inputs stay the same at epsilon from 0.5 to 6.
-    #: Rounds of column generation, times k^2, which keeps the time to seconds. Insensitive.
-    generation_work: int = 500_000
     #: Sets kept in all steps of a branch and bound together, by effort. Half the widths leave a gap of 2e-9
-    #: in place of 1e-9 on these priors.
+    #: in place of 1e-9 on random priors of 30 and 80 inputs.
     pricing_widths: tuple[int, int] = (20_000, 320_000)
 
 

@@ -26,11 +26,8 @@ from ldpfrontier.utility import Columns, Utility
 class Staircase:
     """Columns with two values in ratio e^eps, one for every subset T of inputs that has the larger one.
 
-    Attributes
-    ----------
-    utility : Utility
-    epsilon : float or ndarray, shape (n, 1)
-        In nats, > 0. For several of them `response_duals` and `reduced_costs` have a row each.
+    The level is in nats, above 0; for several of them, (n, 1), `response_duals` and `reduced_costs` have a
+    row each.
     """
 
     utility: Utility

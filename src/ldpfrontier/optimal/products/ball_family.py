@@ -16,12 +16,12 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.optimal.products.geometry.ball_body import Body, polish
-from ldpfrontier.optimal.products.geometry.block_key import BlockKey, block_keys
 from ldpfrontier.optimal.products.pricing import BlockProduct
 from ldpfrontier.optimal.products.settings import SETTINGS
 from ldpfrontier.types import FloatArray
@@ -30,34 +30,31 @@ from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import Columns
 
 
+class BlockKey(NamedTuple):
+    """A body: the sensitive value, delta, and whether the value is the special one."""
+
+    s: int
+    delta: float = 0.0
+    special: bool = False
+
+    @property
+    def shift(self) -> float:
+        """The number that is added to the level epsilon, in nats."""
+        return self.delta if self.special else -self.delta
+
+
 @dataclass(eq=False)
 class BallFamily:
-    """The products of bodies for every special value s0 and some deltas.
-
-    Parameters
-    ----------
-    ball : RenyiBall
-    epsilon : float
-        In nats, > 0.
-    distinct : bool
-        Whether pairs s != s' only are compared.
-    radii : ndarray, shape (a1,), optional
-        In nats, of the balls that take the place of the projections; by default those of the projections.
-    budget_multiplier : float
-        Price of all of the budget, relative to e^eps - 1, from 0 to less than 1 (see
-        `products.projections.budget_multiplier`). With 0 every projection has its share for nothing.
-    margin : float
-        Share of the level that epsilon leaves unused, so that rounding of columns errs on the safe side.
-    resolution : float
-        In nats: how far `price` may leave its bound above the largest reduced cost found.
-    """
+    """The products of bodies for every special value s0 and some deltas."""
 
     ball: RenyiBall
-    epsilon: float
-    distinct: bool
-    radii: FloatArray | None = None
+    epsilon: float  # in nats, > 0
+    distinct: bool  # whether pairs s != s' only are compared
+    radii: FloatArray | None = None  # (a1,), in nats: of balls that take the place of the projections
+    #: Price of all of the budget, relative to e^eps - 1, from 0 to less than 1
+    #: (`products.projections.budget_multiplier`); with 0 every projection has its share for nothing.
     budget_multiplier: float = 0.0
-    margin: float = 0.0
+    #: In nats: how far `price` may leave its bound above the largest reduced cost found.
     resolution: float = 0.0
     efforts: int = BlockProduct.efforts
     _bodies: dict[BlockKey, Body] = field(default_factory=dict, repr=False)
@@ -69,18 +66,9 @@ class BallFamily:
     def __post_init__(self) -> None:
         self._active.append(self.product(0, 0.0))
         groups = np.argsort(-self.ball.sensitive, kind="stable")[: SETTINGS.few_groups]
-        shares = SETTINGS.deltas if self.has_few_groups else SETTINGS.coarse_deltas
+        few = self.ball.sensitive.size <= SETTINGS.few_groups
+        shares = SETTINGS.deltas if few else SETTINGS.coarse_deltas
         self._candidates = [(int(s0), self.max_delta * share) for s0 in groups for share in shares]
-
-    @property
-    def level(self) -> float:
-        """A level in nats whose class contains what bounds are on: epsilon with the margin put back."""
-        return self.epsilon * (1.0 + 2.0 * self.margin)
-
-    @property
-    def has_few_groups(self) -> bool:
-        """Whether the sensitive values are few enough for the thorough searches."""
-        return self.ball.sensitive.size <= SETTINGS.few_groups
 
     def body(self, s: int, delta: float = 0.0, special: bool = False) -> Body:
         """Return the body of a sensitive value at a delta, with the vertices found so far."""
@@ -111,18 +99,10 @@ class BallFamily:
         return self.epsilon - math.log1p(self.budget_multiplier * math.expm1(self.epsilon))
 
     def keep_best(self, duals: FloatArray, used: Sequence[Collection[int]]) -> list[NDArray[np.int64]]:
-        """Keep the best vertices at some duals and those in use, of bodies to come, too.
+        """Keep the best vertices at duals, (a1, a2), and those in use, of bodies to come, too.
 
-        Parameters
-        ----------
-        duals : ndarray, shape (a1, a2)
-        used : sequence of collections of int
-            Vertices of every body of the product of all pairs, the only one so far.
-
-        Returns
-        -------
-        list of ndarray of int
-            The former indices of those that are kept.
+        Given those in use of every body of the product of all pairs, the only one so far, the former indices
+        of those that are kept are returned.
         """
         (product,) = self._active
         self._focus = duals, product.best_tangent(duals)[1]
@@ -141,7 +121,7 @@ class BallFamily:
         """Return the product of (s0, delta); at delta = 0 the same for every s0."""
         key = (s0 if delta > 0 else 0), delta
         if key not in self._products:
-            bodies = [self.body(*own) for own in block_keys(len(self.ball.centre), s0, delta, delta)]
+            bodies = [self.body(*own) for own in self._block_keys(s0, delta)]
             self._products[key] = BlockProduct(list(bodies), self.ball.centre)
         return self._products[key]
 
@@ -153,7 +133,11 @@ class BallFamily:
         """Yield the keys of the bodies of the products in use."""
         for (s0, delta), product in self._products.items():
             if product in self._active:
-                yield from block_keys(len(self.ball.centre), s0, delta, delta)
+                yield from self._block_keys(s0, delta)
+
+    def _block_keys(self, s0: int, delta: float) -> list[BlockKey]:
+        """Return the bodies of the product of (s0, delta); at delta = 0 no value is special."""
+        return [BlockKey(s, delta, s == s0 and delta > 0) for s in range(len(self.ball.centre))]
 
     def active_tangents(self, duals: FloatArray) -> Iterator[tuple[float, int, float, float]]:
         """Yield kappa, s0, delta and lam (see `BlockProduct.best_tangent`) of the products in use."""
@@ -175,19 +159,11 @@ class BallFamily:
         """P-hat, row-major, shape (a1 a2,)."""
         return self.ball.centre.ravel()
 
-    def explore_all_pairs(self, duals: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
-        """Bound the reduced costs of the product of all pairs, with the vertices it has."""
-        return self._active[0].best_tangent(duals)[0], []
-
     def explore(self, duals: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
         """Bound the reduced costs of the products in use, polished, and name products worth having.
 
-        Returns
-        -------
-        kappa : float
-            No column made of known vertices has a larger reduced cost per unit of Z.
-        products : list of BlockProduct
-            The best product of every special value, where it has columns worth adding.
+        No column made of known vertices has a larger reduced cost per unit of Z. Of every special value it is
+        the best product, where it has columns worth adding.
         """
         scout = self.polish(duals.reshape(self.ball.centre.shape))
         bounds = [(product.best_tangent(duals)[0], product) for product in self._active]
@@ -231,3 +207,40 @@ class BallFamily:
             product.resolution = self.resolution
             found.append(product.price(duals, effort))
         return max(excess for excess, _ in found), Columns.join(columns for _, columns in found)
+
+
+@dataclass(eq=False)
+class FamilyUnion:
+    """The columns of several families of one table at one level; methods as those of `BallFamily`.
+
+    A decomposition starts with the product of all pairs of the first one.
+    """
+
+    families: Sequence[BallFamily]
+    resolution: float = 0.0
+    efforts: int = BlockProduct.efforts
+
+    def __post_init__(self) -> None:
+        first = self.families[0]
+        self.ball, self.epsilon = first.ball, first.epsilon
+        self.scale, self.product = first.scale, first.product
+
+    def keep_best(self, duals: FloatArray, used: Sequence[Collection[int]]) -> list[NDArray[np.int64]]:
+        """Keep the best vertices of all families, and those in use of the first one."""
+        first, *others = self.families
+        for family in others:
+            family.keep_best(duals, [()] * len(used))
+        return first.keep_best(duals, used)
+
+    def explore(self, duals: FloatArray, slack: float) -> tuple[float, list[BlockProduct]]:
+        """Improve the vertices of every family, and name products worth having."""
+        found = [family.explore(duals, slack) for family in self.families]
+        return max(excess for excess, _ in found), [product for _, new in found for product in new]
+
+    def price(self, duals: FloatArray, effort: int) -> tuple[float, Columns]:
+        """Bound the reduced costs of joint columns of known vertices; offer the best ones found."""
+        found = []
+        for family in self.families:
+            family.resolution = self.resolution
+            found.append(family.price(duals, effort))
+        return max(excess for excess, _ in found), Columns.join([columns for _, columns in found])

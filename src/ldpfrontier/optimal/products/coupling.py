@@ -43,17 +43,11 @@ def couple(
     classes: Sequence[tuple[Weights, float]],
     sweeps: int = SETTINGS.coupling_sweeps,
 ) -> Coupling:
-    """Couple block weights into joint columns with Z near the mean of their class.
+    """Couple block weights into joint columns with Z near the mean of their class, a pair (weights, low).
 
     Blocks join one at a time, the ones with the widest range of z first; in further sweeps every block leaves
     and joins again. Columns without a vertex of the block, in order of rising partial Z less the mean of
     their class, meet its vertices in order of falling z.
-
-    Parameters
-    ----------
-    blocks : list of VertexList
-    classes : sequence of (weights, low)
-    sweeps : int
     """
     starts = [_side_by_side(blocks, weights, low) for weights, low in classes]
     choice, mass = (np.concatenate(list(both)) for both in zip(*starts, strict=True))
@@ -112,12 +106,8 @@ def _side_by_side(
 ) -> tuple[NDArray[np.int64], FloatArray]:
     """Lay the vertices with z > low along a circle of masses, one after the other, if low > 0.
 
-    Returns
-    -------
-    choice : ndarray of int, shape (columns, a1)
-        Their indices; -1 where a block has none.
-    mass : ndarray, shape (columns,)
-        Adding up to Theta.
+    Their indices are returned, (columns, a1), -1 where a block has none, and the masses of columns, adding up
+    to Theta.
     """
     total = sum(weights[0].values())
     above, end = [], 0.0

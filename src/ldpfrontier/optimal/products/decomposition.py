@@ -63,16 +63,9 @@ class Decomposition:
     """The LP over the block weights of the classes of products found so far.
 
     Each class has the columns Theta, Z-hat and -Theta h, and rows that tie the weights of its blocks to them.
-
-    Parameters
-    ----------
-    first : BlockProduct
-        A product that contains the constant columns.
-    epsilon : float
-        In nats, > 0.
-    work : float
-        Most simplex iterations in all, times the rows of their programs. Without any left, as when the time
-        is up, the duals and the weights are those of the last program that was solved.
+    The first product contains the constant columns. The work is the number of simplex iterations in all,
+    times the rows of their programs, at most: without any left, as when the time is up, duals and weights are
+    those of the last program that was solved.
     """
 
     def __init__(self, first: BlockProduct, epsilon: float, work: float = math.inf) -> None:
@@ -92,22 +85,12 @@ class Decomposition:
     def solve(
         self, explore: Explore, *, gap: float = SETTINGS.finest_gap, rounds: int = SETTINGS.max_rounds
     ) -> FloatArray:
-        """Add vertices and products until the bound meets the value of the LP; return the duals of the bound.
+        """Add vertices and products until the bound meets the value of the LP to a relative gap.
 
-        Parameters
-        ----------
-        explore : callable
-            Given duals and a slack: an upper bound of the reduced cost per unit of Z over the columns of all
-            products, within the slack of the largest found, and products with a positive one.
-        gap : float
-            Relative gap between the bound and the value of the LP at which to stop.
-        rounds : int
-            Most linear programs to solve.
-
-        Returns
-        -------
-        duals : ndarray, shape (a1, a2)
-            Feasible for all columns; their sum is an upper bound on the optimum, in nats.
+        Returned are the duals of the bound, (a1, a2): feasible for all columns, so that their sum is an upper
+        bound on the optimum, in nats. Given duals and a slack, `explore` returns an upper bound of the
+        reduced cost per unit of Z over the columns of all products, within the slack of the largest found,
+        and products with a positive one.
         """
         bound, best = math.inf, np.zeros(self._centre.shape)
         for _ in range(rounds):
@@ -133,17 +116,9 @@ class Decomposition:
         return best
 
     def refine(self, *, gap: float) -> FloatArray:
-        """Split classes and add vertices until the value of the LP hardly falls; return the duals.
+        """Split classes and add vertices until one more split lowers the value of the LP by less than a gap.
 
-        Parameters
-        ----------
-        gap : float
-            Relative fall of the value by one more split that ends it.
-
-        Returns
-        -------
-        duals : ndarray, shape (a1, a2)
-            Near the best ones; of no bound themselves.
+        Returned are duals near the best ones, (a1, a2); of no bound themselves.
         """
         for _ in range(SETTINGS.max_rounds):
             position, solution = self._position.copy(), self._primal
@@ -244,10 +219,7 @@ class Decomposition:
     def _solve_lp(self) -> float:
         """Solve the LP, if work and time are left; return the value of the last one, with the tangents of h.
 
-        Raises
-        ------
-        TimeIsUp
-            If it is up before the first one is solved.
+        TimeIsUp is raised if it is up before the first one is solved.
         """
         try:
             if self._leaving:
@@ -411,7 +383,8 @@ def _splits(own: ProductClass, weights: Weights) -> list[float]:
     if own.is_whole:
         mean = float(heights @ shares) / sum(weights[0].values())
         widest = max(float(block.z.max()) for block in own.product.blocks)
-        return [ratio * mean for ratio in SETTINGS.first_splits if ratio * mean < widest]
+        ratios = 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0
+        return [ratio * mean for ratio in ratios if ratio * mean < widest]
     gaps = np.flatnonzero(heights[1:] > heights[:-1])
     middle = float(np.searchsorted(np.cumsum(shares), 0.5 * shares.sum())) - 0.5
     nearest = gaps[np.argsort(np.abs(gaps - middle), kind="stable")[:1]]

@@ -12,7 +12,7 @@ vertex. Rounding moves Z by at most `error`, which bounds must allow for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -155,20 +155,9 @@ def _best_choices(steps: Steps, forward: FloatArray, backward: FloatArray, verti
 def pareto_vertices(order: IntArray, z: FloatArray, value: FloatArray, left: float, right: float) -> IntArray:
     """Return the vertices of a block that no other vertex replaces at a gain, whatever is chosen elsewhere.
 
-    Parameters
-    ----------
-    order : ndarray of int
-        The vertices to look at, in order of rising z.
-    z, value : ndarray
-        Of every vertex.
-    left, right : float
-        Vertex j replaces i at a gain if value_j - value_i >= left (z_i - z_j) and z_j <= z_i, or if
-        value_j - value_i >= right (z_j - z_i) and z_j >= z_i.
-
-    Returns
-    -------
-    ndarray of int
-        In order of rising z.
+    Vertex j replaces i at a gain if value_j - value_i >= left (z_i - z_j) and z_j <= z_i, or if value_j -
+    value_i >= right (z_j - z_i) and z_j >= z_i. Those to look at are given in order of rising z, and so are
+    those returned.
     """
     keep = np.empty(order.size, dtype=np.int64)
     count, best = 0, -np.inf
@@ -193,19 +182,10 @@ def discard_by_tangent(
 ) -> tuple[float, IntArray, FloatArray, IntArray]:
     """Discard every vertex that is part of no choice with sum f - Z log Z > 0.
 
-    The tangent of z log z at c, lam = 1 + log c, bounds a choice by U + sum_s loss_s, with
-    U = c + sum_s max (f_s - lam z_s), and loss_s <= 0 the distance of f_s - lam z_s from that maximum. So a
-    vertex with loss < -U is in none.
-
-    Returns
-    -------
-    U : float
-    kept : ndarray of int
-        The places of the vertices that are left, in their order.
-    losses : ndarray
-        Theirs.
-    first : ndarray of int, shape (blocks + 1,)
-        Where blocks begin among them.
+    The tangent of z log z at c, lam = 1 + log c, bounds a choice by U + sum_s loss_s, with U = c + sum_s max
+    (f_s - lam z_s), and loss_s <= 0 the distance of f_s - lam z_s from that maximum. So a vertex with loss <
+    -U is in none. Returned are U, the places and losses of the vertices that are left, in their order, and
+    where blocks begin among them, (blocks + 1,).
     """
     blocks = first.size - 1
     lam, U = 1.0 + np.log(c), c
@@ -281,37 +261,20 @@ def _rounded(z: FloatArray, losses: FloatArray, first: IntArray, high: float, ce
 
 @dataclass(eq=False)
 class PartialSumTable:
-    """The choices of one vertex per block, tabulated by their rounded sum of z.
+    """The choices of one vertex per block, tabulated by their rounded sum of z."""
 
-    Parameters
-    ----------
-    z, losses : ndarray
-        Of the vertices of all blocks, those of a block in order of rising z.
-    first : ndarray of int, shape (blocks + 1,)
-        Where those of each block begin.
-    low, high : float
-        Sums of z that matter.
-    cells : int
-        Cells of the grid, from the least sum to `high`.
+    z: FloatArray  # of the vertices of all blocks, those of a block in order of rising z
+    losses: FloatArray  # of the same vertices
+    first: IntArray  # (blocks + 1,): where those of each block begin
+    low: float  # the least sum of z that matters
+    high: float  # the largest one
+    cells: int  # of the grid, from the least sum to `high`
 
-    Attributes
-    ----------
-    sums : ndarray
-        Sums of z of the last cells.
-    least : ndarray
-        The least loss in each of them, as a number <= 0; -inf if there is no choice.
-    error : float
-        The sum of z of a choice is at most so far from that of its cell.
-    size : int
-        Additions that the table takes.
-    """
-
-    z: FloatArray
-    losses: FloatArray
-    first: IntArray
-    low: float
-    high: float
-    cells: int
+    #: Sums of z of the last cells, and the least loss in each, as a number <= 0; -inf if there is no choice.
+    sums: FloatArray = field(init=False)
+    least: FloatArray = field(init=False)
+    error: float = field(init=False)  # how far the sum of z of a choice is from that of its cell at most
+    size: int = field(init=False)  # additions that the table takes
 
     def __post_init__(self) -> None:
         self._rounded = _rounded(self.z, self.losses, self.first, self.high, self.cells)
@@ -332,21 +295,10 @@ class PartialSumTable:
         self.least = self._forward[-1, bottom[-1] :]
 
     def search(self, worth: FloatArray, number: int) -> tuple[FloatArray, IntArray]:
-        """Find the best choice with each vertex.
+        """Find the best choice with each vertex, given the worth that is added at every element of `sums`.
 
-        Parameters
-        ----------
-        worth : ndarray
-            What is added to the losses of a choice, at every element of `sums`.
-        number : int
-            Most choices.
-
-        Returns
-        -------
-        marginals : ndarray
-            The largest sum of losses and worth with every vertex.
-        choices : ndarray of int, shape (choices, blocks)
-            The choices that attain the `number` largest ones.
+        The largest sum of losses and worth with every vertex is returned, and the choices, (number, blocks)
+        at most, that attain the largest ones.
         """
         steps, rounded = self._steps, self._rounded
         backward = _backward(steps, worth)

@@ -20,6 +20,7 @@ The rays of the cone are products of block vertices, too many to list. Three ste
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -30,8 +31,14 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy
 from ldpfrontier.numerics.deadline import TimeIsUp, check_time, time_is_up
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
-from ldpfrontier.optimal.column_generation.smoothed import basic_channel, generate
-from ldpfrontier.optimal.products.decomposition import Decomposition
+from ldpfrontier.optimal.column_generation.smoothed import (
+    Family,
+    RowSumError,
+    basic_channel,
+    generate,
+    start_columns,
+)
+from ldpfrontier.optimal.products.decomposition import Decomposition, Explore
 from ldpfrontier.optimal.products.geometry.polytope import Block
 from ldpfrontier.optimal.products.geometry.vertex_list import VertexList
 from ldpfrontier.optimal.products.pricing import BlockProduct
@@ -41,7 +48,7 @@ from ldpfrontier.optimal.registry import LIMITS, Call, choose
 from ldpfrontier.optimum import Optimum, certified, recorded_failure
 from ldpfrontier.privacy import log_ratio
 from ldpfrontier.types import FloatArray
-from ldpfrontier.utility import Columns, MutualInformation, SublinearUtility
+from ldpfrontier.utility import Columns, MutualInformation
 
 
 def allowed_level(epsilon: float) -> float:
@@ -51,21 +58,9 @@ def allowed_level(epsilon: float) -> float:
 
 
 def check_class(channel: Channel, lower: FloatArray, epsilon: float) -> None:
-    """Check that a mechanism satisfies the inequalities of PolyOpt.
+    """Raise a ValueError unless a mechanism satisfies the inequalities of PolyOpt, at a level in nats.
 
-    Parameters
-    ----------
-    channel : Channel
-        Inputs (s, u) in row-major order.
-    lower : ndarray, shape (a1, a2)
-        L_{u|s}.
-    epsilon : float
-        Privacy level in nats.
-
-    Raises
-    ------
-    ValueError
-        If it does not.
+    Inputs (s, u) are in row-major order, and `lower` has the L_{u|s}, (a1, a2).
     """
     blocks = channel.matrix.reshape(*lower.shape, -1)
     mean = np.einsum("su,suy->sy", lower, blocks)
@@ -88,57 +83,78 @@ def polyopt(
     max_rounds: int,
     start: Channel | None = None,
 ) -> Optimum:
-    """Solve PolyOpt as published (lopuhaa2024, Theorem 3), with a certificate.
+    """Solve PolyOpt as published (lopuhaa2024, Theorem 3), with a certificate and the prices of the bound.
 
-    Parameters
-    ----------
-    centre : ndarray, shape (a1, a2)
-        The estimate P-hat, rows = sensitive; the utility is I under it.
-    lower : ndarray, shape (a1, a2)
-        L_{u|s}; every row sums to less than one.
-    epsilon : float
-        Privacy level in nats, > 0.
-    tolerance, max_rounds
-        See `generate`.
-    start : Channel, optional
-        A mechanism of the class, whose columns are among the first.
-
-    Returns
-    -------
-    Optimum
-        Channel with at most a1 a2 outputs, inputs in row-major order, and the prices of the bound.
+    The utility is I under the estimate P-hat, `centre`, (a1, a2), rows = sensitive; `lower` has the L_{u|s},
+    every row of which sums to less than one. The level is above 0; other arguments are those of `generate`,
+    with the columns of a start of the class among the first. The channel has at most a1 a2 outputs.
     """
-    utility = MutualInformation(centre)
+    product = block_product(lower, centre, epsilon)
+    regime = choose("simplex", Call(product.centre.size, vertices=product.size))
+    found = over_products(
+        product,
+        product,
+        product.explore,
+        epsilon,
+        [] if start is None else [start],
+        tolerance=tolerance,
+        max_rounds=max_rounds if regime.name == "exact" else 1,
+        refine=regime.name == "coupled",
+    )
+    return replace(found, method=regime.method())
+
+
+def block_product(lower: FloatArray, centre: FloatArray, epsilon: float) -> BlockProduct:
+    """Return the product of the blocks of PolyOpt, given L_{u|s} and P-hat, (a1, a2) each."""
     blocks = list[VertexList]()
     for L, P in zip(lower, centre, strict=True):
         check_time()
         blocks.append(Block(L, P, epsilon))
-    product = BlockProduct(blocks, centre)
-    regime = choose("simplex", Call(product.centre.size, vertices=product.size))
+    return BlockProduct(blocks, centre)
+
+
+def over_products(
+    product: BlockProduct,
+    family: Family,
+    explore: Explore,
+    epsilon: float,
+    known: Sequence[Channel],
+    *,
+    tolerance: float,
+    max_rounds: int,
+    refine: bool = False,
+) -> Optimum:
+    """Return the optimum over a family of which most columns are those of a product, by a decomposition.
+
+    Above `max_master_cells` cells there are no restricted masters: their dense programs take minutes, and of
+    so many values little is lost in coupling. Mechanisms that are known are used. `explore` is that of the
+    decomposition, which may be refined.
+    """
+    utility = MutualInformation(product.centre)
     large = product.centre.size > LIMITS.max_master_cells
     decomposition = Decomposition(product, epsilon, SETTINGS.max_simplex_work if large else math.inf)
     gap = max(SETTINGS.finest_gap, GENERATION.inner_share * tolerance)
-    duals = decomposition.solve(product.explore, gap=gap).ravel()
-    if regime.name == "coupled":
+    duals = decomposition.solve(explore, gap=gap).ravel()
+    if refine:
         duals = _refined(product, decomposition, duals, max(tolerance, GENERATION.finest_gap))
-    found = None
     if not large:
         # There is the coupling where the time is up before a restricted master is solved, or where columns
         # cannot make up for the tolerance of the linear program, so that rows do not sum to 1.
-        with recorded_failure("the coupling of the decomposition", ValueError), suppress(TimeIsUp):
+        with recorded_failure("the coupling of the decomposition", RowSumError), suppress(TimeIsUp):
             product.resolution = GENERATION.inner_share * tolerance * float(duals.sum())
-            found = generate(
-                product,
-                Columns.join([decomposition.columns(), *start_columns(start, utility)]),
+            starts = (columns for channel in known for columns in start_columns(channel, utility))
+            return generate(
+                family,
+                Columns.join([decomposition.columns(), *starts]),
                 utility,
                 tolerance=tolerance,
-                max_rounds=max_rounds if regime.name == "exact" else 1,
+                max_rounds=max_rounds,
                 stable_duals=duals,
                 error=partial(pricing_error, [product]),
             )
-    if found is None:
-        found = _coupled(product, decomposition, utility, start, duals, tolerance)
-    return replace(found, method=regime.method())
+    best = max([basic_channel(*decomposition.weighted_columns()), *known], key=utility)
+    bound, noise = min(float(duals.sum()), entropy(product.centre)), pricing_error([product], duals)
+    return replace(certified(best, utility(best), bound, tolerance, noise=noise), prices=duals)
 
 
 def _refined(
@@ -146,10 +162,7 @@ def _refined(
 ) -> FloatArray:
     """Refine a decomposition if the coupling of its weights loses more than the aim; return the best duals.
 
-    Parameters
-    ----------
-    duals : ndarray, shape (a1 a2,)
-        Feasible for all columns of the product, as those returned are.
+    Those given, (a1 a2,), are feasible for all columns of the product, as those returned are.
     """
     if time_is_up() or decomposition.coupling_loss() <= aim:
         return duals
@@ -159,28 +172,3 @@ def _refined(
         raised = refined + product.price(refined, 0)[0] * product.scale
         return raised if raised.sum() < duals.sum() else duals
     return duals
-
-
-def _coupled(
-    product: BlockProduct,
-    decomposition: Decomposition,
-    utility: MutualInformation,
-    start: Channel | None,
-    duals: FloatArray,
-    tolerance: float,
-) -> Optimum:
-    """Return the mechanism of the coupling, without a restricted master, with the prices of its bound.
-
-    A dense program of so many rows takes minutes, and of so many values little is lost in coupling.
-    """
-    coupled = basic_channel(*decomposition.weighted_columns())
-    best = max([coupled, *([] if start is None else [start])], key=utility)
-    bound, noise = min(float(duals.sum()), entropy(product.centre)), pricing_error([product], duals)
-    return replace(certified(best, utility(best), bound, tolerance, noise=noise), prices=duals)
-
-
-def start_columns(start: Channel | None, utility: SublinearUtility) -> list[Columns]:
-    """Return the columns of a start with their values, without outputs that never occur; [] for no start."""
-    if start is None:
-        return []
-    return [utility.columns(np.compress(start.matrix.any(axis=0), start.matrix, axis=1).T)]

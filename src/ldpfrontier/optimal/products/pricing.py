@@ -35,21 +35,17 @@ from ldpfrontier.optimal.products.tangents import best_tangent
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import Columns
 
+#: Times that a band is halved: to 1e-9 of its width.
+_MAX_HALVINGS = 30
+
 
 @dataclass(eq=False)
 class BlockProduct:
-    """Joint columns made of one vertex from every block.
+    """Joint columns made of one vertex from every block."""
 
-    Parameters
-    ----------
-    blocks : list of VertexList, length a1
-    centre : ndarray, shape (a1, a2)
-    resolution : float
-        In nats: how far `price` may leave its bound above the largest reduced cost found.
-    """
-
-    blocks: list[VertexList]
-    centre: FloatArray
+    blocks: list[VertexList]  # one for each sensitive value
+    centre: FloatArray  # (a1, a2)
+    #: In nats: how far `price` may leave its bound above the largest reduced cost found.
     resolution: float = 0.0
     efforts: int = len(SETTINGS.additions)
     _lam: float = field(default=1.0, init=False, repr=False)
@@ -89,15 +85,11 @@ class BlockProduct:
         return [b.reduced(own) for b, own in zip(self.blocks, per_block, strict=True)]
 
     def best_tangent(self, duals: FloatArray) -> tuple[float, float]:
-        """Bound the reduced costs of all joint columns by the best tangent of Z log Z.
+        """Return kappa, which bounds the reduced costs of all joint columns by a tangent, and the slope lam.
 
         Let F(lam) = -sum_s max [f_s - lam z_s]. At duals higher by kappa P no column has a positive reduced
         cost if sum_s f_s - kappa Z <= lam' Z - e^(lam' - 1) for all columns: with lam = lam' + kappa, if
         kappa = lam - 1 - log F(lam). The least such kappa is found.
-
-        Returns
-        -------
-        kappa, lam : float
         """
         if self._last is not None and np.array_equal(self._last[0], duals):
             return self._last[1]
@@ -127,11 +119,6 @@ class BlockProduct:
         than the best of its block. So U is exceeded by none, and only vertices with l_s >= -U can take part
         in a column worth having. Of these, one is replaced by another of its block at a gain if l_s is
         smaller by more than breg can rise.
-
-        Parameters
-        ----------
-        duals : ndarray, row-major
-        effort : int
         """
         kappa, lam = self.best_tangent(duals)
         if kappa <= 0.0:
@@ -160,24 +147,8 @@ def price_combinations(
 ) -> tuple[float, NDArray[np.int64]]:
     """Bound the reduced costs of all combinations of vertices, one per block (see `BlockProduct.price`).
 
-    Parameters
-    ----------
-    z, f : sequence of ndarray
-        Those of all vertices, for every block.
-    tangent : tuple
-        The least kappa, > 0, and its lam.
-    span : tuple
-        Least and largest Z.
-    resolution, effort
-        As those of `BlockProduct`.
-    offers : int
-        Most combinations to return.
-
-    Returns
-    -------
-    bound : float
-    choice : ndarray of int, shape (choices, blocks)
-        The best combinations found.
+    Given are z and f of all vertices for every block, the least kappa > 0 of tangents with its lam, and the
+    least and largest Z. The best combinations found are returned, too, (offers, blocks) at most.
     """
     (kappa, lam), (low, high) = tangent, span
     lam = min(max(lam, 1.0 + math.log(low)), 1.0 + math.log(high))
@@ -223,26 +194,15 @@ class _Band(NamedTuple):
 
 @dataclass(eq=False)
 class PricingProblem:
-    """The problem to maximize (sum f - Z log Z) / Z, Z = sum z, over choices of one vertex per block.
+    """The problem to maximize (sum f - Z log Z) / Z, Z = sum z, over choices of one vertex per block."""
 
-    Parameters
-    ----------
-    kappa : float
-        A bound on it.
-    vertices : ndarray of int
-        Vertices that may be in a column with a positive reduced cost, one block after the other, in order of
-        rising z.
-    first : ndarray of int, shape (blocks + 1,)
-        Where those of each block begin.
-    z, f : ndarray
-        Theirs.
-    """
-
-    kappa: float
+    kappa: float  # a bound on it
+    #: That may be in a column with a positive reduced cost, of one block after the other, in order of rising
+    #: z.
     vertices: NDArray[np.int64]
-    first: NDArray[np.int64]
-    z: FloatArray
-    f: FloatArray
+    first: NDArray[np.int64]  # (blocks + 1,): where those of each block begin
+    z: FloatArray  # of the vertices
+    f: FloatArray  # of the vertices
 
     @classmethod
     def prefiltered(
@@ -255,18 +215,10 @@ class PricingProblem:
         left: float,
         right: float,
     ) -> tuple[float, PricingProblem]:
-        """Return U, and the problem with those vertices alone that the tangent leaves.
+        """Return U, and the problem with those vertices alone that the tangent leaves, of all of every block.
 
-        Parameters
-        ----------
-        z, f : sequence of ndarray
-            Those of all vertices, for every block.
-        kappa : float
-            A bound on the reduced costs.
-        lam : float
-            1 + log c of the tangent.
-        left, right : float
-            How fast breg rises at most as Z falls, and as it grows.
+        kappa bounds the reduced costs, lam is 1 + log c of the tangent, and breg rises at most as fast as
+        `left` as Z falls, and as `right` as it grows.
         """
         values = [f_s - lam * z_s for f_s, z_s in zip(f, z, strict=True)]
         tops = [float(v.max()) for v in values]
@@ -328,7 +280,7 @@ class PricingProblem:
         while True:
             needed = attained + max(resolution, GENERATION.inner_share * attained)
             parent, band = -heap[0][0], heap[0][2]
-            if parent <= needed or (additions <= 0 and band.depth > 0) or band.depth > SETTINGS.max_halvings:
+            if parent <= needed or (additions <= 0 and band.depth > 0) or band.depth > _MAX_HALVINGS:
                 break
             heapq.heappop(heap)
             # Cells of the grid of a band that is not enumerated; every halving doubles them.
@@ -342,7 +294,7 @@ class PricingProblem:
                     if closed := rest.is_small:
                         priced = rest.enumerate(offers)
                 count += 1
-                half = _Band(a, b, SETTINGS.max_halvings + 1 if closed else depth, rest)
+                half = _Band(a, b, _MAX_HALVINGS + 1 if closed else depth, rest)
                 heapq.heappush(heap, (-min(priced.bound, parent), count, half))
                 found.append(priced)
                 attained = max(attained, float(priced.reduced.max(initial=0.0)))

@@ -42,12 +42,7 @@ COMPARISONS = 4
 def pricing_error(products: Sequence[BlockProduct], duals: FloatArray) -> float:
     """Return by how much rounding can have lowered a bound sum(c) + kappa on the columns of some products.
 
-    Parameters
-    ----------
-    products : sequence of BlockProduct
-        Of the same table; at least one.
-    duals : ndarray, shape (a1 a2,) or (a1, a2)
-        Those of the bound, c + kappa P.
+    The products are of the same table, and the duals are those of the bound, c + kappa P.
     """
     centre = products[0].centre
     bound = abs(float(duals.sum()))

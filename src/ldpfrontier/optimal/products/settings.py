@@ -19,8 +19,6 @@ class ProductsSettings:
     level_rounding: float = 1e-14
     #: Cells of any grid, at 8 bytes per block: 2 MB each.
     max_cells: int = 2**18
-    #: Times that a band is halved: to 1e-9 of its width.
-    max_halvings: int = 30
     #: Gap of a decomposition of which nothing else is asked.
     finest_gap: float = 1e-9
     #: Most rounds of a decomposition.
@@ -41,8 +39,6 @@ class ProductsSettings:
     batch: int = 3
     #: Gap of a decomposition that is a start only. On Adult 16 x 7 it does not matter from 1e-4 to 1e-2.
     start_gap: float = 1e-3
-    #: Where the columns of a product are split first by their largest z, in units of the mean of Z.
-    first_splits: tuple[float, ...] = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
     #: Classes whose means of Z are within this ratio are coupled together; 1.02 moves values by up to 3e-5.
     coupling_ratio: float = 1.05
     #: Times that every block joins a coupling.
@@ -57,7 +53,7 @@ class ProductsSettings:
     #: The same with more sensitive values.
     coarse_deltas: tuple[float, ...] = (0.25, 0.5, 1.0)
     #: Best vertices of a body that are polished in a round; half of them with one letter moved, too, when
-    #: other deltas are looked at. A certificate polishes half as many at a new knot, twice as many at t = 0
+    #: other deltas are looked at. A dual bound polishes half as many at a new knot, twice as many at t = 0
     #: whenever duals are new, and keeps half as many violations of a block at a time.
     polished: int = 12
     #: Vertices kept of a body whose list is long, for the time and memory of pricing; those in use are kept

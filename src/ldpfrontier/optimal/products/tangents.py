@@ -55,15 +55,7 @@ def tangent_bound(lam: float, total: float) -> float:
 
 
 def best_tangent(z: Sequence[FloatArray], f: Sequence[FloatArray], lam: float) -> tuple[float, float]:
-    """Return the least bound kappa of tangents on reduced costs, and its slope lam, by Newton's method.
-
-    Parameters
-    ----------
-    z, f : sequence of ndarray
-        Those of all vertices, for every block.
-    lam : float
-        Where to begin.
-    """
+    """Return the least kappa that tangents prove of reduced costs, and its slope, from z and f."""
 
     def at(lam: float) -> tuple[float, float]:
         F = Z = 0.0
@@ -77,14 +69,9 @@ def best_tangent(z: Sequence[FloatArray], f: Sequence[FloatArray], lam: float) -
 
 
 def least_tangent_bound(at: Callable[[float], tuple[float, float]], lam: float) -> tuple[float, float]:
-    """Return the least kappa of tangents, and its slope lam, by Newton's method.
+    """Return the least kappa of tangents, and its slope lam, by Newton's method from a slope on.
 
-    Parameters
-    ----------
-    at : callable
-        F at a lam, concave and piecewise affine, and its slope Z there.
-    lam : float
-        Where to begin.
+    Given a slope, `at` returns F, concave and piecewise affine, and its own slope Z there.
     """
     below = above = (0.0, 0.0, 0.0)  # lam, F and its slope Z on either side of the least kappa
     low, high = -math.inf, math.inf

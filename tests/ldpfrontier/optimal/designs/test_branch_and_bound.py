@@ -11,6 +11,7 @@ from ldpfrontier.optimal.designs.weights import Prices
 from ldpfrontier.optimal.joint.spatial_branch_and_bound import JointColumns
 from ldpfrontier.optimal.listed.double_description import extreme_rays
 from oracles.conic import solved
+from support.cones import ByCuts
 
 COUNTS = [[150, 50, 100], [100, 350, 250]]
 
@@ -73,7 +74,7 @@ def test_the_bound_is_the_largest_excess_of_all_rays(kind: str, seed: int) -> No
     rng, ball = np.random.default_rng(seed), RenyiBall.confidence(COUNTS)
     p = ball.centre.ravel()
     listed = local_cone(6, 1.0) if kind == "local" else polyopt_cone(ball.lower_bounds, 1.0, pairs="distinct")
-    cone = robust_cone(ball, 1.0, envelope="simplex") if kind == "simplices by cuts" else listed
+    cone = ByCuts(listed) if kind == "simplices by cuts" else listed
     rays = extreme_rays(listed.inequalities)
     rays /= (rays @ p)[:, None]
     prices = Prices(random_matrix(rng, p, 5), rng.uniform(0.5, 1.5, 6) * p)

@@ -37,6 +37,7 @@ from ldpfrontier.optimal.listed.staircase_rays import local_ratio
 from ldpfrontier.optimal.mechanism import listed_rays
 from oracles.conic import solved
 from support.adult import adult_counts
+from support.cones import ByCuts
 from support.grids import few
 
 #: tr(A M^-1 A') at the uniform prior, at epsilon = 0.5, 1 and 2, as another program found it to five digits.
@@ -388,7 +389,7 @@ def test_a_bound_of_a_cone_by_cuts_holds_for_one_whose_rays_are_listed(both: boo
     """PolyOpt's simplices by cuts, as if its inequalities were not known, against all of its rays."""
     ball = RenyiBall.confidence([[150, 50, 100], [100, 350, 250]])
     simplices = polyopt_cone(ball.lower_bounds, 1.0, pairs="distinct")
-    cuts = robust_cone(ball, 1.0, envelope="simplex")
+    cuts = ByCuts(simplices)
     given = conditional_cone((2, 3), 1.0)
     listed = optimal_estimation(ball.centre, simplices & given if both else simplices)
     by_cuts = optimal_estimation(ball.centre, cuts & given if both else cuts)

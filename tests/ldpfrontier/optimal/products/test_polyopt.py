@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.optimal import registry
+from ldpfrontier.optimal.column_generation.smoothed import RowSumError
 from ldpfrontier.optimal.listed.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.products import polyopt
 from ldpfrontier.optimal.robust import optimal_robust
@@ -18,11 +18,10 @@ from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
 from oracles.column_lp import full_lp
 from oracles.enumeration import robust_rays
-from reproduction.data.catalogue import data_set
+from support.adult import adult_counts
 from support.grids import few
 from support.tables import random_table
 
-BUNDLED = Path(__file__).parents[4] / "resources" / "adult_pair_counts.csv"
 EXAMPLE = np.array([[0.07, 0.10], [0.26, 0.57]])
 TRUTH = np.array([[0.1, 0.1], [0.2, 0.6]])
 # lopuhaa2024, Example 3: the matrix V.
@@ -44,11 +43,6 @@ PRINTED_VERTICES = [
     [0.1667, 0.1667, 0.3333, 0.3333],
     [0.3325, 0.0978, 0.5294, 0.0403],
 ]
-
-
-def adult_counts(sensitive: str, useful: str) -> np.ndarray:
-    adult = data_set("adult")
-    return np.array(adult.contingency(adult.read(BUNDLED), sensitive, useful).counts)
 
 
 def test_empty_letters_share_an_entry_without_loss() -> None:
@@ -80,7 +74,7 @@ def test_where_rows_of_its_columns_miss_1_there_is_the_coupling(monkeypatch: pyt
     assert optimum.status == "optimal"
 
     def refused(*_args: object, **_kwargs: object) -> None:
-        raise ValueError("Row 28 of the channel matrix sums to 1.1.")
+        raise RowSumError("Row 28 of the channel matrix sums to 1.1.")
 
     monkeypatch.setattr(polyopt, "generate", refused)
     coupled = optimal_robust(ball, 0.07864784679684478)

@@ -25,18 +25,10 @@ from ldpfrontier.types import FloatArray
 
 
 class AssociationProgram:
-    """The programs of one cone, in the variables c and y = v - c >= 0.
+    """The programs of one cone of a level above 0, in the variables c and y = v - c >= 0.
 
-    Parameters
-    ----------
-    cone : AssociationCone
-        Of a level above 0.
-    scale : ndarray, shape (a1, a2)
-        Columns have scale . v = 1.
-    largest : float
-        The largest entry of y and c; where the scale does not see some u, entries have no bound.
-    programs : int
-        Those of a step, with cuts added between them.
+    Columns have scale . v = 1, scale of shape (a1, a2). Where it does not see some u, entries have no bound
+    but `largest`. A step has some programs, with cuts added between them.
     """
 
     def __init__(
@@ -62,8 +54,8 @@ class AssociationProgram:
             places.append(np.stack([every, every], axis=1))
             entries.append(np.stack([np.ones(n + a2), np.zeros(n + a2)], axis=1))
             right = np.concatenate([right, np.full(n + a2, largest)])
-        added, kept = SETTINGS.association_cuts
-        self._added, self._kept = math.ceil(added * n), math.ceil(kept * n)
+        # Cuts added after a program, and cuts above which unused ones are dropped.
+        self._added, self._kept = math.ceil(0.5 * n), 3 * n
         # The first vertex has one positive entry of c, and no y.
         others = np.delete(np.arange(a2), whole[:a2].argmax())
         self._lp = WarmSimplex(
@@ -80,25 +72,7 @@ class AssociationProgram:
         self._places = np.stack([su % a2, sw % a2, a2 + su, a2 + sw, a2 + tu, a2 + tw], axis=1)
 
     def step(self, cost: FloatArray) -> FloatArray:
-        """Return a column of the cone for which cost . v is nearly largest.
-
-        Cuts are added to the program that its solution violates, a few times, and the last solution is mixed
-        with the constant column until it is in the cone.
-
-        Parameters
-        ----------
-        cost : ndarray, shape (a1 a2,)
-
-        Returns
-        -------
-        ndarray, shape (2, a1 a2)
-            The column, with scale . v = 1, and the solution of the program, to go on from.
-
-        Raises
-        ------
-        RuntimeError
-            If the simplex method does.
-        """
+        """Return a column of the cone and a solution to go on from, by programs, as `ConeProgram.step`."""
         objective: FloatArray | None = self._objective(cost)
         for _ in range(self._programs):
             v, objective = self._solution(objective), None

@@ -21,25 +21,17 @@ from scipy.special import xlogy
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.deadline import TimeIsUp, no_time_limit, time_is_up
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
-from ldpfrontier.optimal.column_generation.smoothed import Master
+from ldpfrontier.optimal.column_generation.smoothed import Master, start_columns
 from ldpfrontier.optimal.large.columns.association_program import AssociationProgram
 from ldpfrontier.optimal.large.columns.proximal_duals import proximal_duals
 from ldpfrontier.optimal.large.columns.settings import SETTINGS
-from ldpfrontier.optimal.products.polyopt import start_columns
 from ldpfrontier.optimal.products.projections.settings import SETTINGS as PROJECTIONS
 from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import Columns, MutualInformation
 
 
 class ColumnSearch:
-    """Columns of one cone, found at duals.
-
-    Parameters
-    ----------
-    cone : AssociationProgram
-    level : float
-        The conditional level in nats.
-    """
+    """Columns of one cone, found at duals; the level is the conditional one in nats."""
 
     def __init__(self, cone: AssociationProgram, level: float) -> None:
         # Largest conditional level of random starts, in nats.
@@ -60,7 +52,8 @@ class ColumnSearch:
     def _random_starts(self) -> FloatArray:
         """Return random columns of the conditional level, which need not be in the cone."""
         a1, a2 = self._cone.shape
-        number = SETTINGS.random_starts[self._rounds] if self._rounds < len(SETTINGS.random_starts) else 0
+        # Later rounds start from known columns alone.
+        number = 30 if self._rounds < 3 else 8 if self._rounds < 6 else 0
         # Log-scale of the values of random starts for each u.
         values = np.exp(1.5 * self._rng.normal(size=(number, 1, a2)))
         raised = self._rng.random((number, a1, a2)) < 0.4
@@ -93,18 +86,9 @@ def searched_columns(
 ) -> tuple[Channel, int]:
     """Return a good mechanism with columns in a cone, at least as good as those given, and the rounds.
 
-    Parameters
-    ----------
-    cone : AssociationProgram
-    level : float
-        Conditional level of the columns, in nats.
-    utility : MutualInformation
-    starts : sequence of Channel
-        Mechanisms with columns in the cone, one at least.
-    rounds : int
-        The most of them.
-    tolerance : float
-        Gap, relative to the value, between the mechanism and the bound that the columns found would have.
+    It ends when the gap between the mechanism and the bound that the columns found would have is within the
+    tolerance, relative to the value, or after so many rounds. The level is the conditional one of the columns
+    in nats, and the starts have columns in the cone.
     """
     search, prior = ColumnSearch(cone, level), cone.prior
     n = prior.size

@@ -8,7 +8,6 @@ conditional level k, if there are numbers b, nu >= 0 and c_u with ::
 
 for (R, R') that F allows together have x + x' <= 1, so that R . v_s <= e^eps b - nu (1 - x) <=
 e^eps b - nu x' <= e^eps R' . v_s' (`products.projections.budget_multiplier`; here nu is a variable).
-With nu = 0 these are the columns private over the projections, or over the simplices of PolyOpt around them.
 All conditions are linear in (v, b, nu, c), and for given (v, nu) the R that violate one most are those of the
 extreme means of `products.geometry.support_function`: the programs are solved by cutting planes, with cuts
 that hold for all of them.
@@ -25,7 +24,6 @@ from numpy.typing import NDArray
 
 from ldpfrontier.numerics.highs import new_lp, solve
 from ldpfrontier.numerics.jit import kernel
-from ldpfrontier.optimal.joint.separation import Conditionals
 from ldpfrontier.optimal.large.columns.settings import SETTINGS
 from ldpfrontier.optimal.products.geometry.support_function import empty_extreme, extreme_mean
 from ldpfrontier.types import FloatArray
@@ -70,19 +68,12 @@ def _ball_extremes(
 class ConeProgram:
     """The programs of one cone, in the variables c, y = v - c >= 0, b and nu.
 
-    Parameters
-    ----------
-    ball : RenyiBall
-    epsilon, conditional_epsilon : float
-        Levels in nats: eps > 0, and k >= 0 and finite.
-    envelope : {"simplex", "projections", "exact"}
+    The level eps in nats is above 0, and the conditional one, k, 0 or more and finite.
     """
 
-    def __init__(
-        self, ball: RenyiBall, epsilon: float, conditional_epsilon: float, envelope: Conditionals
-    ) -> None:
+    def __init__(self, ball: RenyiBall, epsilon: float, conditional_epsilon: float) -> None:
         self.ball, self.epsilon, self._level = ball, epsilon, conditional_epsilon
-        self._ratio, self._envelope = math.exp(epsilon), envelope
+        self._ratio = math.exp(epsilon)
         a1, a2 = ball.centre.shape
         self.shape, self.prior = (a1, a2), ball.centre.ravel()
         self._units = ball.sensitive / divergence_cost(ball.radius, ball.order)
@@ -92,8 +83,6 @@ class ConeProgram:
         # Objectives change between programs, and cuts are added to solved ones.
         lp.setOptionValue("simplex_strategy", 1)
         lp.addVars(self._variables, np.zeros(self._variables), np.full(self._variables, _INFINITE))
-        if envelope != "exact":
-            lp.changeColBounds(self._variables - 1, 0.0, 0.0)
         scale = np.concatenate([ball.centre.sum(axis=0), self.prior])
         lp.addRow(1.0, 1.0, n + a2, np.arange(n + a2, dtype=np.int32), scale)
         for x in range(n):
@@ -109,10 +98,6 @@ class ConeProgram:
         """Return the largest (sign -1) or least (sign 1) means of v, (a1, a2), at a price of the budget."""
         ball, a2 = self.ball, v.shape[1]
         end = v.argmin(axis=1) if sign > 0 else v.argmax(axis=1)
-        if self._envelope == "simplex":
-            lower = ball.lower_bounds
-            R = lower + np.maximum(1.0 - lower.sum(axis=1, keepdims=True), 0.0) * np.eye(a2)[end]
-            return Extremes((R * v).sum(axis=1), R, np.ones(len(v)))
         # A group that may have any distribution counts as using none of the budget.
         free = ~np.isfinite(ball.projected_radii)
         radii = np.where(free, 1.0, ball.projected_radii)
@@ -144,24 +129,11 @@ class ConeProgram:
                 self._lp.deleteRows(len(idle), idle.astype(np.int32))
 
     def step(self, cost: FloatArray) -> FloatArray:
-        """Return a column of the cone for which cost . v is nearly largest.
+        """Return a column of the cone for which cost . v is nearly largest, and the solution that it is from.
 
         The program knows some cuts only. Those that its solution violates are added, and the solution is
-        mixed with the constant column until it is in the cone.
-
-        Parameters
-        ----------
-        cost : ndarray, shape (a1 a2,)
-
-        Returns
-        -------
-        ndarray, shape (2, a1 a2)
-            The column, with P-hat . v = 1, and the solution of the program, to go on from.
-
-        Raises
-        ------
-        RuntimeError
-            If HiGHS gives up.
+        mixed with the constant column until it is in the cone and has P-hat . v = 1. The shape is (2, a1 a2);
+        RuntimeError is raised if the solver gives up.
         """
         (a1, a2), lp = self.shape, self._lp
         objective = np.concatenate([cost.reshape(a1, a2).sum(axis=0), cost, np.zeros(2)])

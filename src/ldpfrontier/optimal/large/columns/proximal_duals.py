@@ -28,19 +28,8 @@ def proximal_duals(
 ) -> tuple[FloatArray, FloatArray]:
     """Minimize sum(alpha) + sum (alpha - stable)^2 / (2 metric) subject to alpha . v_j >= mu(v_j).
 
-    Parameters
-    ----------
-    columns : Columns, n of them
-    stable, scale, metric : ndarray, shape (inputs,)
-    accuracy : float
-        How far the objective may be from its minimum, relative to it.
-
-    Returns
-    -------
-    duals : ndarray, shape (inputs,)
-        They meet all inequalities.
-    weights : ndarray, shape (n,)
-        The multipliers of the inequalities.
+    Returned are the duals, (inputs,), which meet all inequalities, and the multipliers of these, (n,). The
+    accuracy is that of the objective, relative to its minimum.
     """
     A, c, Q = np.ascontiguousarray(columns.vectors.T), columns.values, 1.0 / metric
     n, total = c.size, abs(float(stable.sum()))

@@ -22,14 +22,10 @@ class ColumnsSettings:
     max_steps: int = 5
     #: Ascents of a round.
     starts: int = 24
-    #: Random starts of each of the first rounds; later ones start from known columns alone.
-    random_starts: tuple[int, ...] = (30, 30, 30, 8, 8, 8)
 
     # Tuning: against those who know something about U. Tuned on Adult 16 x 7 and 15 x 16.
     #: Programs of one step, with cuts added between them.
     association_programs: int = 3
-    #: Cuts added after a program, as a share of the inputs, and cuts above which unused ones are dropped.
-    association_cuts: tuple[float, float] = (0.5, 3.0)
     #: Violation of a cut, relative to the scale P-hat . v = 1, from which on it is added.
     association_tolerance: float = 1e-6
 
@@ -43,8 +39,6 @@ class ColumnsSettings:
     #: Optima of what mechanisms tell of U, after each of which there are more cuts of its cone; and programs
     #: of a step over a polyhedral cone, each with more of its inequalities.
     cut_rounds: int = 6
-    #: By how much a column violates a new one, relative to the scale P_U . w = 1.
-    cut_violation: float = 1e-4
 
 
 SETTINGS = ColumnsSettings()

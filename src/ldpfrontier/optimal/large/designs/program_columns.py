@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import highspy
 import numpy as np
@@ -42,29 +42,12 @@ def with_both_levels(cone: Cone) -> BothLevels | None:
     return None
 
 
-class Program(Protocol):
-    """Linear programs over one cone."""
-
-    def step(self, cost: FloatArray) -> FloatArray:
-        """Return a column of the cone with a large cost . v, and one to go on from, shape (2, inputs)."""
-
-
 class PolyhedralProgram:
     """The programs of a polyhedral cone: what it compares is added once a solution violates it.
 
     A variable stands for the largest of several sums that are compared with the same others, and one for the
-    smallest.
-
-    Parameters
-    ----------
-    cone : PolyhedralCone
-    scale : ndarray, shape (inputs,)
-        Not negative; columns have scale . v = 1.
-
-    Raises
-    ------
-    ValueError
-        If the scale is 0 at an input where no inequality limits the entries of such columns.
+    smallest. Columns have scale . v = 1; ValueError is raised if the scale is 0 at an input where no
+    inequality limits their entries.
     """
 
     def __init__(self, cone: PolyhedralCone, scale: FloatArray) -> None:
@@ -100,20 +83,9 @@ class PolyhedralProgram:
         self._lp.addRow(-highspy.kHighsInf, 0.0, len(terms), places, entries)
 
     def step(self, cost: FloatArray) -> FloatArray:
-        """Return a column of the cone with a large cost . v, and the solution that it comes from.
+        """Return a column of the cone with a large cost . v, and the solution of the program, (2, inputs).
 
-        Parameters
-        ----------
-        cost : ndarray, shape (inputs,)
-
-        Returns
-        -------
-        ndarray, shape (2, inputs)
-
-        Raises
-        ------
-        RuntimeError
-            If HiGHS gives up.
+        RuntimeError is raised if HiGHS gives up.
         """
         known, n = self.cone.comparisons, self.scale.size
         self._lp.changeColsCost(n, self._places, cost)
@@ -135,12 +107,8 @@ class PolyhedralProgram:
 def largest_entries(cone: PolyhedralCone, scale: FloatArray) -> FloatArray:
     """Return upper bounds on the entries of columns with scale . v = 1, shape (inputs,).
 
-    Where the scale is 0, a single inequality, whose negative coefficients the scale weighs, limits an entry.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
+    Where the scale is 0, a single inequality, whose negative coefficients the scale weighs, limits an entry;
+    ValueError is raised if there is none.
     """
     seen = scale > 0.0
     top = np.full(scale.size, math.inf)
@@ -158,6 +126,10 @@ def largest_entries(cone: PolyhedralCone, scale: FloatArray) -> FloatArray:
     return top
 
 
+#: The linear programs over one cone, with a `step` along costs.
+Program = ConeProgram | AssociationProgram | PolyhedralProgram
+
+
 class Programs(NamedTuple):
     """Linear programs, a level of local differential privacy inside of their cone, and one given U of all."""
 
@@ -170,11 +142,11 @@ def programs_of(cone: Cone, p: FloatArray) -> Programs | None:
     """Return the linear programs of a cone for columns with p . v = 1; None if there are none."""
     if (both := with_both_levels(cone)) is not None:
         robust, level = both
-        program = ConeProgram(robust.ball, robust.epsilon, level, robust.envelope)
-        return Programs(program, min(robust.epsilon, level), level)
+        least = min(robust.epsilon, level)
+        return Programs(ConeProgram(robust.ball, robust.epsilon, level), least, level)
     if isinstance(cone, AssociationCone) and cone.epsilon > 0.0:
-        shaped, programs = p.reshape(cone.shape), SETTINGS.association_programs
-        return Programs(AssociationProgram(cone, shaped, programs=programs), cone.epsilon, cone.epsilon)
+        program = AssociationProgram(cone, p.reshape(cone.shape), programs=2)
+        return Programs(program, cone.epsilon, cone.epsilon)
     if isinstance(cone, PolyhedralCone) and cone.least_constant_slack > 0.0:
         level = min(cone.comparisons.local_level, MAX_EPSILON)
         return Programs(PolyhedralProgram(cone, p), level) if level >= LEAST_EPSILON else None
@@ -183,19 +155,11 @@ def programs_of(cone: Cone, p: FloatArray) -> Programs | None:
 
 @dataclass(eq=False)
 class ProgramColumns:
-    """Columns found by linear programs, along gradients: a `Pricing` without a bound.
-
-    Parameters
-    ----------
-    program : Program
-    shape : (int, int)
-        Numbers of sensitive and useful values, or (1, inputs).
-    p : ndarray, shape (inputs,)
-    """
+    """Columns found by linear programs, along gradients: a `SquareFamily` without a bound."""
 
     program: Program
-    shape: tuple[int, int]
-    p: FloatArray
+    shape: tuple[int, int]  # numbers of sensitive and useful values, or (1, inputs)
+    p: FloatArray  # (inputs,)
     exact: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
@@ -209,7 +173,7 @@ class ProgramColumns:
 
     def _random_costs(self) -> FloatArray:
         """Return costs that prefer a useful value for each sensitive one, (m, inputs)."""
-        (a1, a2), number = self.shape, SETTINGS.random_costs * self.p.size
+        (a1, a2), number = self.shape, 3 * self.p.size
         letters = np.where(
             self._rng.random((number, 1)) < 0.5,
             self._rng.integers(a2, size=(number, 1)),
@@ -220,8 +184,8 @@ class ProgramColumns:
         sizes = np.sqrt(np.maximum(self.p, 1e-3 / self.p.size))
         return np.asarray(costs.reshape(number, -1) * sizes)
 
-    def search(self, prices: Prices, known: FloatArray) -> FloatArray:
-        """Return all columns that ascents from known and from random ones pass, (m, inputs)."""
+    def price(self, prices: Prices, known: FloatArray) -> tuple[float, FloatArray]:
+        """Return inf, as nothing is proved, and all columns that ascents from known and random ones pass."""
         n, starts = self.p.size, known[: self._starts]
         random = np.exp(self._rng.normal(size=(self._starts // 2, n)))
         passed = []
@@ -240,13 +204,6 @@ class ProgramColumns:
         found = np.unique(np.array(passed).reshape(-1, n), axis=0)
         excess = prices.excess(found)
         # Where few starts lead to little, more of them do.
-        # Excess, as a share of the sum of prices, below which there are twice as many starts in the next
-        # round.
         if float(excess.max(initial=0.0)) < 0.3 * float(prices.lam.sum()):
-            # Columns from which ascents by linear programs start at most.
             self._starts = min(2 * self._starts, 300)
-        return np.asarray(found[np.argsort(-excess, kind="stable")])
-
-    def excess(self, prices: Prices) -> float:
-        """Return inf, as nothing is proved."""
-        return math.inf
+        return math.inf, found[np.argsort(-excess, kind="stable")]

@@ -32,21 +32,11 @@ from ldpfrontier.optimal.designs.weights import Prices, Problem
 from ldpfrontier.types import FloatArray, IntArray
 
 
-def relaxed_bound(
-    problem: Problem, ratio: float, enough: float = math.inf, *, rounds: int = SETTINGS.relaxation_rounds
-) -> float:
+def relaxed_bound(problem: Problem, ratio: float, enough: float = math.inf, *, rounds: int = 3) -> float:
     """Return a lower bound of phi under local differential privacy; 0 where none is found.
 
-    Parameters
-    ----------
-    problem : Problem
-    ratio : float
-        e^eps.
-    enough : float
-        The bound at which to stop.
-    rounds : int
-        Most semidefinite programs; without one, as for more inputs than these can have, the bound is that of
-        a point in closed form.
+    The ratio is e^eps, and `enough` the bound at which to stop. Without a round of a semidefinite program, as
+    for more inputs than these can have, the bound is that of a point in closed form.
     """
     p, wanted, n = problem.p, problem.wanted, problem.p.size
     basis, sizes = orthonormal_span(wanted)
@@ -102,22 +92,12 @@ def _proved(problem: Problem, program: _Program, z: FloatArray) -> float:
 
 @dataclass(eq=False)
 class _Program:
-    """The program with some pairs; a point is z = (lam, d, N), with d and N in units of their size.
+    """The program with some pairs; a point is z = (lam, d, N), with d and N in units of their size."""
 
-    Attributes
-    ----------
-    p : ndarray, shape (n,)
-    rows : ndarray, shape (r, n)
-        With the same rows' products as A_c, and linearly independent.
-    t : float
-        e^eps.
-    pairs : ndarray, shape (m, 2)
-    """
-
-    p: FloatArray
-    rows: FloatArray
-    t: float
-    pairs: IntArray
+    p: FloatArray  # (n,)
+    rows: FloatArray  # (r, n), with the same rows' products as A_c, and linearly independent
+    t: float  # e^eps
+    pairs: IntArray  # (m, 2)
 
     def __post_init__(self) -> None:
         n, m, eye = self.p.size, len(self.pairs), np.eye(self.p.size + 1)
@@ -172,9 +152,8 @@ class _Program:
             return None
         n, size = self.p.size, float(np.sqrt(w).sum()) ** 2 / float(z[: self.p.size].sum())
         z = z * (size / float(z[:n].sum()))  # where 2 f - sum(lam) is largest, of all multiples
-        # Gap of a semidefinite program, as a share of its value.
-        last = 1e-5 * size / len(z)
-        tau = SETTINGS.relaxation_start * size / len(z)
+        # The last gap and the first one, as shares of the value.
+        last, tau = 1e-5 * size / len(z), 0.1 * size / len(z)
         while not time_is_up():
             for _ in range(GENERATION.max_interior_steps):
                 check_time()

@@ -25,17 +25,10 @@ from ldpfrontier.types import FloatArray
 
 @dataclass(eq=False)
 class Staircases:
-    """Staircase columns, priced by enumeration, or by ascent without a bound: a `Pricing`.
+    """Staircase columns, priced by enumeration, or by ascent without a bound: a `SquareFamily`."""
 
-    Parameters
-    ----------
-    p : ndarray, shape (n,)
-    ratio : float
-        e^eps.
-    """
-
-    p: FloatArray
-    ratio: float
+    p: FloatArray  # (n,)
+    ratio: float  # e^eps
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(0)
@@ -55,20 +48,15 @@ class Staircases:
         v = 1.0 + self.t * x
         return np.asarray(v / (v @ self.p)[:, None])
 
-    def search(self, prices: Prices, known: FloatArray) -> FloatArray:
-        """Return the best columns of all, or those that ascent finds, shape (m, n)."""
-        if self.exact:
-            return self.vectors(self._enumerated(prices)[1])
-        return self.vectors(self._ascended(prices, known))
-
-    def excess(self, prices: Prices) -> float:
-        """Return a bound on the excess of all columns; inf if they are not all priced."""
-        if self.exact:
-            top = np.full((1, self.p.size), self.ratio / (1.0 + self.t * self.p.min()))
-            W, lam, n = np.abs(prices.W), np.abs(prices.lam), self.p.size
-            size = float(((top @ W.T) ** 2).sum() + (top @ lam).sum())
-            return self._enumerated(prices)[0] + gamma(8 * n + 64) * size
-        return math.inf
+    def price(self, prices: Prices, known: FloatArray) -> tuple[float, FloatArray]:
+        """Return the largest excess and the best columns of all; or inf, and columns that ascent finds."""
+        if not self.exact:
+            return math.inf, self.vectors(self._ascended(prices, known))
+        excess, sets = self._enumerated(prices)
+        top = np.full((1, self.p.size), self.ratio / (1.0 + self.t * self.p.min()))
+        W, lam, n = np.abs(prices.W), np.abs(prices.lam), self.p.size
+        size = float(((top @ W.T) ** 2).sum() + (top @ lam).sum())
+        return excess + gamma(8 * n + 64) * size, self.vectors(sets)
 
     def _enumerated(self, prices: Prices) -> tuple[float, FloatArray]:
         """Return the largest excess of all sets, and the best sets, (m, n)."""
@@ -104,9 +92,10 @@ class Staircases:
         n, t, p, lam = self.p.size, self.t, self.p, prices.lam
         G = t * t * (prices.W.T @ prices.W)
         total, diagonal = float(lam.sum()), np.diag(G)
-        starts = (known > known.mean(axis=1, keepdims=True)).astype(np.float64)[: SETTINGS.search_starts]
-        moved = np.abs(starts - (self.rng.random(starts.shape) < SETTINGS.moved_share))
-        random = self.rng.random((SETTINGS.search_starts, n)) < 1.0 / self.ratio
+        # Starts: known columns, as many with some entries changed, and random ones.
+        starts = (known > known.mean(axis=1, keepdims=True)).astype(np.float64)[:400]
+        moved = np.abs(starts - (self.rng.random(starts.shape) < 0.08))
+        random = self.rng.random((400, n)) < 1.0 / self.ratio
         x = np.vstack([starts, moved, random.astype(np.float64)])
         Gx = x @ G
         form, z, price = (Gx * x).sum(axis=1), 1.0 + t * (x @ p), total + t * (x @ lam)

@@ -13,7 +13,7 @@ Z = e^(lam - 1 - kappa), ::
     H <= -e^(lam - 1 - kappa)    implies that no reduced cost of the class is above kappa per unit of Z.
 
 Between knots lam, h and beta are linear in t, and kappa is convex in them: the knots decide. Bounds come from
-known vertices (`affine_pieces`); that they hold for whole blocks is what `dual_certificate` proves.
+known vertices (`affine_pieces`); that they hold for whole blocks is what `dual_bound` proves.
 
 In kappa the sum H counts as larger by gamma(n) times the sum of its magnitudes, n the number of its terms and
 what one is rounded by, and the logarithm by its rounding.
@@ -47,31 +47,17 @@ class ColumnClass(NamedTuple):
 
 @dataclass(frozen=True)
 class AffineBounds:
-    """The affine bounds of P classes at K knots.
+    """The affine bounds of P classes at K knots."""
 
-    Attributes
-    ----------
-    knots : ndarray, shape (K,)
-        Values of t.
-    labels : sequence of BlockLabel
-        The blocks.
-    products : ndarray of int, shape (products, a1)
-        The blocks of every product.
-    low, high : ndarray, shape (P,)
-    lam, discount : ndarray, shape (P, K)
-    intercepts : ndarray, shape (blocks, P, K)
-    needed : ndarray of bool, shape (products, P, K)
-        The products and knots of every class. At other knots intercepts are too large to matter.
-    """
-
-    knots: FloatArray
-    labels: Sequence[BlockLabel]
-    products: NDArray[np.int64]
-    low: FloatArray
-    high: FloatArray
-    lam: FloatArray
-    discount: FloatArray
-    intercepts: FloatArray
+    knots: FloatArray  # (K,): values of t
+    labels: Sequence[BlockLabel]  # the blocks
+    products: NDArray[np.int64]  # (products, a1): the blocks of every product
+    low: FloatArray  # (P,)
+    high: FloatArray  # (P,)
+    lam: FloatArray  # (P, K)
+    discount: FloatArray  # (P, K)
+    intercepts: FloatArray  # (blocks, P, K)
+    #: (products, P, K): the products and knots of every class; at others, intercepts are too large to matter.
     needed: NDArray[np.bool_]
 
     @classmethod

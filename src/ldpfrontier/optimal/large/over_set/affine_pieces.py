@@ -31,7 +31,8 @@ from ldpfrontier.types import FloatArray
 
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 _GOLDEN_STEPS, _BISECTION_STEPS = 36, 24  # to 6e-8 of the range of lam, and of that of the discount
-_LAM_MARGIN, _SAME_Z = SETTINGS.lam_margin, SETTINGS.breakpoint_ratio
+_LAM_MARGIN = 1.0  # lam is looked for from less than 0 to more than 1 + log of the largest Z by this
+_SAME_Z = SETTINGS.breakpoint_ratio
 
 
 class Located(NamedTuple):
@@ -168,20 +169,11 @@ def _best_lam(problem: FitProblem, z: float, largest: float) -> float:
 
 @borrowing_kernel
 def fit_knot(problem: FitProblem, z: float, enough: float) -> tuple[float, float, float]:
-    """Find a slope and a discount that imply `enough`, or else the least kappa there is.
+    """Find kappa, a slope and a discount that imply no more than `enough`, or else the least kappa.
 
-    Parameters
-    ----------
-    problem : FitProblem
-        The conjugates at the slope found are left in its space.
-    z : float
-        Mean of a block that should be left the most room, if `enough` is implied then; none with 0.
-    enough : float
-        Kappa up to which the discount is raised.
-
-    Returns
-    -------
-    kappa, lam, discount : float
+    The mean z is that of a block that should be left the most room, if `enough` is implied then; none with 0.
+    Up to this kappa the discount is raised. The conjugates at the slope found are left in the space of the
+    problem.
     """
     points, most = problem.points, 0.0
     for s in range(problem.below.size):
@@ -234,20 +226,10 @@ class _Fit(NamedTuple):
 
 
 class Fitter:
-    """Fits affine bounds to known points, with classes as wide as `enough` allows.
+    """Fits affine bounds to known points, with classes as wide as the kappa that is enough allows.
 
-    Parameters
-    ----------
-    vertices : sequence of KnotPoints
-        Vertices at every knot.
-    points : sequence of KnotPoints
-        The same, and points at the breakpoints.
-    products : ndarray of int, shape (products, a1)
-        The blocks of every product.
-    breakpoints : ndarray
-        Where z may be split, rising.
-    enough : float
-        Kappa to reach.
+    At every knot there are vertices, and points, which are the same and those at the breakpoints: where z may
+    be split, rising. Products have their blocks, (products, a1).
     """
 
     def __init__(

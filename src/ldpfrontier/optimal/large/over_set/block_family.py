@@ -1,4 +1,4 @@
-r"""The blocks of a certificate along delta: convex bodies whose bounds are linear in one parameter t.
+r"""The blocks of a dual bound along delta: convex bodies whose bounds are linear in one parameter t.
 
 With b = e^-delta from 1 to e^-eps, the columns of distinct pairs with special value s0 are products of ::
 

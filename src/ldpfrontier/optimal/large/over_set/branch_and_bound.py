@@ -40,15 +40,9 @@ from ldpfrontier.uncertainty.divergence import allowed_probabilities, divergence
 class BranchAndBound:
     """A tree of nodes that cover one block, grown as tighter bounds of g - duals . w are asked for.
 
-    Parameters
-    ----------
-    body : Body
-        The block, with 0 < radius < inf and more than one letter.
-    duals : ndarray, shape (a2,)
-    top, bottom : pair of float
-        Bounds of A and B that take the place of the body's, bottom < top: at t = 0 and 1, linear in between.
-    majorant : Majorant, optional
-        What the function is compared with, of the mean of w; 0 by default.
+    The body has 0 < radius < inf and more than one letter. Bounds of A and B, bottom < top, take the place of
+    those of the body: at t = 0 and 1, linear in between. The function is compared with a majorant of the mean
+    of w, by default 0.
     """
 
     def __init__(
@@ -84,7 +78,7 @@ class BranchAndBound:
         # Ratio of the ends of the first intervals of xi and eta.
         ratio = SETTINGS.wide_ratio if moving and g >= 0 else 1.9
         # A(w) <= top needs xi top >= e^B - 1, B(w) >= bottom likewise.
-        rise, far = math.expm1(body.radius), SETTINGS.last_scalar
+        rise, far = math.expm1(body.radius), 200.0
         rise *= 1.0 - gamma(2 * r.size + 16 + 8.0 * body.radius)
         xi = _interval_ends(rise / most, far / most, ratio, g)
         highest = float(letter_caps.max())
@@ -98,18 +92,14 @@ class BranchAndBound:
     def _first_t(self, moving: bool) -> FloatArray:
         """Return the ends of the first intervals of t: knots, or 0 twice where nothing depends on t."""
         knots = self._problem.majorant.knots
-        step = math.ceil(len(knots) / SETTINGS.first_t_intervals)
+        step = math.ceil(len(knots) / 8)
         return np.append(knots[:-1:step], 1.0) if moving else np.zeros(2)
 
     def bound(self, target: float, max_nodes: int) -> float:
         """Bound g - duals . w, less the majorant, over the block and all t from above.
 
-        Parameters
-        ----------
-        target : float
-            Bound that is good enough. What lies below is cut off, so later bounds are not lower.
-        max_nodes : int
-            Most nodes to add to those of earlier calls, beyond the first ones.
+        A bound of `target` is good enough: what lies below is cut off, so later bounds are not lower. At most
+        `max_nodes` are added to those of earlier calls, beyond the first ones.
         """
         problem = self._problem._replace(
             goal=min(target * (1.0 + gamma(4)), target * (1.0 - gamma(4))) / self._prior
@@ -150,12 +140,7 @@ class BranchAndBound:
     def candidates(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return starting points of a search for better vertices, from the loosest nodes.
 
-        Returns
-        -------
-        w : ndarray, shape (m, letters)
-        t : ndarray, shape (m,)
-        lam : ndarray, shape (m,)
-            Slopes of the minorants there.
+        These are w, (m, letters), t, (m,), and the slopes of the minorants there, (m,).
         """
         bounds = self._nodes.bound[: self._count]
         count = min(SETTINGS.nodes_per_visit, len(bounds))
@@ -167,7 +152,7 @@ class BranchAndBound:
         logs = np.log(points / self._problem.top.max() + SETTINGS.log_floor)
         # Candidates are the same if the logarithms of their letters are so near.
         rounded = np.rint(logs / 0.05)
-        first = np.sort(np.unique(rounded, axis=0, return_index=True)[1])[: SETTINGS.max_candidates]
+        first = np.sort(np.unique(rounded, axis=0, return_index=True)[1])[:48]
         w = np.zeros((len(first), self._real.size))
         w[:, self._real] = points[first]
         own = loosest[first // 3]

@@ -2,7 +2,7 @@ r"""Known vertices of all blocks along delta, the columns made of them, and the 
 
 Knots are values of delta from 0 to eps, or t = (1 - e^-delta) / (1 - e^-eps). A sweep finds vertices of every
 block at all of them (`vertex_tracking`), prices the products of these vertices, fits affine bounds to them
-(`affine_pieces`), and takes over the violations that a certificate finds, with knots where they are.
+(`affine_pieces`), and takes over the violations that a dual bound finds, with knots where they are.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ldpfrontier.optimal.large.over_set.affine_bounds import AffineBounds
 from ldpfrontier.optimal.large.over_set.affine_pieces import Fitter, KnotPoints
 from ldpfrontier.optimal.large.over_set.block_family import BlockLabel
-from ldpfrontier.optimal.large.over_set.dual_certificate import Certificate
+from ldpfrontier.optimal.large.over_set.dual_bound import DualBound
 from ldpfrontier.optimal.large.over_set.settings import SETTINGS
 from ldpfrontier.optimal.large.over_set.vertex_tracking import VertexTrack
 from ldpfrontier.optimal.products.ball_family import BallFamily
@@ -30,25 +30,11 @@ from ldpfrontier.types import FloatArray
 
 @dataclass(eq=False)
 class DeltaSweep:
-    """Known vertices of the blocks, for all deltas from 0 to epsilon, or for that of all pairs.
+    """Known vertices of the blocks, for all deltas from 0 to epsilon, or with one knot for that of all pairs.
 
-    Parameters
-    ----------
-    family : BallFamily
-    first_knots : int
-        Number of knots at first; 1 for all pairs.
-
-    Attributes
-    ----------
-    breakpoints : ndarray
-        Where z may be split.
-    deltas : ndarray, shape (K,)
-    labels : list of BlockLabel
-        The blocks.
-    products : ndarray of int, shape (products, a1)
-        The blocks of every product.
-    vertices, points : list of KnotPoints
-        What the last search found at every knot: vertices, and all that bounds must respect.
+    `breakpoints` says where z may be split, `deltas` has the knots, (K,), `labels` the blocks, and `products`
+    those of every product, (products, a1). `vertices` and `points` are what the last search found at every
+    knot: vertices, and all that bounds must respect.
     """
 
     family: BallFamily
@@ -73,16 +59,11 @@ class DeltaSweep:
         self._fitted: list[tuple[FloatArray, FloatArray]] = []
 
     def search(self, duals: FloatArray, enough: float, worth: FloatArray | None = None) -> None:
-        """Look for vertices at all knots, and price the columns made of them.
+        """Look for vertices at all knots, and price the columns made of them, at duals (a1, a2).
 
-        Parameters
-        ----------
-        duals : ndarray, shape (a1, a2)
-        enough : float
-            Reduced costs per unit of Z that do not matter.
-        worth : ndarray, shape (a1,), optional
-            Least excess between knots that knots are added for, see `VertexTrack.missing_knots`; without, the
-            search is less thorough.
+        Reduced costs per unit of Z that are at most `enough` do not matter. `worth`, (a1,), is the least
+        excess between knots that knots are added for, see `VertexTrack.missing_knots`; without, the search is
+        less thorough.
         """
         for again in itertools.count():  # the knots are finitely many
             lams = self._search_lams(duals)
@@ -114,10 +95,8 @@ class DeltaSweep:
     def affine_bounds(self, enough: float) -> AffineBounds:
         """Return affine bounds that the known points respect, at the knots.
 
-        Parameters
-        ----------
-        enough : float
-            Reduced costs per unit of Z that they should imply, or nearly, where the vertices are no worse.
+        They should imply that reduced costs are at most `enough` per unit of Z, or nearly, where the vertices
+        are no worse.
         """
         enough = max(enough, self.excess)
         classes = Fitter(self.vertices, self.points, self.products, self.breakpoints, enough).classes()
@@ -161,13 +140,13 @@ class DeltaSweep:
         for product in self.family.active():
             product.clear_cache()
 
-    def add_violations(self, certificate: Certificate) -> bool:
-        """Take over the violations that a certificate has found; return whether there are any."""
+    def add_violations(self, dual_bound: DualBound) -> bool:
+        """Take over the violations that a dual bound has found; return whether there are any."""
         for n, track in enumerate(self._tracks):
-            if n in certificate.violations:
-                track.add(certificate.violations[n])
-                self._add_knots(certificate.violations[n].t)
-        return bool(certificate.violations)
+            if n in dual_bound.violations:
+                track.add(dual_bound.violations[n])
+                self._add_knots(dual_bound.violations[n].t)
+        return bool(dual_bound.violations)
 
     def _add_knots(self, places: Iterable[float]) -> bool:
         """Add knots at values of t that are not too near to others; return whether there are any."""
@@ -176,7 +155,7 @@ class DeltaSweep:
             delta = -math.log1p(t * math.expm1(-eps))
             # Least distance of a new knot to those there are, as a share of epsilon.
             far = np.abs(self.deltas - delta).min() > (1 / 4000) * eps
-            if far and len(self.deltas) < SETTINGS.max_knots:
+            if far and len(self.deltas) < 300:  # which limits memory
                 self.deltas = np.sort(np.append(self.deltas, delta))
         return len(self.deltas) > before
 
@@ -198,7 +177,7 @@ class DeltaSweep:
         eps, value = self.family.epsilon, float(duals.sum())
         where: dict[float, list[tuple[float, float]]] = {}
         for excess, _, delta, lam in self.family.active_tangents(duals):
-            weight = math.exp(min(excess / (SETTINGS.tangent_width * value), 0.0))
+            weight = math.exp(min(excess / (2e-3 * value), 0.0))
             if delta == 0.0 or weight > 0.3:
                 # Columns are scaled by e^(-delta/2) here.
                 where.setdefault(delta, []).append((weight, lam - 0.5 * delta))

@@ -51,8 +51,9 @@ from ldpfrontier.types import FloatArray
 
 # Least share of the distance to the goal that is worth another cutting plane.
 _MAX_PLANES, _PLANE_GAIN = SETTINGS.max_planes, 0.02
-_MIN_MULTIPLIER, _MULTIPLIER_GROWTH = SETTINGS.min_multiplier, SETTINGS.wide_ratio
-_RECTANGLE_WEIGHT, _ZERO = SETTINGS.rectangle_weight, SETTINGS.zero
+_MIN_MULTIPLIER = 0.3  # the least one, times xi or eta, in estimates of what is lost
+_RECTANGLE_WEIGHT = 2.0  # of what a rectangle loses
+_MULTIPLIER_GROWTH, _ZERO = SETTINGS.wide_ratio, SETTINGS.zero
 
 #: Place of t in `Workspace.loss`, after xi and eta.
 _T = 2
@@ -353,16 +354,9 @@ def search_best_first(
 ) -> int:
     """Bound nodes, and split the one with the largest bound again and again; return the new number of nodes.
 
-    Parameters
-    ----------
-    nodes, count : Nodes, int
-        With room for `max_new` more; of the first `count` those without a bound (inf) are bounded first.
-    problem, space : BlockProblem, Workspace
-        Nodes with bounds up to its goal are left alone; space is for its letters and majorant.
-    max_new : int
-        Most nodes to add.
-    heap : ndarray, shape (count + max_new + 1,)
-        Space.
+    There is room for `max_new` more, the most that are added; of the first `count` those without a bound
+    (inf) are bounded first. Nodes with bounds up to the goal of the problem are left alone. The heap, (count
+    + max_new + 1,), is space.
     """
     stop, bound = count + max_new, nodes.bound
     heap[0] = 0

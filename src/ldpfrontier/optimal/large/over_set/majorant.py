@@ -185,17 +185,8 @@ def affine_minorant(
     """Find a minorant of a majorant for z from low to high and t in an interval, tight near the focus.
 
     At a fixed z the majorant is concave in t between knots, so that what is linear between two lines below it
-    at the ends of the interval is below it everywhere, if it is at the knots inside.
-
-    Parameters
-    ----------
-    majorant : Majorant
-    t_interval : ndarray, shape (2,)
-    low, high, focus : float
-    z, v : ndarray, shape (2 E + 2,)
-        Space.
-    minorant : ndarray, shape (2, 2)
-        The result: slope and intercept at both ends of the interval.
+    at the ends of the interval is below it everywhere, if it is at the knots inside. z and v, (2 E + 2,), are
+    space; the minorant, (2, 2), gets slope and intercept at both ends of the interval.
     """
     largest = 0.0
     for end in range(2):

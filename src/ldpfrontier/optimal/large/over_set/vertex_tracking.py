@@ -7,7 +7,7 @@ vertex crosses a breakpoint of z, and so comes into another class. And at a brea
 points that are no vertices, but lie between two: the best of them count as points of the block.
 
 Vertices are found by Newton's method (`products.geometry.newton_ascent`) from those at neighbouring knots,
-those that are listed in closed form, and violations of earlier certificates.
+those that are listed in closed form, and violations of earlier dual bounds.
 """
 
 from __future__ import annotations
@@ -101,21 +101,9 @@ def _best_before_and_after(
 
 @dataclass(eq=False)
 class VertexTrack:
-    """The known vertices of one block at the knots.
+    """The known vertices of one block at the knots, and the breakpoints, (E,), where z may be split.
 
-    Parameters
-    ----------
-    family : BallFamily
-    label : BlockLabel
-    breakpoints : ndarray, shape (E,)
-        Where z may be split.
-
-    Attributes
-    ----------
-    base : Body
-        The block at t = 0.
-    pool : ndarray, shape (m, letters)
-        The very best vertices of all knots.
+    `base` is the block at t = 0, and `pool`, (m, letters), has the very best vertices of all knots.
     """
 
     family: BallFamily
@@ -129,7 +117,7 @@ class VertexTrack:
         self.base = self.family.body(self.label.s)
         self.pool = np.empty((0, self.base.letters))
         self._violations = BlockPoints(np.empty(0), self.pool, np.empty(0))
-        self._is_listed = self.base.letters <= SETTINGS.max_listed_letters
+        self._is_listed = self.base.letters <= 10  # of more, there are vertices listed at t = 0 alone
         own = slice(None if self._is_listed else 0)
         self._sets, self._levels, self._least = (each[own] for each in indicator_levels(self.base))
         self._mass = subset_sums(self.base.prior)[self._sets]
@@ -148,22 +136,10 @@ class VertexTrack:
         thorough: bool = False,
         again: bool = False,
     ) -> None:
-        """Look for vertices at all knots.
+        """Look for vertices at all knots, (K,), and at some slopes in z for each, the main one first.
 
-        Parameters
-        ----------
-        duals : ndarray, shape (a2,)
-        knots : ndarray, shape (K,)
-        lams : sequence of ndarray
-            Slopes in z to look at, for every knot, the main one first.
-        thorough : bool
-            At new knots, look near more of the vertices, not only of the best ones.
-        again : bool
-            At new knots only, the duals being the same.
-
-        Raises
-        ------
-        TimeIsUp
+        If it is thorough, at new knots it looks near more of the vertices, not only of the best ones; again,
+        at new knots only, the duals, (a2,), being the same.
         """
         before, self._duals = self._found if again else {}, duals
         self._costs = subset_sums(self.base.fold(duals))[self._sets]

@@ -69,7 +69,8 @@ class Workspace(NamedTuple):
         """Return arrays for a search with n letters and a number of breakpoints of the majorant."""
         grid, m = SETTINGS.grid, SETTINGS.max_planes
         tables = Tables(
-            np.array([(j / grid) ** SETTINGS.grid_exponent for j in range(grid + 1)]),
+            # Denser at the lower end, where x log x bends.
+            np.array([(j / grid) ** 1.4 for j in range(grid + 1)]),
             np.empty((2, 2, n, 2 * grid)),
             np.empty((2, 2, n, 2 * grid)),
             np.empty((2, n, 2 * grid)),

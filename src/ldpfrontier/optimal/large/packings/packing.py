@@ -24,7 +24,7 @@ from ldpfrontier.numerics.rounding import column_value, gamma, normalization, st
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.numerics.subset_sums import balanced_set
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
-from ldpfrontier.optimal.column_generation.smoothed import generate
+from ldpfrontier.optimal.column_generation.smoothed import generate, start_columns
 from ldpfrontier.optimal.large.packings.set_pricing import ALIKE, SetFamily
 from ldpfrontier.optimal.listed.converse import ColumnValue, converse
 from ldpfrontier.optimal.listed.settings import SETTINGS
@@ -45,7 +45,8 @@ def optimal_packing(
     """Find a nearly optimal eps-LDP mechanism for many inputs, with a certificate.
 
     Arguments and result are those of `optimal_ldp`. Up to `max_generation_inputs` inputs columns are
-    generated where a packing leaves a gap, in at most `generation_work` / k^2 rounds.
+    generated where a packing leaves a gap, in at most 500,000 / k^2 rounds, which
+    keeps the time to seconds.
     """
     prior = utility.prior
     k, limit = len(prior), converse(prior, epsilon)
@@ -75,16 +76,14 @@ def optimal_packing(
         fell_back(f"the packing alone, as epsilon is below {SETTINGS.least_generation_epsilon:g}")
         return best
     sets = np.unique(np.hstack([np.eye(k, dtype=bool)[:, alone], inside]), axis=1).T
-    first = [utility.columns(np.where(sets, 1.0, math.exp(-epsilon)))]
-    if start is not None:
-        first.append(utility.columns(np.compress(start.matrix.any(axis=0), start.matrix, axis=1).T))
+    first = [utility.columns(np.where(sets, 1.0, math.exp(-epsilon))), *start_columns(start, utility)]
     try:
         generated = generate(
             SetFamily(prior, epsilon, cost),
             Columns.join(first),
             utility,
             tolerance=tolerance,
-            max_rounds=min(max_rounds, SETTINGS.generation_work // k**2),
+            max_rounds=min(max_rounds, 500_000 // k**2),
             stable_duals=limit.duals,
         )
     except (ArithmeticError, RuntimeError, ValueError) as failure:
@@ -109,19 +108,9 @@ def _design(masses: FloatArray, target: float, most: int, deviation: float) -> t
 
 
 def pack(masses: FloatArray, bins: int, copies: int, deviation: float) -> NDArray[np.bool_]:
-    """Put every item into the same number of bins, so that all bins weigh nearly the same.
+    """Put every item into `copies` of the bins, so that all bins weigh nearly the same; mask (n, bins).
 
-    Parameters
-    ----------
-    masses : ndarray, shape (n,)
-    bins, copies : int
-        Every item gets into `copies` of the `bins`.
-    deviation : float
-        Relative standard deviation of the weights at which to stop.
-
-    Returns
-    -------
-    ndarray of bool, shape (n, bins)
+    It ends at a relative standard deviation of the weights.
     """
     inside, load = np.zeros((len(masses), bins), dtype=bool), np.zeros(bins)
     for x in np.argsort(-masses, kind="stable"):
@@ -177,11 +166,7 @@ def _mechanism(
 ) -> tuple[Channel, float]:
     """Name an input alone or a bin, e^eps times as likely if it is, or contains, the true one.
 
-    Returns
-    -------
-    channel : Channel
-    value : float
-        Its mutual information in nats, before the entries are rounded.
+    The mutual information in nats is returned, too, before entries are rounded.
     """
     floor, share = math.exp(-epsilon), -math.expm1(-epsilon)
     k, bins = inside.shape

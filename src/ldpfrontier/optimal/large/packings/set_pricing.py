@@ -33,15 +33,9 @@ ALIKE = 2.0**-45
 
 @dataclass(frozen=True, eq=False)
 class SetFamily:
-    """All 2^k staircase columns, priced by branch and bound.
+    """All 2^k staircase columns, priced by branch and bound, for a prior (k,) and a level > 0 in nats.
 
-    Parameters
-    ----------
-    prior : ndarray, shape (k,)
-    epsilon : float
-        In nats, > 0.
-    resolution : float
-        In nats: reduced costs up to here are not looked for.
+    Reduced costs up to the resolution, in nats, are not looked for.
     """
 
     prior: FloatArray

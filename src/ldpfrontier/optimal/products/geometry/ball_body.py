@@ -53,22 +53,12 @@ class _TwoValued(NamedTuple):
 
 
 class Body(VertexList):
-    r"""The known vertices of one K_s of a Renyi ball.
+    """The known vertices of one K_s of a Renyi ball.
 
-    Parameters
-    ----------
-    conditional : ndarray, shape (a2,)
-        Centre r of the projection; zeros for an empty group.
-    radius : float
-        Radius of the projection in nats; inf is the whole simplex.
-    order : float
-        Order of the divergence.
-    prior : ndarray, shape (a2,)
-        P_{s,u}, the joint probabilities of this row.
-    epsilon, scale : float
-        The level in nats, and a factor: top = scale e^epsilon, bottom = scale.
-    budget_multipliers : tuple of float
-        Price of k(D) in A and in B; both are 0, or neither.
+    The centre r of the projection, (a2,), is zero for an empty group; its radius is in nats, and inf is the
+    whole simplex. The prior, (a2,), has the joint probabilities P_{s,u} of this row. With the level in nats,
+    top = scale e^epsilon and bottom = scale. The budget multipliers are the prices of k(D) in A and in B;
+    both are 0, or neither.
     """
 
     def __init__(
@@ -157,16 +147,10 @@ class Body(VertexList):
 
 
 def indicator_levels(body: Body) -> tuple[NDArray[np.int32], FloatArray, FloatArray]:
-    """List the sets T of which a multiple of the indicator vector 1_T can be in a body, and from which level.
+    """Return the sets T of which a multiple of 1_T can be in a body, from which level on, and B(1_T).
 
-    Returns
-    -------
-    sets : ndarray of int
-        Bit masks of letters.
-    levels : ndarray
-        Least log(top / bottom) in nats; there the vector meets both constraints.
-    least : ndarray
-        B(1_T).
+    Sets are bit masks, and the level is the least log(top / bottom) in nats, where the vector meets both
+    constraints.
     """
     sets, least, largest = body.indicators()
     own = least > 0.0
@@ -176,26 +160,13 @@ def indicator_levels(body: Body) -> tuple[NDArray[np.int32], FloatArray, FloatAr
 def polish(
     bodies: Sequence[Body], prices: Sequence[FloatArray], number: int, variants: int, lam: float = 0.0
 ) -> bool:
-    """Improve the best known vertices of bodies at some prices, all bodies at once.
+    """Improve the best known vertices of bodies at some prices, all at once; return if any has a better one.
 
     A vertex that no small change of its non-zero letters improves solves, with multipliers X and Y, the
     equations of grad f = X grad A - Y grad B. A step solves their linearization, with and without the
-    curvature of f (which is convex), and is pulled back into the body. The starts are the best vertices, and
-    the very best with one letter moved half-way between its value and another level.
-
-    Parameters
-    ----------
-    bodies : sequence of Body
-    prices : sequence of ndarray, shape (a2,)
-        The value of a vertex w of a body is g - prices . w - lam z.
-    number, variants : int
-        Best vertices of each body to start from, and those of them whose letters are moved.
-    lam : float
-
-    Returns
-    -------
-    bool
-        Whether any body has a better vertex than before. The better ones are added to their bodies.
+    curvature of f (which is convex), and is pulled back into the body. The starts are a number of the best
+    vertices of each body, at which g - prices . w - lam z is largest, and the `variants` best ones with one
+    letter moved half-way between its value and another level. Better vertices are added to their bodies.
     """
     chosen = [s for s, body in enumerate(bodies) if body.improvable]
     if not chosen:
@@ -224,22 +195,10 @@ def polish_from(bodies: Sequence[Body], prices: Sequence[FloatArray], starts: Se
 def climb_or_restore(
     body: Body, prices: FloatArray, starts: FloatArray, lam: FloatArray, top: FloatArray, bottom: FloatArray
 ) -> FloatArray:
-    """Return vectors of a body near given ones: ascents from them in two ways, and those nearest by.
+    """Return vectors of a body, (3 m, letters), near given ones: two ascents from each, and the nearest one.
 
-    Parameters
-    ----------
-    body : Body
-        Its own ends of A and B do not count.
-    prices : ndarray, shape (a2,)
-    starts : ndarray, shape (m, letters)
-    lam : ndarray, shape (m,)
-        The value of w is g - prices . w - lam z.
-    top, bottom : ndarray, shape (m,)
-        Ends of A and B.
-
-    Returns
-    -------
-    ndarray, shape (3 m, letters)
+    The value of w is g - prices . w - lam z, with a lam and with ends of A and B for each start, which take
+    the place of those of the body.
     """
     many, row = len(starts), _stack([body], [prices])
     rows = BodyRows._make([*(np.repeat(each, many, axis=0) for each in row[:-1]), row.order])

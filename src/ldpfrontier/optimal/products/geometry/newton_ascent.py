@@ -443,24 +443,11 @@ def _ascend(rows: BodyRows, s: int, w: FloatArray, restore: int, max_steps: int,
 def ascend_all(
     rows: BodyRows, own: NDArray[np.int64], w: FloatArray, restore: int, max_steps: int
 ) -> FloatArray:
-    """Ascend from every start, and return the values reached.
+    """Ascend from every start, (m, n), and return the values that are reached, (m,).
 
-    Parameters
-    ----------
-    rows : BodyRows
-    own : ndarray of int, shape (m,)
-        The body of every start.
-    w : ndarray, shape (m, n)
-        The starts, which are replaced by the vectors that are reached, in their bodies.
-    restore : int
-        Where the starts are moved before: a `Restore`, as a number, which compiled functions read faster.
-    max_steps : int
-        With none, the starts are moved into their bodies only.
-
-    Returns
-    -------
-    ndarray, shape (m,)
-        sum_u P_u w_u log w_u - prices . w.
+    `own` has the body of every start, (m,). The starts are replaced by the vectors that are reached, in their
+    bodies: with no steps they are moved there only. `restore` is a `Restore`, as a number, which compiled
+    functions read faster. A value is sum_u P_u w_u log w_u - prices . w.
     """
     values, n = np.empty(own.size), rows.r.shape[1]
     trial = _Point(np.empty(n), empty_extreme(n), empty_extreme(n))

@@ -23,7 +23,7 @@ from ldpfrontier.types import FloatArray
 
 
 class Block(VertexList):
-    r"""The vertices of one K_s.
+    """The vertices of one K_s, given the L_{u|s} and P_{s,u} of a row, (a2,) each, and a level in nats, >= 0.
 
     With l = L(T), rest = 1 - S and d = (e^eps - 1) / rest, every vertex takes one value on T, one off T, and
     possibly a third at one further letter j:
@@ -32,15 +32,6 @@ class Block(VertexList):
     - the constants 1 and e^eps;
     - e^eps / (rest + l) on T, 0 off T, if that meets the lower constraint;
     - d on T, (1 - d l) / L_j in (0, d) at j, 0 elsewhere, T possibly empty.
-
-    Parameters
-    ----------
-    lower : ndarray, shape (a2,)
-        L_{u|s}, the least conditional probabilities in the uncertainty set; must sum to less than one.
-    prior : ndarray, shape (a2,)
-        P_{s,u}, the joint probabilities of this row.
-    epsilon : float
-        Privacy level in nats, >= 0.
     """
 
     def __init__(self, lower: FloatArray, prior: FloatArray, epsilon: float) -> None:

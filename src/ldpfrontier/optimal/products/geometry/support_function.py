@@ -195,19 +195,10 @@ def _move_to_least(R: FloatArray, z: FloatArray, left: float) -> None:
 def extreme_mean(
     r: FloatArray, w: FloatArray, sign: float, radius: float, order: float, nu: float, found: ExtremeMean
 ) -> None:
-    """Find B(w), for the sign 1, or A(w), for the sign -1, and the R that attains it.
+    """Find B(w), for the sign 1, or A(w), for the sign -1, and the R that attains it; both go to `found`.
 
-    Parameters
-    ----------
-    r, w : ndarray, shape (n,)
-        A distribution, and letters >= 0.
-    sign : float
-    radius, order : float
-        Radius in nats, > 0 and finite, and order.
-    nu : float
-        Budget multiplier per unit of k(D), 0 or more.
-    found : ExtremeMean
-        The result; its log t is where to start.
+    r is a distribution, and w >= 0, (n,) each. The radius is in nats, > 0 and finite, and nu the budget
+    multiplier per unit of k(D), 0 or more. The search starts from the log t of `found`.
     """
     R, z = found.R, found.x
     found.budget_cost[0], found.price_binds[0], found.divergence[0] = 0.0, False, 0.0
@@ -384,23 +375,13 @@ def two_valued_vertices(
 ) -> FloatArray:
     """Find the vectors with one value on a set of letters and another off it that meet A = top, B = bottom.
 
-    Where the value off the set would be below 0 it is 0, and those that meet one of the two are found.
+    Where the value off the set would be below 0 it is 0, and those that meet one of the two are found. Sets
+    have a mass, (m,), best in rising order, as every search starts from the solution before; the caps are
+    their largest and least probability over the ball, the bounds top and bottom, and the multipliers the
+    prices of k(D) in A and in B, > 0.
 
-    Parameters
-    ----------
-    mass : ndarray, shape (m,)
-        Probabilities of the sets, best in rising order: every search starts from the solution before.
-    caps : tuple of ndarray, shape (m,)
-        The largest and the least probability of the sets over the ball.
-    bounds, budget_multipliers : tuple of float
-        Top and bottom, and the prices of k(D) in A and in B, > 0.
-    order : float
-
-    Returns
-    -------
-    ndarray, shape (m, 4)
-        How far the two values are apart, and the lower one; where it is below 0, the values on the set with
-        A = top and with B = bottom, if the first one is larger. What there is not is nan.
+    Returned are, (m, 4), how far the two values are apart, and the lower one; where it is below 0, the values
+    on the set with A = top and with B = bottom, if the first one is larger. What there is not is nan.
     """
     found = np.full((mass.size, 4), np.nan)
     solved = _Solved(np.full(3, np.nan), np.full(3, np.nan), np.full(3, np.nan))

@@ -111,28 +111,10 @@ NO_SUBSET_VECTORS = SubsetVectors(
 class VertexList:
     """Vertices of a block: those given by sets of letters, and after them those stored as vectors.
 
-    It is empty at first; a block fills it.
-
-    Parameters
-    ----------
-    prior : ndarray, shape (a2,)
-        P_{s,u}, the joint probabilities of this row.
-
-    Attributes
-    ----------
-    letters : int
-        Folded letters.
-    prior : ndarray, shape (letters,)
-        Folded.
-    g, z : ndarray, shape (vertices,)
-        sum_u P_u w_u log w_u and sum_u P_u w_u.
-    constants : tuple of int
-        Indices of the constant vertices with the least and the largest value, if they are listed.
-
-    Raises
-    ------
-    Intractable
-        If more than 20 letters differ, as all their subsets are listed.
+    It is empty at first; a block fills it. The prior has the joint probabilities P_{s,u} of a row, (a2,), and
+    is folded here. g and z, (vertices,), are sum_u P_u w_u log w_u and sum_u P_u w_u; `constants` has the
+    indices of the constant vertices with the least and the largest value, if they are listed. Intractable is
+    raised if more than 20 letters differ, as all their subsets are listed.
     """
 
     constants: tuple[int, ...] = ()

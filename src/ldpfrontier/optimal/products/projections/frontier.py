@@ -27,14 +27,8 @@ from ldpfrontier.uncertainty.settings import SETTINGS as UNCERTAINTY
 def frontier_bound(ball: RenyiBall, epsilon: float, max_nodes: int) -> float:
     """Return an upper bound on the utility of every (eps, F)-RLDP mechanism, in nats; inf if the time is up.
 
-    Parameters
-    ----------
-    ball : RenyiBall
-        With radius > 0 and at least two sensitive values.
-    epsilon : float
-        In nats, > 0.
-    max_nodes : int
-        Nodes to look at, see `Certificate`; below order 1 as many again.
+    The radius is above 0, and there are at least two sensitive values. Below order 1 there are as many nodes
+    again.
     """
     shares = np.full(len(ball.centre), 0.5)
     families = [BallFamily(ball, epsilon, distinct=True, radii=ball.radius_at(shares, ball.sensitive))]
@@ -63,13 +57,6 @@ def inscribed_radii(ball: RenyiBall, shares: FloatArray) -> FloatArray:
     are those of two cells. So the least of these over all T is a radius of order 1 within rho. It is at least
     rho, as Renyi divergences do not fall with the order, and about rho/alpha if rho is small; with an empty
     cell off T and no other, where all orders agree, it is rho.
-
-    Parameters
-    ----------
-    ball : RenyiBall
-        Of an order below 1, with radius > 0.
-    shares : ndarray, shape (a1,)
-        Of the budget of F.
     """
     radii = ball.radius_at(shares, ball.sensitive)
     found = [

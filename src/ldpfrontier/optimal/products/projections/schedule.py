@@ -1,10 +1,10 @@
-r"""Bounds on the class of the projections, by a sequence of certificates.
+r"""Bounds on the class of the projections, by a sequence of dual bounds.
 
 If no column of the class has a reduced cost above kappa per unit of Z at duals alpha, then ::
 
     utility of any mechanism of the class <= sum(alpha) + kappa
 
-(`products.decomposition`). A certificate proves a kappa for all products of bodies, at every delta at once
+(`products.decomposition`). A dual bound proves a kappa for all products of bodies, at every delta at once
 (`large.over_set`). It is the cheaper, the larger the kappa; and every point that it finds above its affine
 bounds is a better vertex, which changes the duals. So there are passes, each of which
 
@@ -33,48 +33,37 @@ from ldpfrontier.types import FloatArray
 
 if TYPE_CHECKING:
     from ldpfrontier.optimal.large.over_set.delta_sweep import DeltaSweep
-    from ldpfrontier.optimal.large.over_set.dual_certificate import Certificate
+    from ldpfrontier.optimal.large.over_set.dual_bound import DualBound
 
 
 @dataclass
-class CertificateSchedule:
-    """The progress of the passes of a certificate.
+class DualBoundSchedule:
+    """The progress of the passes of a dual bound."""
 
-    Attributes
-    ----------
-    pass_nodes, nodes_left : int
-        Nodes of a pass that does not close, and those left for all passes.
-    slack : float
-        How far the affine bounds of the next pass are above the vertices found, in all.
-    passes_left : int
-    bound : float
-        In nats, the best so far.
-    """
-
-    pass_nodes: int
-    nodes_left: int
-    # Bound that the first pass aims at, above the vertices found.
+    pass_nodes: int  # nodes of a pass that does not close
+    nodes_left: int  # for all passes
+    #: How far the affine bounds of the next pass are above the vertices found, in all.
     slack: float = 3e-2
     passes_left: int = SETTINGS.max_passes
-    bound: float = math.inf
+    bound: float = math.inf  # in nats, the best so far
 
-    def run(self, certificate: Certificate, aim: float) -> None:
-        """Refine a certificate in portions of nodes, until it is near its aim or far from it for good."""
+    def run(self, dual_bound: DualBound, aim: float) -> None:
+        """Refine a dual bound in portions of nodes, until it is near its aim or far from it for good."""
         # Equal portions of the nodes of a pass, after each of which it may end.
         excess, size, portion = math.inf, -1, math.ceil(self.pass_nodes / 8)
-        is_final, closing = self.slack <= SETTINGS.final_slack, SETTINGS.closed_ratio * aim
-        while size < certificate.node_count < self.nodes_left and not time_is_up():
-            size = certificate.node_count
-            excess = certificate.bound(min(portion, self.nodes_left - size))
-            spent = certificate.node_count >= self.pass_nodes
+        is_final, closing = self.slack <= SETTINGS.final_slack, 1.25 * aim  # until then a pass goes on
+        while size < dual_bound.node_count < self.nodes_left and not time_is_up():
+            size = dual_bound.node_count
+            excess = dual_bound.bound(min(portion, self.nodes_left - size))
+            spent = dual_bound.node_count >= self.pass_nodes
             if excess <= closing and (spent or not is_final):
                 break
-            if spent and certificate.known_kappa > closing:
+            if spent and dual_bound.known_kappa > closing:
                 break
         closed = excess <= closing
-        bound = sum_bound(certificate.duals, excess, certificate.family.scale)
+        bound = sum_bound(dual_bound.duals, excess, dual_bound.family.scale)
         self.bound, self.passes_left = min(self.bound, bound), self.passes_left - 1
-        self.nodes_left -= certificate.node_count
+        self.nodes_left -= dual_bound.node_count
         if self.nodes_left <= 0 or (closed and is_final):
             self.passes_left = 0
         if closed:
@@ -83,21 +72,13 @@ class CertificateSchedule:
 
 
 def certified_bound(family: BallFamily, decomposition: Decomposition, gap: float, max_nodes: int) -> float:
-    """Bound the mechanisms of a class by certificates, in nats; inf where none is known.
+    """Return a bound on the mechanisms of a class, in nats, given its decomposition; inf where none is known.
 
-    Parameters
-    ----------
-    family : BallFamily
-    decomposition : Decomposition
-        Of this family.
-    gap : float
-        Relative gap of the duals.
-    max_nodes : int
-        Nodes of a pass that does not close.
+    The duals have a relative gap, and a pass that does not close has so many nodes.
     """
     deltas = _covers_deltas(family)
-    total = SETTINGS.total_ratio_distinct if deltas else SETTINGS.total_ratio_all_pairs
-    schedule = CertificateSchedule(max_nodes, int(min(total * max_nodes, 2.0**62)))
+    # Nodes of all passes, as a multiple of those of one.
+    schedule = DualBoundSchedule(max_nodes, min((13 if deltas else 6) * max_nodes, 2**62))
     from ldpfrontier.optimal.large.over_set.delta_sweep import DeltaSweep
 
     sweep, repeats = DeltaSweep(family, SETTINGS.knots if deltas else 1), SETTINGS.max_passes
@@ -106,13 +87,13 @@ def certified_bound(family: BallFamily, decomposition: Decomposition, gap: float
             duals = decomposition.solve_refined(family.explore, gap=gap)
             value = float(duals.sum())
             new = _search_deltas(sweep, duals, schedule.slack * value * _shares(family))
-            # Duals of what was known before are not worth a certificate.
+            # Duals of what was known before are not worth a dual bound.
             if (new or sweep.excess > GENERATION.inner_share * schedule.slack * value) and repeats > 1:
                 repeats -= 1
                 continue
-            certificate, aim = _certificate(family, sweep, duals, schedule.slack)
-            schedule.run(certificate, aim)
-            if sweep.add_violations(certificate):
+            dual_bound, aim = _dual_bound(family, sweep, duals, schedule.slack)
+            schedule.run(dual_bound, aim)
+            if sweep.add_violations(dual_bound):
                 sweep.polish(duals)
     return schedule.bound
 
@@ -129,16 +110,16 @@ def _search_deltas(sweep: DeltaSweep, duals: FloatArray, least_excess: FloatArra
     return sweep.activate_products(duals, GENERATION.inner_share * tolerance * float(duals.sum()))
 
 
-def _certificate(
+def _dual_bound(
     family: BallFamily, sweep: DeltaSweep, duals: FloatArray, slack: float
-) -> tuple[Certificate, float]:
-    """Return a certificate of affine bounds with a slack, and the reduced cost that they are to prove."""
-    from ldpfrontier.optimal.large.over_set.dual_certificate import Certificate
+) -> tuple[DualBound, float]:
+    """Return a dual bound by affine bounds with a slack, and the reduced cost that these are to prove."""
+    from ldpfrontier.optimal.large.over_set.dual_bound import DualBound
 
     value, least_loss = float(duals.sum()), SETTINGS.final_slack if _covers_deltas(family) else 0.0
     room, bounds = slack * value, sweep.affine_bounds(max(GENERATION.inner_share * slack, least_loss) * value)
     aim = max(room, float(bounds.kappa().max()) + 0.5 * room)
-    return Certificate(family, duals, bounds.with_slack(aim, _shares(family)), room / len(duals)), aim
+    return DualBound(family, duals, bounds.with_slack(aim, _shares(family)), room / len(duals)), aim
 
 
 def _shares(family: BallFamily) -> FloatArray:

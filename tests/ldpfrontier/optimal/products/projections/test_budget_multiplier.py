@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,7 +21,7 @@ from ldpfrontier.optimal.products.geometry.support_function import (
     two_valued_vertices,
 )
 from ldpfrontier.optimal.products.projections.budget_multiplier import (
-    BudgetMultiplierFamily,
+    multiplier_families,
     shared_budget_mechanism,
 )
 from ldpfrontier.optimal.products.projections.solve import mechanism_without_bound
@@ -31,10 +30,9 @@ from ldpfrontier.optimum import uninformative
 from ldpfrontier.uncertainty.divergence import divergence_cost, least_mean, two_cell_range
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from oracles.conic import conic_epsilon
-from reproduction.data.catalogue import data_set
+from support.adult import adult_counts
 from support.grids import few
 
-BUNDLED = Path(__file__).parents[5] / "resources" / "adult_pair_counts.csv"
 ORDERS = (0.5, 1.0, 1.05, 2.0, 4.0)
 seeds = st.integers(0, 2**32 - 1)
 
@@ -210,7 +208,7 @@ def test_columns_at_a_multiplier_are_at_the_level():
 
 def test_several_multipliers_are_one_family():
     ball = random_ball(4, 2.0, (4, 4))
-    products = BudgetMultiplierFamily(ball, 0.7)
+    products = multiplier_families(ball, 0.7)
     excess, new = products.explore(np.zeros(16), 0.0)
     assert excess > 0 < len(new)
     bound, columns = products.price(np.zeros(16), 0)
@@ -220,9 +218,7 @@ def test_several_multipliers_are_one_family():
 @pytest.mark.parametrize(("epsilon", "nmi"), [(0.3, 0.236), pytest.param(2.0, 0.458, marks=pytest.mark.long)])
 def test_sharing_the_budget_is_worth_much_on_adult(epsilon, nmi):
     # The projections allow for 0.179 and 0.443, the bounds on all robust mechanisms are 0.250 and 0.472.
-    adult = data_set("adult")
-    counts = adult.contingency(adult.read(BUNDLED), "education", "marital-status").counts
-    ball = RenyiBall.confidence(counts)
+    ball = RenyiBall.confidence(adult_counts("education", "marital-status"))
     optimum = optimal_robust(ball, epsilon, envelope="exact", tolerance=1e-3, max_nodes=0)
     assert optimum.value / entropy(ball.centre) >= nmi
     assert ball.worst_case_epsilon(optimum.channel) <= epsilon

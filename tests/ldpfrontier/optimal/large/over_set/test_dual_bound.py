@@ -1,4 +1,4 @@
-"""Certificates and the sweeps that they come from, against known points, columns and listed vertices."""
+"""Dual bounds and the sweeps that they come from, against known points, columns and listed vertices."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ldpfrontier.optimal.large.over_set.affine_bounds import AffineBounds
 from ldpfrontier.optimal.large.over_set.affine_pieces import FitProblem, fit_knot
 from ldpfrontier.optimal.large.over_set.block_family import BlockLabel, body_between, interpolate, mean_bounds
 from ldpfrontier.optimal.large.over_set.delta_sweep import DeltaSweep
-from ldpfrontier.optimal.large.over_set.dual_certificate import Certificate
+from ldpfrontier.optimal.large.over_set.dual_bound import DualBound
 from ldpfrontier.optimal.large.over_set.majorant import evaluate
 from ldpfrontier.optimal.products import ball_family
 from ldpfrontier.optimal.products.ball_family import BallFamily
@@ -85,7 +85,7 @@ def test_no_known_point_is_above_the_affine_bounds(split, share):
 
 
 def at_delta(family, delta, label, duals):
-    """Return f and z of the listed vertices of a body, scaled as those of certificates."""
+    """Return f and z of the listed vertices of a body, scaled as those of dual bounds."""
     body, scale = family.body(label.s, float(delta), label.special), math.exp(-0.5 * delta)
     z = scale * body.z
     return scale * body.reduced(duals[label.s]) - 0.5 * delta * z, z
@@ -166,15 +166,15 @@ def test_several_classes_give_tighter_bounds_than_one():
     assert bound < whole
 
 
-def test_certificates_of_several_classes_bound_all_columns(split):
+def test_dual_bounds_of_several_classes_bound_all_columns(split):
     family, sweep, duals, _ = split
     value = float(duals.sum())
     bounds = sweep.affine_bounds(2e-2 * value)
     assert len(bounds.low) > 1
     bounds = bounds.with_slack(4e-2 * value, np.full(len(duals), 1.0 / len(duals)))
-    certificate = Certificate(family, duals, bounds, 8e-3 * value)
-    first = certificate.bound(4_000)
-    second = certificate.bound(60_000)
+    dual_bound = DualBound(family, duals, bounds, 8e-3 * value)
+    first = dual_bound.bound(4_000)
+    second = dual_bound.bound(60_000)
     assert 0.0 <= second <= first
     rng = np.random.default_rng(0)
     for s0, delta in ((0, 0.0), (0, 0.5), (2, 1.5), (4, 3.0)):
@@ -212,8 +212,8 @@ def test_listed_bodies_exceed_their_majorants_by_no_more_than_stated():
             most = float((body.reduced(duals[2]) - bent.lam[0, k] * body.z).max())
             bent.intercepts[labels.index(BlockLabel(2, special)), :, k] = most
     for own, special in itertools.product((bounds, bent), (False, True)):
-        certificate = Certificate(family, duals, own, 1e-3)
-        block = certificate.blocks[labels.index(BlockLabel(2, special))]
+        dual_bound = DualBound(family, duals, own, 1e-3)
+        block = dual_bound.blocks[labels.index(BlockLabel(2, special))]
         assert block.tree is None
         top, bottom = mean_bounds(2.0, special)
         for x in rng.uniform(0.0, 1.0, 200).tolist():
@@ -223,53 +223,12 @@ def test_listed_bodies_exceed_their_majorants_by_no_more_than_stated():
             assert max(over) <= block.excess + 1e-12
 
 
-def test_affine_bounds_respect_the_vertices_of_the_products_at_every_knot():
-    family = some_family(0.5, distinct=True)
-    decomposition = Decomposition(family.product(0, 0.0), 0.5)
-    duals = decomposition.solve(family.explore, gap=1e-3, rounds=20)
-    sweep = DeltaSweep(family, 17)
-    sweep.search(duals, 1e-5)
-    bounds = sweep.affine_bounds(1e-2)
-    P = family.ball.centre
-    for k in (0, 5, len(bounds.knots) - 1):
-        delta = float(sweep.deltas[k])
-        for s in range(len(P)):
-            for special in (False, True):
-                body = family.body(s, delta, special and k > 0)
-                # Here bodies are scaled by e^(-delta / 2).
-                lam = float(bounds.lam[0, k]) + 0.5 * delta
-                best = math.exp(-0.5 * delta) * body.reduced(duals[s] + lam * P[s]).max()
-                n = sweep.labels.index(BlockLabel(s, special))
-                assert bounds.intercepts[n, 0, k] >= best - 1e-6
-
-
-def test_bounds_of_distinct_pairs_are_above_those_of_all_pairs():
-    # At delta = 0 they are the same columns.
-    family = some_family(0.5, distinct=True)
-    decomposition = Decomposition(family.product(0, 0.0), 0.5)
-    duals = decomposition.solve(family.explore, gap=1e-3, rounds=20)
-    value = float(duals.sum())
-    sweep = DeltaSweep(family, 17)
-    sweep.search(duals, 1e-4 * value)
-    bounds = sweep.affine_bounds(1e-3 * value)
-    bounds = bounds.with_slack(
-        max(1e-3 * value, float(bounds.kappa().max()) + 1e-4 * value), np.full(len(duals), 1.0 / len(duals))
-    )
-    bound = Certificate(family, duals, bounds, 1e-4 * value).bound(60_000)
-    assert bound >= family.product(0, 0.0).best_tangent(duals)[0] - 1e-9
-    for s0, delta in ((0, 0.1), (2, 0.3), (4, 0.5)):
-        product, rng = family.product(s0, delta), np.random.default_rng(0)
-        choice = np.stack([rng.integers(0, len(b), 5_000) for b in product.blocks], axis=1)
-        columns = product.columns(choice)
-        assert (columns.values - columns.vectors @ duals.ravel()).max() <= bound + 1e-9
-
-
 def test_a_shortened_list_has_what_is_in_use_and_the_best(monkeypatch):
     monkeypatch.setattr(ball_family, "SETTINGS", replace(ball_family.SETTINGS, max_vertices=3))
     family = some_family(1.0, distinct=True)
     product = family.product(0, 0.0)
     decomposition = Decomposition(product, 1.0)
-    duals = decomposition.solve(family.explore_all_pairs, gap=1e-6)
+    duals = decomposition.solve(product.explore, gap=1e-6)
     size, excess, columns = product.size, product.best_tangent(duals)[0], decomposition.columns()
     decomposition.renumber_vertices(family.keep_best(duals, decomposition.vertices_in_use()))
     assert product.size < size
@@ -278,6 +237,4 @@ def test_a_shortened_list_has_what_is_in_use_and_the_best(monkeypatch):
     np.testing.assert_allclose(again.vectors, columns.vectors)
     np.testing.assert_allclose(again.values, columns.values)
     assert max(map(len, family.product(1, 0.5).blocks)) <= 3 + 2
-    assert decomposition.solve(family.explore_all_pairs, gap=1e-6).sum() == pytest.approx(
-        duals.sum(), rel=1e-5
-    )
+    assert decomposition.solve(product.explore, gap=1e-6).sum() == pytest.approx(duals.sum(), rel=1e-5)

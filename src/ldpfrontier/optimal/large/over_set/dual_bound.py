@@ -9,7 +9,7 @@ least of them, the majorant U_s of the block. What branch and bound leaves above
 
 counts against the sum: kappa follows from H + sum_s e_s in place of H. Nodes go to the product with the
 largest sum of e_s, and there to the block where another one is worth most. Points with f_s > U_s that turn
-up on the way, violations, are new vertices for the next certificate.
+up on the way, violations, are new vertices for the next dual bound.
 """
 
 from __future__ import annotations
@@ -62,27 +62,14 @@ class _Block:
 
 
 @dataclass(eq=False)
-class Certificate:
-    """The proof of affine bounds at some duals.
-
-    Parameters
-    ----------
-    family : BallFamily
-    duals : ndarray, shape (a1, a2)
-    bounds : AffineBounds
-    tolerance : float
-        How far a block may exceed its majorant before it matters.
-
-    Attributes
-    ----------
-    violations : dict
-        By the index of a block, points that exceed its majorant.
-    """
+class DualBound:
+    """The proof of affine bounds at some duals."""
 
     family: BallFamily
-    duals: FloatArray
+    duals: FloatArray  # (a1, a2)
     bounds: AffineBounds
-    tolerance: float
+    tolerance: float  # how far a block may exceed its majorant before it matters
+    #: By the index of a block, points above its majorant.
     violations: dict[int, BlockPoints] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -97,26 +84,13 @@ class Certificate:
         # Trees know the mean of w, which is z per unit of the prior.
         scale = float(body.prior.sum())
         majorant = self.bounds.majorant(n, scale)
-        ends = mean_bounds(self.family.level, special, knots)
+        ends = mean_bounds(self.family.epsilon, special, knots)
         return _Block(body, majorant, scale, BranchAndBound(body, self.duals[s], *ends, majorant))
 
     def bound(self, max_nodes: int) -> float:
-        """Bound the reduced cost of every column per unit of Z.
+        """Return kappa, a bound on the reduced costs of all columns per unit of Z, by more nodes.
 
-        Parameters
-        ----------
-        max_nodes : int
-            Most nodes to add to the trees.
-
-        Returns
-        -------
-        float
-            kappa; inf if none is known.
-
-        Raises
-        ------
-        TimeIsUp
-            If it is up before all trees have their first nodes.
+        It is inf if none is known; TimeIsUp is raised if it is up before all trees have their first nodes.
         """
         for block in self.blocks:
             check_time()
@@ -133,7 +107,7 @@ class Certificate:
             before = block.tree.node_count
             block.excess = block.tree.bound(0.0, SETTINGS.nodes_per_visit)
             max_nodes -= max(block.tree.node_count - before, 1)
-            grown = block.tree.node_count >= SETTINGS.search_growth * block.searched
+            grown = block.tree.node_count >= 1.5 * block.searched
             if block.excess > block.violation and grown:
                 block.searched = block.tree.node_count
                 self._search(n)
@@ -178,7 +152,7 @@ class Certificate:
         of lam and z, by a quarter of the product of their changes.
         """
         bounds, (s, special) = self.bounds, self.bounds.labels[n]
-        pairs = mean_bounds(self.family.level, special, len(bounds.knots))
+        pairs = mean_bounds(self.family.epsilon, special, len(bounds.knots))
         tops, bottoms = (interpolate(pair, bounds.knots) for pair in pairs)
         bodies = [body_between(self.family, s, *both) for both in zip(tops, bottoms, strict=True)]
         z, f = (np.array(x) for x in ([b.z for b in bodies], [b.reduced(self.duals[s]) for b in bodies]))
@@ -210,7 +184,7 @@ class Certificate:
         w, t, lam = block.tree.candidates()
         if not len(w):
             return
-        top, bottom = mean_bounds(self.family.level, special, len(self.bounds.knots))
+        top, bottom = mean_bounds(self.family.epsilon, special, len(self.bounds.knots))
         w = climb_or_restore(body, c, w, lam, interpolate(top, t), interpolate(bottom, t))
         t, lam = (np.tile(x, len(w) // len(x)) for x in (t, lam))
         f = xlogy(w, w) @ body.prior - w @ body.fold(c)
