@@ -99,16 +99,17 @@ def engines(text: str) -> str:
 
 
 def ledger(text: str) -> str:
-    """Return the page of the project's own results with its claims, but for statements of the README."""
+    """Return the page of the project's own results with its claims, but for those that the README has."""
     readme = " ".join((DOCS.parent / "README.md").read_text(encoding="utf-8").split())
     claims = pd.DataFrame(
         {
             "claim": claim.id,
             "about": claim.where,
-            "statement": "" if (statement := claim.statement.replace("$", "")) in readme else statement,
+            "statement": statement,
             "table": f"`{claim.tables[0]}`",
         }
         for claim in claims_of(papers()["frontier"])
+        if (statement := claim.statement.replace("$", "")) not in readme
     )
     return with_table(text, markdown(claims))
 
