@@ -15,11 +15,10 @@ if TYPE_CHECKING:
     from ldpfrontier.survey.channel_file import PrivateChannel, read_channel
     from ldpfrontier.survey.design import Design, design_channel
     from ldpfrontier.survey.estimation import Estimate, estimate_distribution
-    from ldpfrontier.survey.least_level import least_epsilon
+    from ldpfrontier.survey.least_level import design_for_reports, least_epsilon
     from ldpfrontier.survey.memo import Memo
     from ldpfrontier.survey.privatizing import privatize, privatize_file
     from ldpfrontier.survey.rates import Rates, estimate_rates
-    from ldpfrontier.survey.repeated import design_for_reports
     from ldpfrontier.survey.reports import count_reports
     from ldpfrontier.survey.tables import CountTable, count_records, table_of_values, with_values
 
@@ -64,7 +63,7 @@ _HOMES = {
     "count_records": "tables",
     "count_reports": "reports",
     "design_channel": "design",
-    "design_for_reports": "repeated",
+    "design_for_reports": "least_level",
     "estimate_change": "change",
     "estimate_distribution": "estimation",
     "estimate_rates": "rates",

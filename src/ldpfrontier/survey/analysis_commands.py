@@ -1,15 +1,14 @@
-"""The commands `channel`, `level`, `people` and `regress`, and `estimate` of weighted samples."""
+"""The commands about channels and surveys: `audit`, `channel`, `level`, `people` and `regress`."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from dataclasses import replace
 
 import pandas as pd
 
-from ldpfrontier.survey.channel_file import PrivateChannel, read_channel, written_files
-from ldpfrontier.survey.estimate_texts import give_estimates
+from ldpfrontier.survey.auditing import audit_channel, count_pairs
+from ldpfrontier.survey.channel_file import read_channel, written_files
 from ldpfrontier.survey.exports import as_json, files_beside
 from ldpfrontier.survey.known_channels import (
     classical_matrix,
@@ -18,20 +17,43 @@ from ldpfrontier.survey.known_channels import (
     parameter,
     read_matrix,
 )
-from ldpfrontier.survey.layout import remark, wrapped
+from ldpfrontier.survey.layout import Progress, remark, wrapped
+from ldpfrontier.survey.option_table import reading_of
 from ldpfrontier.survey.outputs import check_new
 from ldpfrontier.survey.people import Aim, people_needed, people_text
+from ldpfrontier.survey.questionnaire.routing import is_questionnaire
 from ldpfrontier.survey.reading import said, shown
 from ldpfrontier.survey.regression import randomized_logit
 from ldpfrontier.survey.reports import channel_column, check_channel, decoder
 from ldpfrontier.survey.tables import parsed_values, table_of_values
 from ldpfrontier.survey.targets import with_expected
+from ldpfrontier.survey.texts import audit_text, kept_promise
 from ldpfrontier.survey.together import levels_together, read_channels, together_text
-from ldpfrontier.survey.weighted import read_sample, weighted_estimates, weighted_text
 from ldpfrontier.verify import visible
 
 
-def write_channel(options: argparse.Namespace) -> int:
+def audit(options: argparse.Namespace) -> int:
+    """Audit a channel."""
+    if is_questionnaire(options.channel):
+        from ldpfrontier.survey.questionnaire import command
+
+        return command.audit(options)
+    private = read_channel(options.channel)
+    pairs = None
+    if options.data:
+        pairs = count_pairs(private, options.data, column=options.column, **reading_of(options))
+    found = audit_channel(private, samples=options.samples or 0, pairs=pairs, confidence=options.confidence)
+    if options.json:
+        print(as_json(found, promise=kept_promise(found, private)))
+        return int(bool(found.problems))
+    if options.quiet:
+        for problem in found.problems:
+            remark(problem)
+    print(audit_text(found, private))
+    return int(bool(found.problems))
+
+
+def channel(options: argparse.Namespace) -> int:
     """Write the channel of a survey that was taken already."""
     values = parsed_values(options.values)
     table = table_of_values(values, list(values))
@@ -54,40 +76,7 @@ def write_channel(options: argparse.Namespace) -> int:
     return 0
 
 
-def estimate_sample(options: argparse.Namespace, private: PrivateChannel) -> int:
-    """Estimate shares and rates of a weighted or stratified sample, or of groups."""
-    for name in ("id", "compare_with", "picture", "mean", "cumulative"):
-        if getattr(options, name) is not None:
-            option = {"picture": "plot"}.get(name, name.replace("_", "-"))
-            raise ValueError(f"--{option} does not go with --weight, --strata and --by.")
-    if options.simultaneous or options.despite_misfit:
-        raise ValueError(
-            "--simultaneous and --despite-misfit do not go with --weight, --strata and --by: intervals are"
-            " for each number, and the fit is not checked."
-        )
-    together = [options.replicates, options.replicate_method, options.weight]
-    if any(together[:2]) and (not all(together) or options.strata is not None):
-        raise ValueError(
-            "--replicates, --replicate-method and --weight must be given together, and without --strata:"
-            " replicates have the strata in them."
-        )
-    sample = read_sample(
-        private, options.data, column=options.column, weight=options.weight, strata=options.strata,
-        by=options.by, replicates=options.replicates or (), method=options.replicate_method or "",
-    )  # fmt: skip
-    groups = [("", None), *(sample.by_group() if options.by is not None else ())]
-    found = [(name, weighted_estimates(private, sample, options.confidence, who)) for name, who in groups]
-    titles = [f"{options.by} = {name}" if name else "" for name, _ in found]
-    texts = [
-        weighted_text(some, sample, options.confidence, title)
-        for title, (_, some) in zip(titles, found, strict=True)
-    ]
-    rows = [(name, row) for name, some in found for row in some]
-    about = {"groups": [{"group": name, "estimates": some} for name, some in found]}
-    return give_estimates(options, rows, "\n\n".join(texts), private.promise(), None, about)
-
-
-def say_levels(options: argparse.Namespace) -> int:
+def level(options: argparse.Namespace) -> int:
     """Compute what several reports of one person reveal together."""
     privates = read_channels(options.files)
     if options.json:
@@ -97,18 +86,20 @@ def say_levels(options: argparse.Namespace) -> int:
     return 0
 
 
-def count_people(options: argparse.Namespace, progress: Callable[[int], None]) -> int:
+def people(options: argparse.Namespace) -> int:
     """Compute how many people have to report."""
     private = read_channel(options.channel).verified()
     private = replace(private, table=with_expected(private.table, options.expect))
     given = ("error", "width", "power", "probability", "value", "confidence")
     aim = Aim(**{name: getattr(options, name) for name in given})
-    found = people_needed(private, options.precise, aim, progress)
+    drawing = Progress("drawing surveys of {:,} people", 0.0)
+    found = people_needed(private, options.precise, aim, drawing)
+    drawing.end()
     print(as_json({"estimates": found}) if options.json else people_text(found, aim, options.precise))
     return 0
 
 
-def fit_reports(options: argparse.Namespace) -> int:
+def regress(options: argparse.Namespace) -> int:
     """Fit a logistic regression to reports."""
     private = read_channel(options.channel).verified()
     data = pd.read_csv(options.data, dtype={options.column: str})
@@ -136,3 +127,6 @@ def fit_reports(options: argparse.Namespace) -> int:
         return 0
     print(found.summary(options.confidence))
     return 0
+
+
+COMMANDS = {"audit": audit, "channel": channel, "level": level, "people": people, "regress": regress}

@@ -132,7 +132,7 @@ def _precision(made: Design, best: Candidate, error: float) -> str:
             "rates": " for rates",
         }.get(made.precise, f" for {asked}")
         text += " Too few: the mean share is" if few else ""
-        text += f" {points(1.0 / table.counts.size)} (--details: what would help)." if few else ""
+        text += f" {points(1.0 / table.counts.size)}." if few else ""
         needed = few_digits(made.reports_for(best, error))
         text += f" {'1 report gives' if needed == '1' else f'{needed} reports give'} {in_words(error)}{what}."
     return text
@@ -199,8 +199,6 @@ def _useful(private: PrivateChannel) -> str:
     before, after = float(by_value.sum(axis=1).max()), float(by_value.max(axis=0).sum())
     be, it = ("are", "they are") if len(table.useful) > 1 else ("is", "it is")
     words = f"{name} {be} not protected: with a report {it} guessed right for {_percent(after)} of people"
-    if after >= SETTINGS.given_away:
-        words = f"A report gives {name} away: {it} guessed right for {_percent(after)} of people"
     protect = "If it has to be protected, name it"
     if len(table.useful) > 1:
         protect = "If they have to be protected, name them"

@@ -124,8 +124,8 @@ def population_of(
     if not table.useful or not table.sampled:
         return None
     (a1, a2), records = table.counts.shape, table.records
-    work = math.comb(a1, 2) * math.comb(a2, 2) * records
-    quick = table.counted and records <= SETTINGS.max_exact_records and work <= SETTINGS.max_exact_work
+    ratios = max(math.comb(a1, 2) * math.comb(a2, 2), 1_000)
+    quick = table.counted and records * ratios <= SETTINGS.max_exact_work
     return Population(beta, order, "exact" if quick else "bonferroni", method, factor)
 
 

@@ -57,7 +57,7 @@ def measured(name: str, method: Method, channel: Channel, problem: Problem, reco
     groups = [table.attributes, table.sensitive, table.useful][: 3 if table.useful else 1]
     squares = [np.mean([e**2 for e, a in zip(errors, asked, strict=True) if a == group]) for group in groups]
     levels = measured_levels(channel, table, problem.population)
-    allowed = problem.epsilon + SETTINGS.level_tolerance
+    allowed = problem.epsilon + SETTINGS.rounding
     of_rates = (
         estimation_error(channel, table.expected, rate_target(table.expected)) if table.useful else math.inf
     )

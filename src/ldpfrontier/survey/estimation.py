@@ -67,7 +67,7 @@ class Inversion:
         root = np.sqrt(prior @ matrix)
         root[root == 0] = 1.0  # a column of zeros gets the weight 0
         left, values, right = np.linalg.svd(matrix / root, full_matrices=False)
-        self.rank = int((values > SETTINGS.rank_tolerance * values[0]).sum())
+        self.rank = int((values > SETTINGS.rounding * values[0]).sum())
         left, values, right = left[:, : self.rank], values[: self.rank], right[: self.rank]
         self.weights = (vectors @ left / values) @ right / root
         lost = np.linalg.norm(vectors - self.weights @ matrix.T, axis=1)

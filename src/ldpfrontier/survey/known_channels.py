@@ -22,6 +22,7 @@ from ldpfrontier.survey.attackers import Levels, whole_levels
 from ldpfrontier.survey.channel_file import PrivateChannel, Promise
 from ldpfrontier.survey.reading import Label, said
 from ldpfrontier.survey.sampling import sampled_channel, whole_weights
+from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.survey.tables import CountTable
 from ldpfrontier.types import FloatArray
 
@@ -123,7 +124,11 @@ def known_channel(
     """
     rows = np.asarray(matrix, dtype=np.float64)
     sums = rows.sum(axis=1)
-    if rows.shape[0] != table.counts.size or not (rows >= 0).all() or np.abs(sums - 1.0).max() > 1e-9:
+    if (
+        rows.shape[0] != table.counts.size
+        or not (rows >= 0).all()
+        or np.abs(sums - 1.0).max() > SETTINGS.rounding
+    ):
         raise ValueError(
             f"The matrix has the shape {rows.shape} and row sums from {sums.min():g} to {sums.max():g}; it"
             f" must have a row for each of the {table.counts.size} values, of chances that sum to 1."

@@ -11,7 +11,9 @@ import io
 import json
 import math
 import re
+import sys
 import textwrap
+import time
 import warnings
 from collections.abc import Iterable, Sequence
 
@@ -33,6 +35,26 @@ class Remark(UserWarning):
 def remark(sentence: str) -> None:
     """Warn; the command prints the sentence."""
     warnings.warn(sentence, Remark, stacklevel=3)
+
+
+class Progress:
+    """A line of progress on the terminal, which is omitted if there is no terminal, or with `quiet`."""
+
+    quiet = False
+
+    def __init__(self, words: str, pause: float = 0.1) -> None:
+        self._words, self._pause, self._next, self._shown = words, pause, 0.0, False
+
+    def __call__(self, done: object) -> None:
+        """Show how far it is, unless the pause since the last time was too short."""
+        if not self.quiet and sys.stderr.isatty() and time.monotonic() >= self._next:
+            print(f"\r\x1b[K{self._words.format(done)}", end="", file=sys.stderr, flush=True)
+            self._next, self._shown = time.monotonic() + self._pause, True
+
+    def end(self) -> None:
+        """Remove the line."""
+        if self._shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def wrapped(text: str, indent: str = "") -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -144,7 +143,7 @@ class Problem:
         return self._with_few_outputs(found)
 
     def _with_few_outputs(self, found: Optimum) -> Optimum:
-        few = with_united_outputs(found.channel, self.table.expected, self.target, SETTINGS.united_error)
+        few = with_united_outputs(found.channel, self.table.expected, self.target)
         return replace(found, channel=few)
 
     def _rounds(self) -> int:
@@ -179,10 +178,10 @@ class Problem:
 
 def _subset(inputs: int, epsilon: float) -> Channel:
     """Return subset selection, with smaller subsets where those of the least error are too many."""
-    with suppress(Intractable):
-        return subset_selection(inputs, epsilon)
-    sizes = [size for size in range(1, inputs // 2 + 1) if math.comb(inputs, size) <= SETTINGS.max_subsets]
-    return subset_selection(inputs, epsilon, max(sizes))
+    for size in (None, *range(inputs // 2, 0, -1)):
+        with suppress(Intractable):
+            return subset_selection(inputs, epsilon, size)
+    raise Intractable(f"{inputs:,} values are too many for subset selection.")
 
 
 #: Mechanisms of local differential privacy that are formulas.

@@ -31,6 +31,16 @@ def whole(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number; write it like 3000") from None
 
 
+def reading_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Return how records are read: what becomes of missing values, and what decimals follow."""
+    return {name: getattr(options, name) for name in ("missing", "missing_codes", "decimal")}
+
+
+def given(path: str | None) -> list[str]:
+    """Return the path of an option that was given, in a list; an empty one if it was not."""
+    return [] if path is None else [path]
+
+
 #: Options of `estimate` that are about samples of people, and parameters of classical designs.
 OF_SAMPLES = ("weight", "strata", "by", "replicates", "replicate_method")
 PARAMETERS = ("--p", "--q", "--yes", "--no", "--cards")

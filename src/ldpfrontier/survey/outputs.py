@@ -9,13 +9,9 @@ from pathlib import Path
 from ldpfrontier.survey.reading import is_standard_input
 
 
-def check_outputs(outputs: Iterable[Path | str], inputs: Iterable[Path | str]) -> list[Path]:
-    """Refuse outputs that are inputs, by any name or link, or one another, or folders.
-
-    Returns the folders of outputs that do not exist yet.
-    """
+def check_outputs(outputs: Iterable[Path | str], inputs: Iterable[Path | str]) -> None:
+    """Refuse outputs that are inputs, by any name or link, or one another, or folders."""
     sources, seen = [Path(source) for source in inputs], dict[str, Path]()
-    new: dict[Path, None] = {}
     for target in map(Path, outputs):
         if is_standard_input(target):
             raise ValueError(
@@ -33,9 +29,6 @@ def check_outputs(outputs: Iterable[Path | str], inputs: Iterable[Path | str]) -
         above = next(folder for folder in target.parents if folder.exists())
         if not above.is_dir():
             raise ValueError(f"{target} would lie in {above}, which is not a folder.")
-        if not target.parent.exists():
-            new[target.parent] = None
-    return list(new)
 
 
 def check_new(text: str, paths: Sequence[Path]) -> None:

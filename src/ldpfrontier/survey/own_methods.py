@@ -94,7 +94,7 @@ def refusal(
 
     A mechanism of the user's own that is outside of a cone of theirs is `Refused`.
     """
-    most = SETTINGS.level_tolerance
+    most = SETTINGS.rounding
     outside = [known for known, cone in cones.items() if cone.violation(channel.matrix.T) > most]
     if own and name in own:
         if outside:
@@ -119,7 +119,7 @@ def _mechanism(name: str, function: OwnFunction, problem: Problem) -> Channel:
             f" {problem.cells} values of a record."
         )
     level = measured_levels(channel, problem.table, problem.population).against(problem.against)
-    if not level <= problem.epsilon + SETTINGS.level_tolerance:
+    if not level <= problem.epsilon + SETTINGS.rounding:
         found = "no level" if math.isinf(level) else f"the level {level:.6g}"
         raise Refused(
             f"{name} has {found} against {problem.against}; allowed is at most epsilon, {problem.epsilon:g}."

@@ -330,15 +330,14 @@ def last_accepted(
     above, below = limit(near, rows), limit(far, rows)
     near = np.where(below >= 0, outside, near)
     far = np.where((below < 0) & (above < 0), near, far)
-    for step in range(SETTINGS.rate_steps):
-        rows = np.flatnonzero(np.abs(far - near) > SETTINGS.rate_tolerance)
-        if rows.size == 0:
-            break
-        # A secant, or the middle now and then, so that both ends move.
+    step = 0
+    while (rows := np.flatnonzero(np.abs(far - near) > SETTINGS.rate_tolerance)).size:
+        # A secant, or the middle now and then: three steps halve the distance, whatever the limits are.
         share = 0.5 if step % 3 == 2 else above[rows] / (above[rows] - below[rows])
         t = near[rows] + np.clip(share, 0.01, 0.99) * (far[rows] - near[rows])
         value = limit(t, rows)
         accepted = value >= 0
         near[rows], above[rows] = np.where(accepted, [t, value], [near[rows], above[rows]])
         far[rows], below[rows] = np.where(accepted, [far[rows], below[rows]], [t, value])
+        step += 1
     return far

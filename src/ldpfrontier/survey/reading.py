@@ -272,15 +272,7 @@ def check_header(
         if times > 1 or (not times and name in columns):
             found = "twice" if times else "not"
             has = f"The column {name!r} is {found} in {shown(path)}; its columns are {', '.join(header)}."
-            raise ValueError(has + ("" if times else _meant(name, header)))
-
-
-def _meant(name: str, header: Sequence[str]) -> str:
-    for option, known in (("count", _COUNTS), ("weight", _WEIGHTS)):
-        numbers = [other for other in header if other.strip().casefold() in known]
-        if name == "count" and len(numbers) == 1:
-            return f" Did you mean {numbers[0]!r}, as in --{option} {numbers[0]}?"
-    return close_name(name, header)
+            raise ValueError(has + ("" if times else close_name(name, header)))
 
 
 def _parquet_frames(

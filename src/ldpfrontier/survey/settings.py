@@ -23,34 +23,24 @@ class SurveySettings:
     max_joint_cells: int = 16
     #: Pairs of a sensitive and a useful value: what is solved and stored grows with the square of them.
     max_values: int = 1_000
-    #: Outputs of subset selection: as many as the library lists.
-    max_subsets: int = 10_000
     #: Sum of a column of counts above which the command says that they must be people: most surveys are
     #: smaller, and the weights of a few thousand people sum to more.
     many_people: int = 100_000
     #: Values of a column that a sentence names before it says how many more there are.
     named_values: int = 3
-    #: Numbers among the values of a column from which on groups of them are proposed.
-    many_numbers: int = 20
     #: Width from which on an interval of a frequency says next to nothing.
     uninformative_width: float = 0.9
-    #: Share of people whose useful value is guessed right, from which on a report gives it away.
-    given_away: float = 0.9
     #: Reports of a person that a channel may be designed for: their level is computed for all of them.
     max_reports: int = 100
-    #: Samples of an audit: some minutes of work.
-    max_samples: int = 1_000_000_000
     #: Entries of a channel whose level is proved with exact arithmetic: seconds.
     max_proved_entries: int = 20_000
-    #: Records of a table up to which intervals of its odds ratios are exact: seconds.
-    max_exact_records: int = 1_000_000
-    #: The same of records times odds ratios.
+    #: Records of a table times its odds ratios, or a thousand, up to which intervals of these are exact.
     max_exact_work: int = 1_000_000_000
 
     # Accuracy and safety.
-    #: By how much the level of a mechanism may exceed the one asked for before its probabilities become whole
-    #: numbers, nats, and by how much a column may be outside of a cone.
-    level_tolerance: float = 1e-9
+    #: What is rounding: of a level, nats, above the one asked for before probabilities become whole numbers;
+    #: of columns outside of a cone; of shares that sum to 1; of singular values, relative to the largest one.
+    rounding: float = 1e-9
     #: Least share of a record, as a part of the average, where another distribution is expected.
     least_expected: float = 1e-6
     #: Fewest people of a survey that is planned: with fewer, intervals say nothing.
@@ -61,15 +51,11 @@ class SurveySettings:
     people_factor: int = 4
     #: Surveys that are drawn of each number of people: 13 s of a plan for 24 cells.
     planned_surveys: int = 20
-    #: Rounding of shares that must sum to 1.
-    share_tolerance: float = 1e-9
     #: What `RenyiBall.worst_case_epsilon` may lack, nats, or that share of it below 1 nat: it is added to the
     #: level that is stated.
     level_error: float = 1e-10
     #: What its rounding may lack, nats: it is added, too.
     level_rounding: float = 1e-14
-    #: Singular values of a channel below this are none, relative to the largest one.
-    rank_tolerance: float = 1e-9
     #: What of a frequency may lie in directions that a channel does not show, relative: rounding leaves
     #: far less.
     shown_tolerance: float = 1e-6
@@ -84,8 +70,6 @@ class SurveySettings:
     #: How far the end of an interval of a rate, or of q / (1 + q) for a ratio q, may be outside:
     #: far less than is printed.
     rate_tolerance: float = 1e-7
-    #: Most steps that find it: 3 halve the distance, whatever the limits are.
-    rate_steps: int = 80
     #: Added to the Gram matrix of the weights of an interval, whose diagonal is about 1; whatever it is, the
     #: weights bound the frequency.
     limit_ridge: float = 1e-8
@@ -113,8 +97,6 @@ class SurveySettings:
     calibration_gap: float = 0.01
     #: Most seconds that count so, since they take memory.
     most_proof_seconds: float = 200.0
-    #: By which share its error may rise so that it has fewer outputs.
-    united_error: float = 2e-3
     #: Quadratic programs for the weights of an interval, each with the standard deviation of the one before.
     limit_programs: int = 3
     #: Biased weights are used if they bring a limit this share closer, at the table of the design.
@@ -129,9 +111,6 @@ class SurveySettings:
     search_seconds: float = 15.0
     #: Seconds after that for its proof.
     proof_seconds: float = 5.0
-    #: Seconds after which advice for too few reports is what was found so far: a guess at how long
-    #: somebody waits.
-    advice_seconds: float = 8.0
     #: Distributions, of F or given that U is one of two values, among which an audit looks for a telling one.
     audited_distributions: int = 500
     #: Largest logarithm of the odds of the two values of such a pair that an acquaintance has from elsewhere:

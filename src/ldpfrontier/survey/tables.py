@@ -33,7 +33,6 @@ from ldpfrontier.survey.values import (
     check_totals,
     look_alikes,
     missing_name,
-    numeric_hint,
     without_missing,
 )
 from ldpfrontier.survey.weights import effective_people, weight_of
@@ -139,18 +138,8 @@ class CountTable:
 
     @property
     def hints(self) -> tuple[str, ...]:
-        """Hints: of columns of numbers, of values that look alike, of combinations without a record."""
-        values = zip(*self.labels, strict=True)
-        hints = [numeric_hint(name, texts) for name, texts in zip(self.attributes, values, strict=True)]
-        hints += look_alikes(self.attributes, self.labels)
-        if absent := [label for label, n in zip(self.labels, self.counts.flat, strict=True) if n == 0]:
-            some = "; ".join(repr(said(label)) for label in absent[: SETTINGS.named_values])
-            more = "; ..." if len(absent) > SETTINGS.named_values else ""
-            hints.append(
-                f"{len(absent)} of {len(self.labels)} combinations of {said(self.attributes)} have no record:"
-                f" {some}{more}. They can be reported as well."
-            )
-        return tuple(filter(None, hints))
+        """Hints of values that look alike."""
+        return tuple(look_alikes(self.attributes, self.labels))
 
     @property
     def records(self) -> int:
@@ -342,7 +331,7 @@ def _check_number(path: Path | str, columns: Label, cut: int, found: Mapping[Lab
         return
     values = {name: {label[place] for label in found} for place, name in enumerate(columns)}
     name = max(values, key=lambda name: len(values[name]))
-    advice = numeric_hint(name, values[name]) or "Merge values into groups first."
+    advice = "Merge values into groups first, numbers with --bins."
     if len(columns) > 2:
         advice += (
             " Or ask each person some of the questions: --precise pairs, with all columns in --sensitive."

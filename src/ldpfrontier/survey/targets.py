@@ -197,7 +197,7 @@ def with_expected(table: CountTable, texts: Sequence[str]) -> CountTable:
     total = sum(named.values())
     rest = [place for place in range(len(labels)) if place not in named]
     left = float(p[rest].sum())
-    if total > 1.0 or (not rest and abs(total - 1.0) > SETTINGS.share_tolerance) or (rest and left == 0.0):
+    if total > 1.0 or (not rest and abs(total - 1.0) > SETTINGS.rounding) or (rest and left == 0.0):
         raise ValueError(f"The shares of --expect sum to {total:g}; all shares together must sum to 1.")
     p[rest] *= (1.0 - total) / left if rest else 1.0
     for place, share in named.items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from string import ascii_lowercase
@@ -193,13 +192,3 @@ def _line(name: str, values: Sequence[str], width: int) -> str:
 def shortened(text: str, most: int) -> str:
     """Return a text with three points at its end if it has more letters than allowed."""
     return text if len(text) <= most else text[: most - 3] + "..."
-
-
-def numeric_hint(name: str, values: Iterable[str]) -> str:
-    """Return a sentence for a column that has many values, nearly all of them numbers; nothing for others."""
-    texts = set(values)
-    numbers = sum(as_number(text) is not None for text in texts)
-    if numbers < SETTINGS.many_numbers or numbers < 0.9 * len(texts):
-        return ""
-    option = shlex.quote(f"{name}=5")
-    return f"{numbers} values of {name} are numbers: --bins {option} makes 5 groups of them."

@@ -16,8 +16,8 @@ import pytest
 
 from ldpfrontier.survey import Memo, PrivateChannel, design_channel, privatize_file
 from ldpfrontier.survey.cli import main
+from ldpfrontier.survey.least_level import design_for_reports
 from ldpfrontier.survey.reading import read_chunks
-from ldpfrontier.survey.repeated import design_for_reports
 from support.malformed import contents
 from support.owndata import channel_of, records_of, small_table
 

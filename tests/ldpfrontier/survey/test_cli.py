@@ -63,7 +63,6 @@ def ready(here, made):
 def test_from_a_table_to_its_distribution(here, capsys):
     assert main([*DESIGN, "--epsilon", "1", "--for", "information", "--out", "here/c.json"]) == 0
     said = capsys.readouterr()
-    assert "warning: the folder here does not exist; it will be made.\n" in said.err
     assert "people.csv: 1,340 records, 2 x 4 values of illness, region, age" in said.out
     for name in ("association", "unconditional", "srr", "subset", "grr", "ldp", "nr"):
         assert f" {name} " in said.out

@@ -6,7 +6,7 @@ import pytest
 
 from ldpfrontier.survey import design_channel, read_channel
 from ldpfrontier.survey.cli import main
-from ldpfrontier.survey.repeated import design_for_reports
+from ldpfrontier.survey.least_level import design_for_reports
 from ldpfrontier.survey.together import levels_together
 from support.malformed import TABLE, refused
 from support.owndata import flat, rewritten

@@ -11,7 +11,7 @@ from ldpfrontier.survey.groups import Bins, Groups, ValueOrder, translations_of,
 from ldpfrontier.survey.layout import remark
 from ldpfrontier.survey.reading import Label, as_whole, close_name, labels_of, read_chunks, shown
 from ldpfrontier.survey.tables import check_columns
-from ldpfrontier.survey.values import check_totals, look_alikes, missing_name, numeric_hint, without_missing
+from ldpfrontier.survey.values import check_totals, look_alikes, missing_name, without_missing
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def _check_asked(names: Label, values: Mapping[str, Label]) -> None:
 
 
 def _made(names: Label, answers: Sequence[Label], records: int | None) -> QuestionList:
-    hints = [numeric_hint(name, some) for name, some in zip(names, answers, strict=True)]
+    hints = list[str]()
     for name, some in zip(names, answers, strict=True):
         hints += look_alikes((name,), [(answer,) for answer in some])
-    return QuestionList(names, tuple(answers), records, tuple(filter(None, hints)))
+    return QuestionList(names, tuple(answers), records, tuple(hints))
