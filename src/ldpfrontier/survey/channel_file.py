@@ -143,8 +143,8 @@ class PrivateChannel:
 
     @cached_property
     def channel(self) -> Channel:
-        """The channel as floating-point numbers, with its labels."""
-        return Channel(sampled_channel(self.weights).matrix, self.table.labels, self.outputs)
+        """The channel as floating-point numbers."""
+        return sampled_channel(self.weights)
 
     @property
     def protects(self) -> Attacker:
