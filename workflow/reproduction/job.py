@@ -13,8 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from reproduction.planning.own_mechanisms import register
-from reproduction.planning.own_papers import make_importable
+from reproduction.planning.own_mechanisms import make_importable, register
 from reproduction.results.files import StoredTable
 
 

@@ -1,35 +1,13 @@
-"""The style of curves: label, colour, marker and dash of a mechanism, and graded lines."""
+"""Graded lines, and the legend entries of mechanisms."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import matplotlib
 from matplotlib.lines import Line2D
 
-
-@dataclass(frozen=True)
-class Look:
-    """Label, colour (Okabe and Ito, colour-blind safe), marker and dash of a mechanism."""
-
-    label: str
-    colour: str
-    marker: str
-    dash: Any
-    filled: bool = True
-
-    def line(self, **options: Any) -> dict[str, Any]:
-        """Return the options of a matplotlib line."""
-        return {
-            "label": self.label,
-            "color": self.colour,
-            "marker": self.marker,
-            "linestyle": self.dash,
-            "markerfacecolor": self.colour if self.filled else "white",
-            **options,
-        }
-
+from reproduction.look import Look
 
 _DASHES: tuple[Any, ...] = ((0, (1, 1.2)), (0, (4, 1.5, 1, 1.5)), (0, (5, 1.5)), "-")
 

@@ -1,4 +1,4 @@
-"""Figures of what lies past PolyOpt: the optimum over F, equal realized privacy, drift, two levels."""
+"""Figures of what lies past PolyOpt: the optimum over F, drift, two levels, people, several reports."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import NullLocator, PercentFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MultipleLocator, NullLocator, PercentFormatter
 
-from papers.lopuhaa2024.catalogue import ACQUAINTANCES, PROMISES, WHOLE
+from papers.frontier.several_tables import ADAPTIVE, ANYONE, CALIBRATED, ONCE
+from papers.lopuhaa2024.catalogue import ACQUAINTANCES, CELLS, DESIGNS, PROMISES, WHOLE, designed
 from papers.lopuhaa2024.figures import information
 from papers.lopuhaa2024.panels import (
+    EQUALITY,
     FRONTIER,
     LOOKS,
     NMI,
@@ -28,7 +30,8 @@ from papers.lopuhaa2024.panels import (
     set_plain_ticks,
 )
 from reproduction.figure_style import EPSILON
-from reproduction.plotting import Look, graded
+from reproduction.look import Look
+from reproduction.plotting import graded
 from reproduction.results.tables import select
 
 #: In the legend, of mechanisms as they are.
@@ -186,6 +189,144 @@ def two_levels(table: pd.DataFrame) -> Figure:
     ]
     label = "level $k$ of $S$ for those who know $U$ (linear to 1, then logarithmic; ∞: no demand)"
     return plot_panels(by_pair(table), panel, NMI, xlabel=label, share_x=False, share_y=False, legend=shown)
+
+
+# People -----------------------------------------------------------------------------------------------------
+
+#: The least errors by their names in tables and the level given U: equal to epsilon, or none asked for.
+_SET = DESIGNS["set"]
+_BOTH = replace(_SET, label=f"{_SET.label}, and insiders", dash=(0, (5, 1.5)), filled=False)
+_DESIGNS: dict[tuple[str, bool], Look] = {
+    (designed("set"), False): _SET,
+    (designed("set"), True): _BOTH,
+    **{(designed(name), False): DESIGNS[name] for name in ("acquaintances", "anyone", "ldp")},
+}
+
+#: The optimum over F for information: single points, as it need not be the only one, nor determine the table.
+_INFORMATIVE = Look("most informative over F", LOOKS["exact"].colour, "o", "", filled=False)
+
+_REPORTS = "people for a standard error\nof one percentage point"
+
+
+def people(table: pd.DataFrame) -> Figure:
+    """Plot how many people must report for a standard error of one percentage point, against the level.
+
+    Shown are the pairs that have least errors of all cells: these by whom they protect from, and at the
+    levels of that over F the optimum over F for information. What the reports do not determine has no point.
+    """
+    cells = select(table, target=CELLS)
+    panels = {title: rows for title, rows in by_pair(cells).items() if rows["bound"].notna().any()}
+    shown = dict[str, Look]()
+
+    def panel(ax: Axes, rows: pd.DataFrame) -> None:
+        rows = rows[rows["determined"]].sort_values("epsilon")
+        for (name, both), look in _DESIGNS.items():
+            curve = select(rows, mechanism=name)
+            curve = curve[np.isfinite(curve["conditional_epsilon"]) == both]
+            if len(curve):
+                shown[look.label] = look
+                ax.plot(curve["epsilon"], curve["people"], **line(look))
+                low = curve["people"] * curve["bound"] / curve["error"]
+                ax.fill_between(curve["epsilon"], low, curve["people"], color=look.colour, alpha=0.2, lw=0)
+        own = select(rows, mechanism="exact", conditional_epsilon=math.inf)
+        own = own[own["epsilon"].isin(select(rows, mechanism=designed("set"))["epsilon"])]
+        if len(own):
+            shown[_INFORMATIVE.label] = _INFORMATIVE
+            ax.plot(
+                own["epsilon"], own["people"], **line(_INFORMATIVE, markersize=7.0, markerfacecolor="none")
+            )
+        ax.set_yscale("log")
+        ax.yaxis.set_major_locator(LogLocator())
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+        ax.yaxis.set_minor_locator(NullLocator())
+
+    # A first drawing finds what the legend has.
+    plot_panels(panels, panel, "")
+    legend = [Line2D([], [], linestyle="", label="protects from:")]
+    legend += [entry(look) for look in _DESIGNS.values() if look.label in shown]
+    legend += [entry(_INFORMATIVE, markersize=7.0)] * (_INFORMATIVE.label in shown)
+    return plot_panels(panels, panel, _REPORTS, legend=legend)
+
+
+# Several reports of one person ------------------------------------------------------------------------------
+
+_INTERVALS, _ANYONE = PROMISES["intervals"], PROMISES["anyone"]
+
+#: Mechanisms, and those whom they were made to protect from: of whom the level is shown.
+_SHOWN = {
+    "polyopt": ("outsiders", LOOKS["polyopt"]),
+    "exact": ("outsiders", LOOKS["exact"]),
+    "srr": ("outsiders", LOOKS["srr"]),
+    _INTERVALS.name: (
+        "acquaintances",
+        replace(_INTERVALS, label="for acquaintances"),
+    ),
+    _ANYONE.name: ("anyone", replace(_ANYONE, label="for anyone")),
+}
+
+#: Ways to choose the mechanism of each report.
+_CHOICES = {
+    ONCE: Look("one report, repeated", "#000000", "", (0, (1, 1.2))),
+    CALIBRATED: Look("for this number", _INTERVALS.colour, "s", "-"),
+    ADAPTIVE: Look("for a budget", _INTERVALS.colour, "o", (0, (4, 1.5)), filled=False),
+    ANYONE: replace(_ANYONE, label="for anyone"),
+}
+
+#: The level that the figure is about, nats: the nearest one of the table.
+_LEVEL = 1.0
+
+#: The upper end of the axis of levels, in levels of one report more than there are reports.
+_ABOVE = 2.0
+
+
+def several_reports(several_levels: pd.DataFrame, several_designs: pd.DataFrame) -> Figure:
+    """Plot levels of 1, 2, ... reports by one mechanism, and below what reports tell at one total level."""
+    levels, designs = _nearest(several_levels, "epsilon"), _nearest(several_designs, "total")
+    epsilon, total = float(levels["epsilon"].iloc[0]), float(designs["total"].iloc[0])
+    most = int(levels["reports"].max())
+    top = epsilon * (most + _ABOVE)
+
+    def panel(ax: Axes, rows: pd.DataFrame) -> None:
+        if "choice" in rows:
+            for choice, look in _CHOICES.items():
+                curve = select(rows, choice=choice).sort_values("reports")
+                ax.plot(curve["reports"], curve["nmi"], **line(look))
+            ax.set_ylim(bottom=0.0)
+            ax.set_ylabel(f"{NMI}\nof all reports, total level {total:g}")
+        else:
+            for name, (attacker, look) in _SHOWN.items():
+                curve = select(rows, mechanism=name).sort_values("reports")
+                # PolyOpt is larger, so that it is seen behind the optimum.
+                size = {"markersize": 8.0} if name == "polyopt" else {}
+                ax.plot(
+                    curve["reports"], np.minimum(curve[attacker], top), **line(look, clip_on=False, **size)
+                )
+            ends = np.array([1, most])
+            ax.plot(ends, epsilon * ends, **line(EQUALITY))
+            ax.set_ylim(0.0, top)
+            ticks = epsilon * np.arange(0, most + _ABOVE + 1, 2)
+            ax.set_yticks(ticks, [f"{tick:g}{' or more' if tick == top else ''}" for tick in ticks])
+            ax.set_ylabel("level of all reports, for\nthose to be protected from")
+        ax.set_xlim(0.9, float(rows["reports"].max()) + 0.1)
+        ax.xaxis.set_major_locator(MultipleLocator(1))
+
+    panels = by_pair(levels) | {f"{title}: information": rows for title, rows in by_pair(designs).items()}
+    heading = Line2D([], [], linestyle="", label="below:")
+    shown = [entry(look) for _, look in _SHOWN.values()]
+    shown.append(entry(Look("added up", EQUALITY.colour, "", "-"), linewidth=2.5))
+    shown += [heading, *(entry(look) for choice, look in _CHOICES.items() if choice != ANYONE)]
+    return plot_panels(
+        panels, panel, "", xlabel="reports of one person", legend=shown, share_x=False, share_y=False
+    )
+
+
+def _nearest(table: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Return the rows at the value of a column that is nearest to the level of the figure."""
+    values = np.asarray(table[column].unique(), dtype=float)
+    return select(table, **{column: values[np.argmin(np.abs(values - _LEVEL))]})
+
+
+# What they share --------------------------------------------------------------------------------------------
 
 
 def _named(values: pd.Series[float], bounds: pd.Series[float]) -> Mapping[str, Look]:

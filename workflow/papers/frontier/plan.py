@@ -2,93 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from papers.frontier.contradictions import contradictions as contradictions
-from papers.frontier.pairs import pairs_of
+from papers.lopuhaa2024.catalogue import DESIGNS, MECHANISMS
+from papers.lopuhaa2024.contradictions import pair_contradictions, unknown_mechanisms
 from papers.lopuhaa2024.pairs import (
     DATA,
     PartsByName,
     chunks_of,
     counts_of,
     file_name,
-    keys_of_study,
     mechanisms_of,
+    setting_of,
     solver_of,
-    whole_pairs,
 )
+from reproduction.data.catalogue import attributes
 from reproduction.planning.configuration import values
 from reproduction.planning.paper import Counts
 
+#: The pairs of a study: every ordered one of the attributes of `DATA`.
+ALL = "all"
 
-def bounds(configuration: Mapping[str, Any]) -> PartsByName:
-    """Return the parts of the bounds on large tables: a part per pair and level."""
-    paper, study = configuration["lopuhaa2024"], configuration["frontier"]["bounds"]
+
+def pairs_of(study: str, configuration: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the pairs of a study: those that it lists, all of `DATA`, or the first ones of lopuhaa2024."""
+    pairs = configuration["frontier"][study]["pairs"]
+    if isinstance(pairs, int):
+        return list(configuration["lopuhaa2024"]["pairs"][:pairs])
+    if pairs != ALL:
+        return list(pairs)
+    names = itertools.permutations(attributes(DATA, configuration), 2)
+    return [{"sensitive": sensitive, "useful": useful} for sensitive, useful in names]
+
+
+# Studies of pairs, cut by privacy level ---------------------------------------------------------------------
+
+
+def _study_of_pairs(
+    name: str, keys: Sequence[str], configuration: Mapping[str, Any], chunks: int | None = None
+) -> PartsByName:
+    """Return the parts of a study of pairs, with some of its keys as arguments.
+
+    A pair that does not say how many chunks it has gets as many as the argument, the study or else Figure 2
+    says.
+    """
+    paper, study = configuration["lopuhaa2024"], configuration["frontier"][name]
+    usual = {"chunks": chunks or study.get("chunks", paper["chunks"])}
+    solver = solver_of(paper, study) if "solver" in study else {}
     return {
-        f"{file_name(pair)}/{place}": {
-            **counts_of(pair),
-            "epsilons": [epsilon],
-            "beta": float(paper["beta"]),
-            "order": float(paper["order"]),
-            "max_nodes": study["max_nodes"],
-        }
-        for pair in paper["pairs"]
-        for place, epsilon in enumerate(sorted(map(float, study["epsilon"])))
+        part: {**arguments, **{key: _argument(study[key]) for key in keys}, **solver}
+        for pair in pairs_of(name, configuration)
+        for part, arguments in chunks_of(paper, {**usual, **pair}, sorted(map(float, study["epsilon"])))
     }
 
 
-def calibration(configuration: Mapping[str, Any], study: str = "calibrated") -> PartsByName:
-    """Return the parts of the table of equal realized privacy, cut as Figure 2 is."""
-    return _study_of_pairs(
-        configuration,
-        study,
-        lambda paper, study, pair: {
-            "mechanisms": mechanisms_of(paper, keys_of_study(study, pair, "calibrated")),
-            "accuracy": float(study["accuracy"]),
-        },
-    )
+def _argument(value: Any) -> Any:
+    """Return the value of a key as an argument: numbers in their order."""
+    is_numbers = isinstance(value, list) and not any(isinstance(entry, str) for entry in value)
+    return sorted(value) if is_numbers else value
 
 
-def second_level(configuration: Mapping[str, Any]) -> PartsByName:
-    """Return the parts of the table of optima with a second level: one or more per pair."""
-    return _study_of_pairs(
-        configuration,
-        "second_level",
-        lambda paper, study, pair: {
-            "levels": sorted(map(float, study["levels"])),
-            **solver_of(paper, study),
-        },
-        chunks=1,
-    )
+def _calibration(name: str, configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of a study of equal realized privacy, in which a pair may have its own mechanisms."""
+    paper, study = configuration["lopuhaa2024"], configuration["frontier"][name]
+    of_pair = {
+        file_name(pair): mechanisms_of(paper, {**study, **pair.get("calibrated", {})})
+        for pair in pairs_of(name, configuration)
+    }
+    parts = _study_of_pairs(name, ["accuracy"], configuration)
+    return {part: {**keys, "mechanisms": of_pair[part.rpartition("/")[0]]} for part, keys in parts.items()}
 
 
-def promises(configuration: Mapping[str, Any], study: str = "promises") -> PartsByName:
-    """Return the parts of the table of six promises: as many per pair as the study says."""
-    return _study_of_pairs(
-        configuration,
-        study,
-        lambda paper, study, pair: {"max_nodes": study["max_nodes"], **solver_of(paper, study)},
-    )
-
-
-def proofs(configuration: Mapping[str, Any]) -> PartsByName:
-    """Return the parts of the table of optima whose bounds are proved: one per pair and level."""
-    study = configuration["frontier"]["proofs"]
-    return _study_of_pairs(
-        configuration,
-        "proofs",
-        lambda paper, study, pair: {
-            "excess": float(study["excess"]),
-            "max_nodes": study["max_nodes"],
-            **solver_of(paper, study),
-        },
-        chunks=len(study["epsilon"]),
-    )
-
-
-def estimation(configuration: Mapping[str, Any], name: str = "estimation") -> PartsByName:
-    """Return the parts of the table of least errors: as many per pair as the study of this name says."""
+def _least_errors(name: str, configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of a table of least errors: as many per pair as the study of this name says."""
     paper, study = configuration["lopuhaa2024"], configuration["frontier"][name]
     of_design = {name: sorted(map(float, levels)) for name, levels in study["designs"].items()}
     grid = sorted({level for levels in of_design.values() for level in levels})
@@ -111,63 +100,47 @@ def estimation(configuration: Mapping[str, Any], name: str = "estimation") -> Pa
     }
 
 
-def pairs_calibration(configuration: Mapping[str, Any]) -> PartsByName:
-    """Return the parts of the table of equal realized privacy on many pairs of attributes."""
-    return calibration(configuration, "pairs_calibrated")
+# The tables, whose parts are cut as Figure 2 is unless a study says otherwise.
+calibration = partial(_calibration, "calibrated")
+pairs_calibration = partial(_calibration, "pairs_calibrated")
+second_level = partial(_study_of_pairs, "second_level", ["levels"], chunks=1)
+promises = partial(_study_of_pairs, "promises", ["max_nodes"])
+pairs_promises = partial(_study_of_pairs, "pairs_promises", ["max_nodes"])
+several_levels = partial(_study_of_pairs, "several_levels", ["reports", "mechanisms"], chunks=1)
+estimation = partial(_least_errors, "estimation")
+pairs_estimation = partial(_least_errors, "pairs_estimation")
 
 
-def pairs_promises(configuration: Mapping[str, Any]) -> PartsByName:
-    """Return the parts of the table of six promises on many pairs of attributes."""
-    return promises(configuration, "pairs_promises")
-
-
-def pairs_estimation(configuration: Mapping[str, Any]) -> PartsByName:
-    """Return the parts of the table of least errors on many pairs of attributes."""
-    return estimation(configuration, "pairs_estimation")
-
-
-def drift(configuration: Mapping[str, Any]) -> PartsByName:
-    """Return the parts of the table of drifts, cut as Figure 2 is."""
-    return _study_of_pairs(
-        configuration,
-        "drift",
-        lambda paper, study, pair: {
-            "factors": sorted(map(float, study["factors"])),
-            "shares": sorted(map(float, study["shares"])),
-            "truths": study["truths"],
-            "mechanisms": list(study["mechanisms"]),
-            "seed": configuration["seed"],
-            **solver_of(paper, study),
-        },
-    )
-
-
-def several_levels(configuration: Mapping[str, Any]) -> PartsByName:
-    """Return the parts of the table of levels of several reports: one per pair."""
-    return _study_of_pairs(
-        configuration,
-        "several_levels",
-        lambda paper, study, pair: {
-            "reports": study["reports"],
-            "mechanisms": list(study["mechanisms"]),
-            **solver_of(paper, study),
-        },
-        chunks=1,
-    )
+def proofs(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the table of optima whose bounds are proved: one per pair and level."""
+    levels = configuration["frontier"]["proofs"]["epsilon"]
+    return _study_of_pairs("proofs", ["excess", "max_nodes"], configuration, chunks=len(levels))
 
 
 def several_designs(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of the table of designs for several reports: one per pair and level."""
-    study = configuration["frontier"]["several_designs"]
-    return _study_of_pairs(
-        configuration,
-        "several_designs",
-        lambda paper, study, pair: {
-            "reports": sorted(study["reports"]),
-            **solver_of(paper, study),
-        },
-        chunks=len(study["epsilon"]),
-    )
+    levels = configuration["frontier"]["several_designs"]["epsilon"]
+    return _study_of_pairs("several_designs", ["reports"], configuration, chunks=len(levels))
+
+
+def drift(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the table of drifts."""
+    parts = _study_of_pairs("drift", ["factors", "shares", "truths", "mechanisms"], configuration)
+    return {part: {**keys, "seed": configuration["seed"]} for part, keys in parts.items()}
+
+
+# Others -----------------------------------------------------------------------------------------------------
+
+
+def bounds(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the bounds on large tables: a part per pair and level."""
+    paper, study = configuration["lopuhaa2024"], configuration["frontier"]["bounds"]
+    common = {**setting_of(paper), "max_nodes": study["max_nodes"]}
+    return {
+        f"{file_name(pair)}/{place}": {**counts_of(pair), "epsilons": [epsilon], **common}
+        for pair in paper["pairs"]
+        for place, epsilon in enumerate(sorted(map(float, study["epsilon"])))
+    }
 
 
 def attack(configuration: Mapping[str, Any]) -> PartsByName:
@@ -181,8 +154,7 @@ def attack(configuration: Mapping[str, Any]) -> PartsByName:
             "names": [pair["useful"], proxy],
             "value": study["value"],
             "epsilon": float(study["epsilon"]),
-            "beta": float(paper["beta"]),
-            "order": float(paper["order"]),
+            **setting_of(paper),
             **solver_of(paper, study),
         }
     }
@@ -191,45 +163,82 @@ def attack(configuration: Mapping[str, Any]) -> PartsByName:
 def few_records(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of the table of what sets for any number of records cost: pairs of attributes."""
     paper, study = configuration["lopuhaa2024"], configuration["frontier"]["few_records"]
-    return whole_pairs(paper, study, ("epsilons", "orders", "mechanisms"), solver_of(paper, study))
+    return {
+        file_name(pair): {
+            **counts_of(pair),
+            "epsilons": study["epsilon"],
+            "orders": study["orders"],
+            "mechanisms": study["mechanisms"],
+            "beta": float(paper["beta"]),
+            **solver_of(paper, study),
+        }
+        for pair in pairs_of("few_records", configuration)
+    }
 
 
 def atlas(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of the atlas: pairs of attributes."""
     paper, study = configuration["lopuhaa2024"], configuration["frontier"]["atlas"]
-    return {
-        file_name(pair): {
-            **counts_of(pair),
-            "epsilons": sorted(map(float, study["epsilon"])),
-            "mechanisms": mechanisms_of(paper, study),
-            "cells": dict(study["cells"]),
-            "beta": float(paper["beta"]),
-            "order": float(paper["order"]),
-            **solver_of(paper, study),
-        }
-        for pair in pairs_of("atlas", configuration)
+    common = {
+        "epsilons": sorted(map(float, study["epsilon"])),
+        "mechanisms": mechanisms_of(paper, study),
+        "cells": dict(study["cells"]),
+        **setting_of(paper),
+        **solver_of(paper, study),
     }
+    return {file_name(pair): {**counts_of(pair), **common} for pair in pairs_of("atlas", configuration)}
 
 
-# Random tables --------------------------------------------------------------------------------------------
+# Contradictions ---------------------------------------------------------------------------------------------
 
 
-def _study_of_pairs(
-    configuration: Mapping[str, Any],
-    name: str,
-    own: Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]],
-    chunks: int | None = None,
-) -> PartsByName:
-    """Return the parts of a study of pairs: those of `chunks_of`, with arguments of its own.
+def contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
+    """Yield one sentence per contradiction in the keys of frontier, each sound for itself."""
+    own = configuration["frontier"]
+    for study in ("estimation", "pairs_estimation"):
+        designs = own[study]["designs"]
+        if not any(designs.values()):
+            yield f"frontier.{study}.designs has no privacy level; allowed is one or more, of any promise."
+        for name in designs:
+            if name not in DESIGNS:
+                yield f"frontier.{study}.designs has {name!r}; allowed is one of {', '.join(DESIGNS)}."
+    proofs = own["proofs"]
+    if float(proofs["solver"].get("tolerance", 0.0)) >= proofs["excess"]:
+        yield "frontier.proofs.solver.tolerance is at least frontier.proofs.excess; it must be below that."
+    for study in ("drift", "few_records", "several_levels", "atlas", "estimation", "pairs_estimation"):
+        yield from unknown_mechanisms(f"frontier.{study}.mechanisms", own[study]["mechanisms"])
+    for study in ("calibrated", "pairs_calibrated"):
+        yield from _calibrated_mechanisms(f"frontier.{study}.mechanisms", own[study]["mechanisms"])
+    for i, pair in enumerate(configuration["lopuhaa2024"]["pairs"]):
+        names = pair.get("calibrated", {}).get("mechanisms", [])
+        yield from _calibrated_mechanisms(f"lopuhaa2024.pairs[{i}].calibrated.mechanisms", names)
+    for name in own["atlas"]["cells"]:
+        if name not in MECHANISMS:
+            yield f"frontier.atlas.cells has {name!r}; allowed is one of {', '.join(MECHANISMS)}."
+    yield from _attack_contradictions(configuration)
+    for study in ("atlas", "pairs_calibrated", "pairs_promises", "pairs_estimation"):
+        seen: dict[str, tuple[str, str, str]] = {}
+        for i, pair in enumerate(pairs_of(study, configuration)):
+            yield from pair_contradictions(f"frontier.{study}.pairs[{i}]", pair, seen, configuration)
 
-    `own` returns these from the sections of lopuhaa2024 and of the study, and the keys of the pair. A pair
-    that does not say how many chunks it has gets as many as the argument, the study or else Figure 2 says.
-    """
-    paper, study = configuration["lopuhaa2024"], configuration["frontier"][name]
-    usual = {key: study[key] for key in ("chunks", "solver") if key in study}
-    usual |= {} if chunks is None else {"chunks": chunks}
-    return {
-        part: {**keys, **own(paper, study, pair)}
-        for pair in pairs_of(name, configuration)
-        for part, keys in chunks_of(paper, {**usual, **pair}, sorted(map(float, study["epsilon"])))
-    }
+
+def _attack_contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with the attributes of which the attackers know something."""
+    study = configuration["frontier"]["attack"]
+    pair, proxy = study["pair"], study["proxy"]
+    wrong = list(pair_contradictions("frontier.attack.pair", pair, {}, configuration))
+    yield from wrong
+    if not wrong:
+        others = [
+            name for name in attributes(pair.get("data", DATA), configuration) if name not in pair.values()
+        ]
+        if proxy not in others:
+            yield f'frontier.attack.proxy is "{proxy}"; allowed is one of {", ".join(others)}.'
+
+
+def _calibrated_mechanisms(key: str, names: Sequence[str]) -> Iterator[str]:
+    """Yield what is wrong with a list of mechanisms at a key that are to be calibrated."""
+    yield from unknown_mechanisms(key, names)
+    for i, name in enumerate(names):
+        if name in MECHANISMS and not MECHANISMS[name].robust:
+            yield f'{key}[{i}] is "{name}"; allowed are robust mechanisms, which can be calibrated.'

@@ -15,14 +15,7 @@ from papers.frontier.several_tables import INSIDERS
 from papers.lopuhaa2024.catalogue import PROMISES
 from papers.lopuhaa2024.panels import EQUALITY, LOOKS, NMI, by_pair, entry, line, plot_panels
 from papers.lopuhaa2024.summaries import require_one
-from reproduction.plotting import Look
 from reproduction.results.tables import select
-
-#: How the optima of the promises look, in the order of the legend.
-_LOOKS = {
-    name: Look(promise.label, promise.colour, promise.marker, promise.dash, promise.filled)
-    for name, promise in PROMISES.items()
-}
 
 #: The upper end of the axis of levels: so many times the largest privacy level, nats.
 _TOP = 1.6
@@ -54,7 +47,7 @@ def promises(table: pd.DataFrame) -> Figure:
 
     def panel(ax: Axes, rows: pd.DataFrame) -> None:
         of_levels = "told" in rows
-        for name, look in _LOOKS.items():
+        for name, look in PROMISES.items():
             curve = select(rows, promise=name).sort_values("epsilon")
             if curve.empty:
                 continue
@@ -72,7 +65,7 @@ def promises(table: pd.DataFrame) -> Figure:
             ax.set_ylim(0.0, 1.02)
             ax.set_ylabel(NMI)
 
-    shown = [Line2D([], [], linestyle="", label="protects from:"), *map(entry, _LOOKS.values())]
+    shown = [Line2D([], [], linestyle="", label="protects from:"), *map(entry, PROMISES.values())]
     shown.append(entry(EQUALITY))
     panels = {**above, **below}
     return plot_panels(panels, panel, "", legend=shown, share_y=False)

@@ -18,7 +18,7 @@ from ldpfrontier.types import FloatArray
 from ldpfrontier.utility import FDivergence
 from papers.kairouz2016.styles import STAIRCASES
 from reproduction.figure_style import PAGE_WIDTH, style
-from reproduction.plotting import Look
+from reproduction.look import Look
 
 _LETTERS = "ab"
 

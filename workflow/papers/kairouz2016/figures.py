@@ -19,7 +19,8 @@ from ldpfrontier.types import FloatArray
 from papers.kairouz2016.styles import ACHIEVED, OWN_LOOKS, POSSIBLE, SCALE, STAIRCASES, UTILITIES
 from papers.kairouz2016.summaries import ratios
 from reproduction.figure_style import EPSILON, PAGE_WIDTH, style
-from reproduction.plotting import Look, graded, handle
+from reproduction.look import Look
+from reproduction.plotting import graded, handle
 from reproduction.results.batches import Rows, gather
 
 _LEVEL = f"privacy level {EPSILON} (nats)"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from reproduction.look import Look
 from reproduction.planning.own_mechanisms import registered
-from reproduction.plotting import Look
 
 #: By utility: what a mechanism achieves, what it could achieve without privacy, and what sets the scale at
 #: high privacy.

@@ -15,7 +15,8 @@ from matplotlib.figure import Figure
 from ldpfrontier.types import FloatArray
 from papers.kalantari2018.summaries import DP, MI
 from reproduction.figure_style import PAGE_WIDTH, style
-from reproduction.plotting import Look, handle
+from reproduction.look import Look
+from reproduction.plotting import handle
 from reproduction.results.tables import select
 
 DISTORTION = r"distortion $D$"

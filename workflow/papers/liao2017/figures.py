@@ -14,7 +14,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from reproduction.figure_style import PAGE_WIDTH, style
-from reproduction.plotting import Look, handle
+from reproduction.look import Look
+from reproduction.plotting import handle
 from reproduction.results.tables import select
 
 #: In black what is optimal, as in the figures of the other papers.

@@ -7,9 +7,10 @@ configuration can be checked without one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
 
+from reproduction.look import Look
 from reproduction.planning.own_mechanisms import OwnMechanism, registered
 
 if TYPE_CHECKING:
@@ -61,56 +62,56 @@ UNCONDITIONAL = "unconditional"
 PROJECTIONS, SET, ESTIMATE = "projections of F", "F", "P-hat"
 
 
-class Promise(NamedTuple):
-    """From whom a mechanism protects S at a level.
+@dataclass(frozen=True)
+class Promise(Look):
+    """From whom a mechanism protects S at a level, with the look of its curve.
 
-    `label` is what legends and tables to read call it, `name` its optimum in tables of results; `colour` to
-    `filled` are those of its curve (`reproduction.plotting.Look`). With a `second_level`, it has the level
-    given U as well.
+    `name` is that of its optimum in tables of results. With a `second_level`, it has the level given U, too.
     """
 
-    label: str
-    name: str
-    colour: str
-    marker: str
-    dash: Any = "-"
-    second_level: bool = False
-    filled: bool = True
+    name: str = field(kw_only=True)
+    second_level: bool = field(default=False, kw_only=True)
 
 
 #: By the name that tables use, the weakest first. A promise has one colour in all figures, which is that of
 #: no mechanism but its optimum.
 PROMISES: Mapping[str, Promise] = {
-    "outsiders": Promise("outsiders (optimum over F)", "exact", "#882255", "*", (0, (1, 1.2))),
-    "insiders": Promise("outsiders and insiders", "exact", "#CC6677", "^", (0, (5, 1.5)), second_level=True),
-    "known": Promise(
-        "acquaintances, odds ratios known", "association_known", "#E69F00", "s", (0, (3, 1)), filled=False
+    "outsiders": Promise("outsiders (optimum over F)", "#882255", "*", (0, (1, 1.2)), name="exact"),
+    "insiders": Promise(
+        "outsiders and insiders", "#CC6677", "^", (0, (5, 1.5)), name="exact", second_level=True
     ),
-    "intervals": Promise("acquaintances, odds ratios in intervals", "association", "#E69F00", "P"),
-    "set": Promise("acquaintances, all odds ratios of F", "association_set", "#E69F00", "X", (0, (1, 1.2))),
-    "anyone": Promise("anyone", UNCONDITIONAL, "#6699CC", "D", (0, (4, 1.5, 1, 1.5))),
+    "known": Promise(
+        "acquaintances, odds ratios known",
+        "#E69F00",
+        "s",
+        (0, (3, 1)),
+        filled=False,
+        name="association_known",
+    ),
+    "intervals": Promise("acquaintances, odds ratios in intervals", "#E69F00", "P", "-", name="association"),
+    "set": Promise(
+        "acquaintances, all odds ratios of F", "#E69F00", "X", (0, (1, 1.2)), name="association_set"
+    ),
+    "anyone": Promise("anyone", "#6699CC", "D", (0, (4, 1.5, 1, 1.5)), name=UNCONDITIONAL),
 }
 
 
-class Design(NamedTuple):
-    """A mechanism with the least error of estimates, by whom it protects S from at a level.
+@dataclass(frozen=True)
+class Design(Look):
+    """A mechanism with the least error of estimates, by whom it protects S from, with the look of its curve.
 
     With `both_levels`, it is also computed with the level given U.
     """
 
-    label: str
-    colour: str
-    marker: str
-    dash: Any = "-"
-    both_levels: bool = False
+    both_levels: bool = field(default=False, kw_only=True)
 
 
 #: By the name that configurations use, the weakest promise first: outsiders, over F itself and
 #: over simplices around its projections; acquaintances; anyone; and, for all of X, anyone.
 DESIGNS: Mapping[str, Design] = {
-    "set": Design("outsiders, over F", "#882255", "*", both_levels=True),
-    "simplices": Design("outsiders, simplices as PolyOpt", "#D55E00", "^", both_levels=True),
-    "acquaintances": Design("acquaintances", "#E69F00", "P"),
+    "set": Design("outsiders, over F", "#882255", "*", "-", both_levels=True),
+    "simplices": Design("outsiders, simplices as PolyOpt", "#D55E00", "^", "-", both_levels=True),
+    "acquaintances": Design("acquaintances", "#E69F00", "P", "-"),
     "anyone": Design("anyone", "#6699CC", "D", (0, (4, 1.5, 1, 1.5))),
     "ldp": Design("anyone, all of the record (LDP)", "#661100", "v", (0, (2, 1.2))),
 }
@@ -126,19 +127,14 @@ FOR_SENSITIVE = designed(SENSITIVE)
 
 
 @dataclass(frozen=True)
-class Mechanism:
-    """The name and the style of a mechanism in tables and figures.
+class Mechanism(Look):
+    """A mechanism in tables and figures, with the look of its curve.
 
     It is `private` for the distributions over which its level is measured: all whose projections are those of
     the uncertainty set F, which is more than F; all of F; or `ESTIMATE` alone. A `heuristic` was searched for
     without a bound of its own.
     """
 
-    label: str
-    colour: str
-    marker: str
-    dash: Any
-    filled: bool = True
     private: str = PROJECTIONS
     heuristic: bool = False
 
@@ -146,11 +142,6 @@ class Mechanism:
     def robust(self) -> bool:
         """Whether it is private for every distribution of F, and not for P-hat alone."""
         return self.private != ESTIMATE
-
-    @property
-    def look(self) -> dict[str, Any]:
-        """The arguments of `reproduction.plotting.Look`."""
-        return {name: getattr(self, name) for name in ("label", "colour", "marker", "dash", "filled")}
 
 
 #: The mechanisms that `ldpfrontier.optimal_robust` finds, and what it calls their classes; a mechanism of one

@@ -14,7 +14,6 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from papers.lopuhaa2024.catalogue import MECHANISMS, OF_THE_PAPER, OPTIMA, OWN
-from papers.lopuhaa2024.notes import absent, tables
 from papers.lopuhaa2024.panels import (
     EQUALITY,
     FRONTIER,
@@ -31,7 +30,7 @@ from papers.lopuhaa2024.panels import (
 )
 from reproduction.figure_style import EPSILON
 from reproduction.results.batches import Rows, gather
-from reproduction.results.tables import select
+from reproduction.results.tables import SKIPPED, select
 
 #: What Figures 3, 4 and 5 show unless told otherwise: the mechanisms of the paper there, the new ones,
 #: and the user's own.
@@ -79,7 +78,7 @@ def information(
     """
 
     def panel(ax: Axes, rows: pd.DataFrame) -> None:
-        remarks = [absent(nmi, rows)]
+        remarks = [_absent(nmi, rows)]
         for name, curve in _curves(rows):
             look = LOOKS[name]
             epsilon, value = curve["epsilon"].to_numpy(), curve["value"].to_numpy()
@@ -277,7 +276,7 @@ def _thin_entry(rows: pd.DataFrame) -> list[Artist]:
 def _basis(rows: pd.DataFrame, shown: Set[str]) -> str:
     """Say on how many tables the curves of a panel rest, and which of the others' it lacks."""
     missing = [MECHANISMS[name].label for name in MECHANISMS if name in shown - set(rows["mechanism"])]
-    lines = [tables(rows.groupby("mechanism")["instances"].max())]
+    lines = [_tables(rows.groupby("mechanism")["instances"].max())]
     return "\n".join([f"{', '.join(missing)}: not computed here", *lines] if missing else lines)
 
 
@@ -300,3 +299,39 @@ def _marker_places(name: str, points: int, place: int = 0) -> tuple[int, int]:
     """Shift the markers of neighbouring curves against each other, where there are many points."""
     every = max(1, points // 8)
     return (list(LOOKS).index(name) + place) % every, every
+
+
+# Remarks in the panels ------------------------------------------------------------------------------------
+
+
+def _absent(table: pd.DataFrame, rows: pd.DataFrame) -> str:
+    """Say which mechanisms of other panels of Figure 2 a panel lacks, and why, in a line per reason.
+
+    `table` has all rows of NMI, with the skipped ones, and `rows` those of the panel that have a value.
+    """
+    own = select(table, instance=rows["instance"].iloc[0], size=rows["size"].iloc[0], status=SKIPPED)
+    reasons = dict(zip(own["mechanism"], own["note"], strict=True))
+    missing = set(table.loc[table["value"].notna(), "mechanism"]) - set(rows["mechanism"])
+    lines: dict[str, list[str]] = {}
+    for name in MECHANISMS:
+        if name in missing:
+            lines.setdefault(reasons.get(name, "not computed here"), []).append(MECHANISMS[name].label)
+    return "\n".join(f"{', '.join(labels)}: {reason}" for reason, labels in lines.items())
+
+
+def _tables(counts: pd.Series[Any]) -> str:
+    """Say on how many random tables curves rest, by mechanism: all on as many, or which on fewer.
+
+    There is a line per number, the largest one last.
+    """
+    most = int(counts.max())
+    fewer: dict[int, list[str]] = {}
+    for name in MECHANISMS:
+        if counts.get(name, most) < most:
+            fewer.setdefault(int(counts[name]), []).append(MECHANISMS[name].label)
+    lines = [f"{', '.join(labels)}: {_number(count)}" for count, labels in fewer.items()]
+    return "\n".join([*lines, f"{'others: ' if lines else ''}{_number(most)}"])
+
+
+def _number(count: int) -> str:
+    return f"{count} table{'s' if count > 1 else ''}"

@@ -16,20 +16,6 @@ DATA = "adult"
 PartsByName = dict[str, dict[str, Any]]
 
 
-def whole_pairs(
-    paper: Mapping[str, Any], study: Mapping[str, Any], keys: Sequence[str], more: Mapping[str, Any]
-) -> PartsByName:
-    """Return the parts of a study of the first pairs, one for each, with other arguments in `more`.
-
-    The `keys` of the study are arguments; `epsilons` is called `epsilon` there.
-    """
-    own = {key: study["epsilon" if key == "epsilons" else key] for key in keys}
-    return {
-        file_name(pair): {**counts_of(pair), **own, "beta": float(paper["beta"]), **more}
-        for pair in paper["pairs"][: study["pairs"]]
-    }
-
-
 def chunks_of(
     paper: Mapping[str, Any], pair: Mapping[str, Any], epsilons: Sequence[float]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -42,8 +28,7 @@ def chunks_of(
                 **counts_of(pair),
                 # Neighbouring levels cost about the same, and so do the parts.
                 "epsilons": list(epsilons[chunk::chunks]),
-                "beta": float(paper["beta"]),
-                "order": float(paper["order"]),
+                **setting_of(paper),
                 **solver_of(paper, pair),
             },
         )
@@ -52,11 +37,6 @@ def chunks_of(
 def own_pairs(configuration: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the user's own tables as pairs."""
     return [{"data": name, **entry} for name, entry in configuration.get("data", {}).items()]
-
-
-def keys_of_study(study: Mapping[str, Any], pair: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return the keys of a study as they are for one pair, which may have its own under the name."""
-    return {**study, **pair.get(name, {})}
 
 
 def mechanisms_of(paper: Mapping[str, Any], entry: Mapping[str, Any]) -> list[str]:
@@ -78,6 +58,11 @@ def file_name(pair: Mapping[str, Any]) -> str:
     names = [] if data == DATA else [data]
     names.append(f"{pair['sensitive']}-{pair['useful']}")
     return "/".join(re.sub(r"[^\w-]+", "_", name) for name in names)
+
+
+def setting_of(paper: Mapping[str, Any]) -> dict[str, float]:
+    """Return the significance level and the order of the set F, as arguments of a part."""
+    return {"beta": float(paper["beta"]), "order": float(paper["order"])}
 
 
 def solver_of(paper: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,11 +19,11 @@ from matplotlib.ticker import NullLocator
 from papers.lopuhaa2024.catalogue import MECHANISMS
 from papers.lopuhaa2024.summaries import require_one, small_first
 from reproduction.figure_style import EPSILON, PAGE_WIDTH, style
-from reproduction.plotting import Look
+from reproduction.look import Look
 from reproduction.results.tables import select
 
 #: How the mechanisms look, in the order of the legend.
-LOOKS = {name: Look(**mechanism.look) for name, mechanism in MECHANISMS.items()}
+LOOKS: Mapping[str, Look] = MECHANISMS
 
 #: What no robust mechanism passes: the bound of the optimum over F.
 FRONTIER = Look("Upper bound over F", LOOKS["exact"].colour, "", "-")

@@ -10,10 +10,12 @@ from papers.lopuhaa2024.contradictions import contradictions as contradictions
 from papers.lopuhaa2024.pairs import (
     PartsByName,
     chunks_of,
+    counts_of,
+    file_name,
     mechanisms_of,
     own_pairs,
+    setting_of,
     solver_of,
-    whole_pairs,
 )
 from reproduction.planning.configuration import values
 from reproduction.planning.paper import Counts, Parts, claim_entries
@@ -33,28 +35,29 @@ def fig2(configuration: Mapping[str, Any]) -> PartsByName:
 
     A pair's own keys win over the common ones. There are never more parts than privacy levels.
     """
-    paper = configuration["lopuhaa2024"]
-    return {
-        name: {**part, "mechanisms": mechanisms_of(paper, pair)}
-        for pair in paper["pairs"]
-        for name, part in chunks_of(paper, pair, values(paper["epsilon"]))
-    }
+    return _figure_2(configuration, configuration["lopuhaa2024"]["pairs"])
 
 
 def own_fig2(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of Figure 2 for tables of the user's own."""
+    return _figure_2(configuration, own_pairs(configuration))
+
+
+def _figure_2(configuration: Mapping[str, Any], pairs: Sequence[Mapping[str, Any]]) -> PartsByName:
     paper = configuration["lopuhaa2024"]
     return {
         name: {**part, "mechanisms": mechanisms_of(paper, pair)}
-        for pair in own_pairs(configuration)
+        for pair in pairs
         for name, part in chunks_of(paper, pair, values(paper["epsilon"]))
     }
 
 
 def coverage(configuration: Mapping[str, Any]) -> PartsByName:
-    """Return the parts of the table of coverage: pairs of attributes."""
-    paper, keys = configuration["lopuhaa2024"], ("orders", "shares", "added", "rare", "samples")
-    return whole_pairs(paper, paper["coverage"], keys, {"seed": configuration["seed"]})
+    """Return the parts of the table of coverage: the first pairs of attributes."""
+    paper = configuration["lopuhaa2024"]
+    study = {**paper["coverage"], "beta": float(paper["beta"]), "seed": configuration["seed"]}
+    first = paper["pairs"][: study.pop("pairs")]
+    return {file_name(pair): {**counts_of(pair), **study} for pair in first}
 
 
 def random_tables(configuration: Mapping[str, Any]) -> PartsByName:
@@ -170,8 +173,7 @@ def quantiles(configuration: Mapping[str, Any]) -> dict[str, Any]:
         "samples": sorted(study["fresh"]["samples"]),
         "drawn": float(study["concentration"]),
         "epsilon": min(map(float, study["epsilon"])),
-        "beta": float(paper["beta"]),
-        "order": float(paper["order"]),
+        **setting_of(paper),
     }
 
 

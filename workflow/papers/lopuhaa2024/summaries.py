@@ -299,3 +299,36 @@ def quantile(values: Iterable[float], q: float) -> float:
 def _quantiles(values: SeriesGroupBy[Any, Any]) -> pd.DataFrame:
     quarters = zip(_QUARTILES, (0.25, 0.5, 0.75), strict=True)
     return pd.DataFrame({name: values.agg(partial(quantile, q=q)) for name, q in quarters})
+
+
+# Tables to read -------------------------------------------------------------------------------------------
+
+
+def table2_texts(table: pd.DataFrame, digits: int = 4) -> pd.DataFrame:
+    """Lay Table 2 out for print: a row per size and mechanism, a column per beta, NMI as text."""
+    require_one(table, "order", "epsilon")
+    wide = table.pivot_table("nmi", ["size", "mechanism"], "beta")
+    wide = wide[sorted(wide.columns, reverse=True)]
+    change = (wide.iloc[:, -1] / wide.iloc[:, 0] - 1.0).map(lambda x: f"{100 * x:+.2f}%")
+    texts = wide.map(lambda x: "" if pd.isna(x) else f"{x:.{digits}f}")
+    texts.columns = pd.Index([f"beta = {beta:g}" for beta in wide.columns])
+    rows = sorted(texts.index, key=lambda row: (small_first(row[0]), [*MECHANISMS].index(row[1])))
+    texts = texts.assign(change=change).loc[rows].reset_index()
+    return texts.assign(mechanism=[MECHANISMS[name].label for name in texts["mechanism"]])
+
+
+def example_texts(table: pd.DataFrame) -> pd.DataFrame:
+    """Lay the worked example out, with one more digit than the paper prints."""
+    digits = table["digits"]
+    return pd.DataFrame(
+        {
+            "where": table["where"],
+            "quantity": table["quantity"],
+            "computed": [f"{x:.{d + 1}f}" for x, d in zip(table["computed"], digits, strict=True)],
+            "printed": [
+                "-" if math.isnan(x) else f"{x:.{d}f}" for x, d in zip(table["printed"], digits, strict=True)
+            ],
+            "agrees": np.where(table["printed"].isna(), "", np.where(table["agrees"], YES, NO)),
+            "note": table["note"],
+        }
+    )

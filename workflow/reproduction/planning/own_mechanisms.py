@@ -1,13 +1,16 @@
-"""Mechanisms of the user's own: entries of `mechanisms` in the configuration that name a function.
+"""Mechanisms and papers of the user's own, outside the repository.
 
-The function lies in a file outside the repository. A job makes the entries known, with `register`, before it
-imports a paper; the catalogue of the paper then has them beside its own. Standard library only.
+A mechanism is an entry of `mechanisms` in the configuration that names a function in a file. A job makes the
+entries known, with `register`, before it imports a paper; the catalogue of the paper then has them beside its
+own. Standard library only.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 #: Colours and markers of those that name no colour, by their place; no paper has them.
@@ -66,3 +69,13 @@ def register(configuration: Mapping[str, Any]) -> None:
 def registered(paper: str) -> dict[str, OwnMechanism]:
     """Return the mechanisms of the user's own that were made known to a paper."""
     return dict(_registered.get(paper, {}))
+
+
+def make_importable(folder: Path | str) -> None:
+    """Let the modules of a paper be imported as ``papers.<name of its folder>``.
+
+    The papers of the repository come first: no folder beside this one takes the place of one of them.
+    """
+    path, beside = importlib.import_module("papers").__path__, str(Path(folder).resolve().parent)
+    if beside not in path:
+        path.append(beside)

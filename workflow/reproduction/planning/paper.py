@@ -45,7 +45,7 @@ from typing import Any, TypeVar
 import yaml
 
 from reproduction.planning.entries import from_entry, parse_yaml
-from reproduction.planning.own_papers import make_importable
+from reproduction.planning.own_mechanisms import make_importable
 
 #: Where the papers are: the folder of the package `papers`.
 ROOT = Path(__file__).resolve().parents[2] / "papers"

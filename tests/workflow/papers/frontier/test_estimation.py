@@ -25,7 +25,7 @@ from ldpfrontier import (
 )
 from ldpfrontier.types import Intractable
 from papers.frontier import estimation as study
-from papers.frontier import people_figures
+from papers.frontier import figures
 from papers.frontier.estimation import Setting, estimation, promise
 from papers.frontier.people import DISCLOSURE, PEOPLE, disclosure, people
 from papers.frontier.promises import promises
@@ -220,7 +220,7 @@ def test_people_that_contradict_the_bounds_are_refused(needed, mechanism, target
 
 
 def test_figure_shows_what_is_determined(needed, tmp_path):
-    figure = people_figures.people(needed)
+    figure = figures.people(needed)
     (cells,) = figure.axes
     of_cells = select(needed, target="cells")
     for name, both in (("set", False), ("set", True), ("anyone", False), ("ldp", False)):
@@ -232,7 +232,7 @@ def test_figure_shows_what_is_determined(needed, tmp_path):
     assert all(np.isfinite(line.get_ydata()).all() for line in cells.lines)
     # The optimum for information is single points, where the table is determined.
     lost = of_cells.assign(determined=of_cells["determined"] & (of_cells["mechanism"] != "exact"))
-    (other,) = people_figures.people(lost).axes
+    (other,) = figures.people(lost).axes
     (points,) = [line for line in cells.lines if line.get_linestyle() == "None"]
     assert set(points.get_xdata()) <= set(select(of_cells, mechanism=designed("set"))["epsilon"])
     assert not [line for line in other.lines if line.get_linestyle() == "None"]

@@ -9,7 +9,7 @@ import pytest
 
 from ldpfrontier import OddsRatios, RenyiBall, association_epsilon, mutual_information, optimal_association
 from ldpfrontier.information import entropy
-from papers.frontier.several_figures import several_reports
+from papers.frontier.figures import several_reports
 from papers.frontier.several_reports import designs, levels
 from papers.frontier.several_tables import (
     ADAPTIVE,

@@ -9,12 +9,11 @@ import pytest
 from ldpfrontier.optimal.listed.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.robust import optimal_robust
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from papers.lopuhaa2024 import layouts, solutions
+from papers.lopuhaa2024 import solutions, summaries
 from papers.lopuhaa2024.catalogue import MECHANISMS, OPTIMA
 from papers.lopuhaa2024.example import worked_example
 from papers.lopuhaa2024.experiments import own_fig2
 from papers.lopuhaa2024.solutions import SOLVERS, Problem, evaluate
-from reproduction.plotting import Look
 from reproduction.results.tables import MEASURED, SKIPPED, TableError
 
 COUNTS = np.array([[30, 0, 12], [25, 41, 60]])
@@ -32,7 +31,7 @@ def sweep() -> pd.DataFrame:
 
 def test_every_mechanism_of_the_catalogue_has_a_solver_and_a_look_of_its_own():
     assert set(SOLVERS) == set(MECHANISMS)
-    looks = [Look(**mechanism.look) for mechanism in MECHANISMS.values()]
+    looks = MECHANISMS.values()
     assert len({look.label for look in looks}) == len(looks)
     assert len({look.colour for look in looks}) == len(looks)
     # They can be told apart without colour too.
@@ -124,7 +123,7 @@ def test_a_failing_certificate_is_an_error(monkeypatch):
 
 def test_every_printed_number_of_the_examples_agrees_or_says_why():
     table = worked_example()[0]
-    assert len(layouts.example(table)) == len(table)
+    assert len(summaries.example_texts(table)) == len(table)
     differing = table[~table["agrees"] & table["printed"].notna()]
     assert (differing["note"] != "").all()
     # What differs is Example 2's B_s with what follows from it, one I under P*, and Example 5's expression.

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from papers.lopuhaa2024 import layouts, summaries, synthetic
+from papers.lopuhaa2024 import summaries, synthetic
 from papers.lopuhaa2024.catalogue import MECHANISMS
 from papers.lopuhaa2024.experiments import own_fig2
 from reproduction.results.tables import RESULTS, SKIPPED, select
@@ -131,12 +131,12 @@ def test_table_of_significance_levels(table):
 
 def test_table_2_to_read(table):
     summary = summaries.table2(table, 1.5)
-    texts = layouts.table2(select(summary, mechanism=["srr", "polyopt"]))
+    texts = summaries.table2_texts(select(summary, mechanism=["srr", "polyopt"]))
     assert texts.columns.tolist() == ["size", "mechanism", "beta = 0.05", "beta = 0.0005", "change"]
     assert texts["mechanism"].tolist() == ["PolyOpt", "SRR"] * 2
     assert texts["change"].tolist()[1] == "+0.00%"
     with pytest.raises(ValueError, match=r"several values of order: 1\.0, 2\.0"):
-        layouts.table2(pd.concat([summary.assign(order=1.0), summary]))
+        summaries.table2_texts(pd.concat([summary.assign(order=1.0), summary]))
 
 
 def test_what_was_skipped_is_not_ranked(sweep):

@@ -343,16 +343,6 @@ def test_every_figure_and_layout_is_described(paper):
 
 
 @each_paper
-def test_tables_are_computed_in_some_order(paper):
-    done = {f"{key}/{name}" for key in paper.builds_on for name in PAPERS[key].tables}
-    left = dict(paper.tables)
-    while ready := [name for name, table in left.items() if done.issuperset(table.tables)]:
-        done.update(ready)
-        left = {name: table for name, table in left.items() if name not in done}
-    assert not left, "tables that read one another"
-
-
-@each_paper
 def test_every_table_is_read_or_published(paper):
     read_by_others = {name for call in calls(paper) for name in call.tables}
     assert not [name for name in paper.tables if name not in {*read_by_others, *paper.published_tables}]
