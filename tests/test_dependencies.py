@@ -21,8 +21,7 @@ CONDA = {"cvxpy-base": "cvxpy", "matplotlib-base": "matplotlib", "snakemake-mini
 #: Suffixes of the texts of the repository that may name a command.
 TEXTS = (".md", ".py", ".smk", ".yaml", ".yml", ".def", ".html", ".rst", ".txt")
 #: What no import statement names: the solver of cvxpy's programs, and what Snakemake's reports need;
-# ucimlrepo
-#: is run in a process of its own.
+#: ucimlrepo is run in a process of its own.
 LOADED_BY_OTHERS = {"cvxpy": {"clarabel"}, "snakemake": {"pygments", "ucimlrepo"}}
 
 

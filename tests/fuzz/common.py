@@ -29,15 +29,8 @@ LEVEL_ROUNDING = 3e-14
 class Target:
     """A public function under attack.
 
-    Attributes
-    ----------
-    name : str
-    draw : callable
-        Draws arguments within the documented range.
-    check : callable
-        Calls the function with these arguments, and asserts what must hold of the answer.
-    instances : int
-        How many are drawn in an ordinary run of the tests.
+    `draw` draws arguments within the documented range; `check` calls the function with these, and asserts
+    what must hold of the answer. So many instances are drawn in an ordinary run of the tests.
     """
 
     name: str
@@ -50,28 +43,16 @@ class Target:
         return self.draw(generator(0, f"fuzz {self.name}", 0, number))
 
     def attack(self, number: int) -> str:
-        """Try an instance.
-
-        Returns
-        -------
-        str
-            "answered", "refused" or "intractable".
-
-        Raises
-        ------
-        AssertionError
-            With the instance, if it is a finding.
-        """
+        """Return "answered", "refused" or "intractable"; a finding is an AssertionError with the instance."""
         arguments = self.instance(number)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
-                outcome = attempt(self.check, arguments)
+                return attempt(self.check, arguments)
         except Exception as error:
             raise AssertionError(
                 f"{self.name}, instance {number}: {type(error).__name__}: {error}\n{shown(arguments)}"
             ) from error
-        return outcome
 
 
 class Beyond(ValueError):

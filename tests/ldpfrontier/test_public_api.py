@@ -83,12 +83,6 @@ def test_every_name_is_exported_from_where_it_is_defined() -> None:
         assert getattr(ldpfrontier, name).__module__ == f"ldpfrontier.{homes[name]}"
 
 
-def test_no_module_hides_an_exported_function() -> None:
-    """Python sets a submodule as an attribute of its package, in the place of a function of its name."""
-    modules = {path.stem for path in PACKAGE.glob("*.py")} | {path.name for path in PACKAGE.glob("*/")}
-    assert not modules & set(ldpfrontier.__all__)
-
-
 FAMILY = {
     "optimal_ldp": lambda level, **options: optimal_ldp(MutualInformation(TABLE), level, **options),
     "optimal_ldp, chi2": lambda level, **options: optimal_ldp(
@@ -106,17 +100,6 @@ FAMILY = {
     "optimal_leakage": lambda level, **options: optimal_leakage(HYPOTHESES, level, **options),
 }
 UNITS = {"optimal_ldp, chi2": "1", "optimal_leakage": "bits"}
-
-
-@pytest.mark.parametrize(
-    "function", [optimal_ldp, optimal_robust, optimal_nonrobust, optimal_unconditional, optimal_leakage]
-)
-def test_the_optima_take_the_same_keywords(function) -> None:
-    parameters = inspect.signature(function).parameters
-    for name in ("tolerance", "max_rounds", "start"):
-        assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
-    assert parameters["start"].default is None
-    assert inspect.signature(function).return_annotation == "Optimum"
 
 
 def test_every_optimizer_takes_and_documents_a_time_limit() -> None:

@@ -25,14 +25,7 @@ UNIT = 1 << 44
 
 @dataclass(frozen=True, eq=False)
 class Enumerated:
-    """A family given by the list of its columns; pricing looks at every one.
-
-    Attributes
-    ----------
-    columns : Columns
-        Every extreme ray of the cone, scaled.
-    scale : ndarray, shape (inputs,)
-    """
+    """A family given by the list of its columns, every extreme ray; pricing looks at every one."""
 
     columns: Columns
     scale: FloatArray
@@ -53,26 +46,8 @@ def robust_rays(
     The numbers L and e^eps are rounded down to multiples of 2^-44 first: that cone lies inside the true one,
     so its mechanisms are private, and integers of moderate size keep the double description fast.
 
-    Parameters
-    ----------
-    lower : ndarray, shape (a1, a2)
-        L_{u|s}.
-    epsilon : float
-        In nats.
-    pairs : {"all", "distinct"}
-        Over which (s, s') the inequalities run: all, as published, or s != s', which the guarantee needs.
-    conditional_epsilon : float
-        Level in nats given U, v_{s,u} <= e^k v_{s',u}; inf is no demand.
-
-    Returns
-    -------
-    ndarray, shape (rays, a1 a2)
-        Each scaled to a largest entry of one.
-
-    Raises
-    ------
-    Intractable
-        If the table has more than 12 cells.
+    `lower` are the L_{u|s}, (a1, a2); the rays, (rays, a1 a2), are scaled to a largest entry of one. A finite
+    level k given U adds v_{s,u} <= e^k v_{s',u}. Intractable if the table has more than 12 cells.
     """
     return _rays(tuple(map(tuple, lower.tolist())), epsilon, pairs, conditional_epsilon)
 

@@ -119,12 +119,7 @@ def best_with_one_likely(epsilon: float, others: int, value: Callable[[mpf, mpf,
 
     The mean over all permutations of the others is as good as any mechanism. It has two rows that count,
     of the likely input and of the mean of the others, and is a mean of columns with entries 1 and e^-eps.
-
-    Parameters
-    ----------
-    epsilon, others
-    value : callable
-        mu of the column with the entries `likely`, 1 for j of the others and `floor` for the rest.
+    `value` is mu of the column with the entries `likely`, 1 for j of the others and `floor` for the rest.
     """
     floor = exp(-mpf(epsilon))
     points = []

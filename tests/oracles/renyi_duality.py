@@ -110,16 +110,8 @@ def largest_mean(
 ) -> tuple[FloatArray, FloatArray]:
     """Return upper bounds on max R . w, less price k(D), tight after the search, and the mu that give them.
 
-    Parameters
-    ----------
-    r, w : ndarray, shape (..., letters)
-    radius : ndarray, shape (...), or float
-        In nats, 0 to infinity.
-    order : float
-    price : ndarray, shape (...), optional
-        Of a unit of k(D); nothing by default.
-    steps : int
-        Of the golden section for log (mu - max w).
+    r and w have the shape (..., letters), the radius in nats and the price of a unit of k(D) the shape (...).
+    The golden section for log (mu - max w) has so many steps.
     """
     g = (order - 1.0) / order
     shape = np.broadcast_shapes(r.shape, w.shape)
