@@ -39,13 +39,7 @@ def coverage(matrix, table: CountTable, n, repetitions, *, truth=None, seed=1, t
 
 
 def rate_coverage(private: PrivateChannel, n, repetitions, *, truth=None, seed=1):
-    """Return how often 95% intervals cover, by kind, of estimates as a user makes them.
-
-    Returns
-    -------
-    dict of str to ndarray
-        A share for each cell, marginal, rate, difference and ratio.
-    """
+    """Return how often 95% intervals as a user makes them cover: cells, marginals, rates and the rest."""
     table = private.table
     truth = table.distribution if truth is None else truth
     a1, a2 = truth.shape

@@ -74,9 +74,8 @@ def hamming_leakage(
 ) -> LeakageOptimum:
     """Compute the least DP leakage eps*_DP(P, D) of any source set (kalantari2018, (4)), in nats.
 
-    The method increases a lower bound. At t = e^eps, a linear program in 2M + 1 variables gives the mixture
-    p that is worst at this level, and the formula eps*(p, D) gives the next eps. Every step is a certified
-    lower bound, and at the last t there is a channel that meets the distortion.
+    Every step of the iteration at the top of the module is a certified lower bound, and at the last t there
+    is a channel that meets the distortion.
 
     Parameters
     ----------

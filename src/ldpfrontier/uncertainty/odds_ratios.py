@@ -399,18 +399,13 @@ def association_epsilon(channel: Channel, odds: OddsRatios) -> float:
         (a x_u + b x_w) / (a + b)   to   (rho a y_u + b y_w) / (rho a + b),
 
     with x = v_s and y = v_t, is the larger of its ends, the level given U, or has one interior maximum, where
-    a quadratic is 0.
+    a quadratic is 0. The level is between `conditional_epsilon` and `unconditional_epsilon`, to rounding.
 
     Parameters
     ----------
     channel : Channel
         Its inputs are the pairs (s, u) in row-major order.
     odds : OddsRatios
-
-    Returns
-    -------
-    float
-        At least `conditional_epsilon`, and at most `unconditional_epsilon`, to rounding.
 
     Raises
     ------

@@ -291,12 +291,8 @@ class RenyiBall:
         """Return the worst realized epsilon over F, in nats: sup of rldp_epsilon(channel, P_{U|S}), P in F.
 
         For an output y and groups s1 != s2 only D_{s1} and D_{s2} matter (the budget condition at the top of
-        the module), so the supremum is over the share x of the budget that s1 receives: log max R_1.q_1 at
-        share x, minus log min R_2.q_2 at share 1 - x. For order >= 1/2, k(D(r || R)) is convex in R, so the
-        ratio is a positive concave over a positive convex function of x: tangents bound it, and it is
-        quasi-concave, so that a golden section finds its maximum. (Below 1/2 the section starts from the best
-        point of a grid, without that proof.) Triples (y, s1, s2) are dropped once an upper bound on them is
-        below the best value.
+        the module), so the supremum is over the share of the budget that s1 receives (`worst_case`). Below
+        order 1/2 its search starts from the best point of a grid, without a proof.
 
         Parameters
         ----------
