@@ -260,8 +260,7 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
         option("--compare", action="store_true", help=
             "compute all mechanisms that are suitable, and print tables that compare them"),
         option("--details", action="store_true", help=
-            "print the values, the levels and errors of what was computed, the promise, and what would"
-            " help if the reports are too few"),
+            "print the values, the levels and errors of what was computed, and the promise"),
         option("--mechanism", metavar="NAME", help=
             "consider only the mechanism that the printed tables call NAME (default: all);"
             " my_module:function is a mechanism of your own, which is used if its level, which is"
