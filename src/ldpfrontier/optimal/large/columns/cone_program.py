@@ -149,10 +149,6 @@ class ConeProgram:
         self._add_cuts(least, largest, chosen)
         return np.stack([inside, v.ravel()])
 
-    def inside(self, column: FloatArray, multiplier: float = 0.0) -> FloatArray:
-        """Return a column, (a1 a2,), raised and mixed with the constant one until it is in the cone."""
-        return self._mixed(column.reshape(self.shape), multiplier)[0]
-
     def _mixed(self, v: FloatArray, nu: float) -> tuple[FloatArray, Extremes, Extremes]:
         """Return the column of the cone next to v, (a1, a2), at a multiplier, and the extreme means of v."""
         v = np.maximum(v, math.exp(-self._level) * v.max(axis=0))

@@ -26,22 +26,6 @@ from ldpfrontier.optimum import LEAST_EPSILON, MAX_EPSILON
 from ldpfrontier.types import FloatArray, IntArray
 
 
-class BothLevels(NamedTuple):
-    """A cone of `robust_cone`, and the conditional level in nats that columns have, too."""
-
-    robust: Oracle
-    level: float
-
-
-def with_both_levels(cone: Cone) -> BothLevels | None:
-    """Return the parts of `robust_cone` & `conditional_cone` at a level above 0; None for other cones."""
-    if isinstance(cone, Intersection):
-        for robust, other in ((cone.first, cone.second), (cone.second, cone.first)):
-            if isinstance(robust, Oracle) and isinstance(other, ConditionalCone) and other.level > 0.0:
-                return BothLevels(robust, other.level)
-    return None
-
-
 class PolyhedralProgram:
     """The programs of a polyhedral cone: what it compares is added once a solution violates it.
 
@@ -140,10 +124,12 @@ class Programs(NamedTuple):
 
 def programs_of(cone: Cone, p: FloatArray) -> Programs | None:
     """Return the linear programs of a cone for columns with p . v = 1; None if there are none."""
-    if (both := with_both_levels(cone)) is not None:
-        robust, level = both
-        least = min(robust.epsilon, level)
-        return Programs(ConeProgram(robust.ball, robust.epsilon, level), least, level)
+    if isinstance(cone, Intersection):  # of `robust_cone` and `conditional_cone`, in any order
+        parts = cone.first, cone.second
+        for robust, other in (parts, parts[::-1]):
+            if isinstance(robust, Oracle) and isinstance(other, ConditionalCone) and other.level > 0.0:
+                both = ConeProgram(robust.ball, robust.epsilon, other.level)
+                return Programs(both, min(robust.epsilon, other.level), other.level)
     if isinstance(cone, AssociationCone) and cone.epsilon > 0.0:
         program = AssociationProgram(cone, p.reshape(cone.shape), programs=2)
         return Programs(program, cone.epsilon, cone.epsilon)

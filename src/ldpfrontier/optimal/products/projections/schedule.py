@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,66 +35,55 @@ if TYPE_CHECKING:
     from ldpfrontier.optimal.large.over_set.dual_bound import DualBound
 
 
-@dataclass
-class DualBoundSchedule:
-    """The progress of the passes of a dual bound."""
-
-    pass_nodes: int  # nodes of a pass that does not close
-    nodes_left: int  # for all passes
-    #: How far the affine bounds of the next pass are above the vertices found, in all.
-    slack: float = 3e-2
-    passes_left: int = SETTINGS.max_passes
-    bound: float = math.inf  # in nats, the best so far
-
-    def run(self, dual_bound: DualBound, aim: float) -> None:
-        """Refine a dual bound in portions of nodes, until it is near its aim or far from it for good."""
-        # Equal portions of the nodes of a pass, after each of which it may end.
-        excess, size, portion = math.inf, -1, math.ceil(self.pass_nodes / 8)
-        is_final, closing = self.slack <= SETTINGS.final_slack, 1.25 * aim  # until then a pass goes on
-        while size < dual_bound.node_count < self.nodes_left and not time_is_up():
-            size = dual_bound.node_count
-            excess = dual_bound.bound(min(portion, self.nodes_left - size))
-            spent = dual_bound.node_count >= self.pass_nodes
-            if excess <= closing and (spent or not is_final):
-                break
-            if spent and dual_bound.known_kappa > closing:
-                break
-        closed = excess <= closing
-        bound = sum_bound(dual_bound.duals, excess, dual_bound.family.scale)
-        self.bound, self.passes_left = min(self.bound, bound), self.passes_left - 1
-        self.nodes_left -= dual_bound.node_count
-        if self.nodes_left <= 0 or (closed and is_final):
-            self.passes_left = 0
-        if closed:
-            # The slack is divided by this after a pass that closes.
-            self.slack = max(self.slack / 3.0, SETTINGS.final_slack)
-
-
 def certified_bound(family: BallFamily, decomposition: Decomposition, gap: float, max_nodes: int) -> float:
     """Return a bound on the mechanisms of a class, in nats, given its decomposition; inf where none is known.
 
     The duals have a relative gap, and a pass that does not close has so many nodes.
     """
-    deltas = _covers_deltas(family)
-    # Nodes of all passes, as a multiple of those of one.
-    schedule = DualBoundSchedule(max_nodes, min((13 if deltas else 6) * max_nodes, 2**62))
     from ldpfrontier.optimal.large.over_set.delta_sweep import DeltaSweep
 
+    deltas, bound = _covers_deltas(family), math.inf
+    # Nodes of all passes, as a multiple of those of one.
+    nodes_left = min((13 if deltas else 6) * max_nodes, 2**62)
+    # How far the affine bounds of a pass are above the vertices found, in all.
+    slack, passes_left = 3e-2, SETTINGS.max_passes
     sweep, repeats = DeltaSweep(family, SETTINGS.knots if deltas else 1), SETTINGS.max_passes
     with suppress(TimeIsUp):  # the bounds so far hold
-        while schedule.passes_left > 0:
+        while passes_left > 0 and nodes_left > 0:
             duals = decomposition.solve_refined(family.explore, gap=gap)
             value = float(duals.sum())
-            new = _search_deltas(sweep, duals, schedule.slack * value * _shares(family))
+            new = _search_deltas(sweep, duals, slack * value * _shares(family))
             # Duals of what was known before are not worth a dual bound.
-            if (new or sweep.excess > GENERATION.inner_share * schedule.slack * value) and repeats > 1:
+            if (new or sweep.excess > GENERATION.inner_share * slack * value) and repeats > 1:
                 repeats -= 1
                 continue
-            dual_bound, aim = _dual_bound(family, sweep, duals, schedule.slack)
-            schedule.run(dual_bound, aim)
+            dual_bound, aim = _dual_bound(family, sweep, duals, slack)
+            is_final, closing = slack <= SETTINGS.final_slack, 1.25 * aim  # until then a pass goes on
+            excess = _excess(dual_bound, closing, max_nodes, nodes_left, is_final)
+            bound = min(bound, sum_bound(duals, excess, family.scale))
+            passes_left, nodes_left = passes_left - 1, nodes_left - dual_bound.node_count
             if sweep.add_violations(dual_bound):
                 sweep.polish(duals)
-    return schedule.bound
+            if excess <= closing:
+                if is_final:
+                    break
+                slack = max(slack / 3.0, SETTINGS.final_slack)
+    return bound
+
+
+def _excess(dual_bound: DualBound, closing: float, pass_nodes: int, nodes_left: int, is_final: bool) -> float:
+    """Return the reduced cost that a dual bound proves, near what closes it or far from it for good."""
+    # Equal portions of the nodes of a pass, after each of which it may end.
+    excess, size, portion = math.inf, -1, math.ceil(pass_nodes / 8)
+    while size < dual_bound.node_count < nodes_left and not time_is_up():
+        size = dual_bound.node_count
+        excess = dual_bound.bound(min(portion, nodes_left - size))
+        spent = dual_bound.node_count >= pass_nodes
+        if excess <= closing and (spent or not is_final):
+            break
+        if spent and dual_bound.known_kappa > closing:
+            break
+    return excess
 
 
 def _covers_deltas(family: BallFamily) -> bool:
