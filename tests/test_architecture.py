@@ -207,13 +207,11 @@ TESTED_THROUGH = {
     "survey.analysis_commands": "survey/test_known_channels.py",
     "survey.option_table": "survey/test_arguments.py",
     "survey.answer": "survey/test_cli.py",
-    "survey.candidates": "survey/test_design.py",
     "survey.estimate_texts": "survey/test_cli.py",
     "survey.design_command": "survey/test_cli.py",
     "survey.report_commands": "survey/test_cli.py",
     "survey.promises": "survey/test_channel_file.py",
     "survey.questionnaire.routing": "survey/questionnaire/test_command.py",
-    "survey.questionnaire.texts": "survey/questionnaire/test_command.py",
     "uncertainty.exact_intervals": "uncertainty/test_odds_ratios.py",
 }
 

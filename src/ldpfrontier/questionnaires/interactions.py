@@ -46,13 +46,7 @@ class Questionnaire:
     tables: tuple[Questions, ...]
 
     def __post_init__(self) -> None:
-        """Check the sizes and the tables.
-
-        Raises
-        ------
-        ValueError
-            If one is no whole number, or out of range.
-        """
+        """Refuse sizes and tables that are no whole numbers, or out of range."""
         most, order = SETTINGS.max_answers, SETTINGS.max_order
         sizes = tuple(
             as_count(size, "The number of answers", f"a whole number from 2 to {most}", least=2, most=most)

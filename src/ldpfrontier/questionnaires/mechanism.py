@@ -98,10 +98,7 @@ class QuestionnaireMechanism:
 
     @property
     def error(self) -> float:
-        """The number of people times the sum of the mean square errors of all entries of all tables.
-
-        At the uniform distribution.
-        """
+        """The number of people times the sum of the mean square errors of entries, at uniform answers."""
         return self.error_of(self.questionnaire)
 
     def error_of(self, other: Questionnaire) -> float:
@@ -113,20 +110,10 @@ class QuestionnaireMechanism:
         return self.error / (self.questionnaire.entries * error**2)
 
     def values(self, lot: Lot, axes: Sequence[int | None], table: Sequence[int]) -> FloatArray:
-        """Return what a report adds to the estimate of an entry of a table.
+        """Return what a report adds to the estimate of an entry of a table; an axis for each question asked.
 
-        Parameters
-        ----------
-        lot : Lot
-        axes : sequence of int or None
-            Of each question of the table, the axis of the set where it is asked; None if it is not.
-        table : sequence of int
-            Questions.
-
-        Returns
-        -------
-        ndarray
-            For the image of the entry, an axis for each question of the table that was asked.
+        `axes` has, of each question of the table, the axis of the set where it is asked, or None. The values
+        are for the image of the entry.
         """
         asked = [axis for axis in axes if axis is not None]
         found = np.ones([lot.members.shape[axis] for axis in asked])
@@ -140,13 +127,7 @@ class QuestionnaireMechanism:
         return np.asarray(found / math.prod(self.questionnaire.sizes[question] for question in table))
 
     def channel(self) -> Channel:
-        """Return the channel of all combinations of answers, if it can be listed; equal reports are one.
-
-        Raises
-        ------
-        Intractable
-            If it has too many entries.
-        """
+        """Return the channel of all combinations of answers, equal reports as one; or `Intractable`."""
         sizes, columns = self.questionnaire.sizes, dict[tuple[bytes, float], float]()
         inputs = math.prod(sizes)
         for lot in self.lots:

@@ -48,32 +48,21 @@ __all__ = [
     "with_values",
 ]
 
-#: The module of this folder that defines each name, as imported above for type checkers.
-_HOMES = {
-    "Audit": "auditing",
-    "Changes": "change",
-    "CountTable": "tables",
-    "Design": "design",
-    "Estimate": "estimation",
-    "Memo": "memo",
-    "PrivateChannel": "channel_file",
-    "Rates": "rates",
-    "audit_channel": "auditing",
-    "count_pairs": "auditing",
-    "count_records": "tables",
-    "count_reports": "reports",
-    "design_channel": "design",
-    "design_for_reports": "least_level",
-    "estimate_change": "change",
-    "estimate_distribution": "estimation",
-    "estimate_rates": "rates",
-    "least_epsilon": "least_level",
-    "privatize": "privatizing",
-    "privatize_file": "privatizing",
-    "read_channel": "channel_file",
-    "table_of_values": "tables",
-    "with_values": "tables",
+#: The public names by the module of this folder that defines them, as imported above for type checkers.
+_NAMES = {
+    "auditing": ("Audit", "audit_channel", "count_pairs"),
+    "change": ("Changes", "estimate_change"),
+    "tables": ("CountTable", "count_records", "table_of_values", "with_values"),
+    "design": ("Design", "design_channel"),
+    "estimation": ("Estimate", "estimate_distribution"),
+    "memo": ("Memo",),
+    "channel_file": ("PrivateChannel", "read_channel"),
+    "rates": ("Rates", "estimate_rates"),
+    "reports": ("count_reports",),
+    "least_level": ("design_for_reports", "least_epsilon"),
+    "privatizing": ("privatize", "privatize_file"),
 }
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:

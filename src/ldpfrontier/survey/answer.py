@@ -17,9 +17,8 @@ from ldpfrontier.survey.values import listed_values, shortened
 from ldpfrontier.verify import visible
 
 if TYPE_CHECKING:
-    from ldpfrontier.survey.candidates import Candidate
     from ldpfrontier.survey.channel_file import PrivateChannel
-    from ldpfrontier.survey.design import Design
+    from ldpfrontier.survey.design import Candidate, Design
 
 #: What the names that `--precise` takes are called in sentences, but for those of columns.
 TARGETS = {

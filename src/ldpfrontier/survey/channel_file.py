@@ -126,10 +126,7 @@ class PrivateChannel:
 
     @property
     def basis(self) -> str:
-        """What levels of several reports rest on: the values, their counts and what these leave open.
-
-        Intervals that are widened for other reports are those of the table.
-        """
+        """What levels of several reports rest on: the values, their counts and the intervals of the table."""
         table, around = self.table, self.certificate.population
         known = None if around is None else asdict(replace(around, widened=0.0))
         counts = table.counts.tolist() if table.sampled else None
@@ -153,28 +150,16 @@ class PrivateChannel:
 
     def promise(self) -> str:
         """Return sentences that state the strongest promise that is kept, and what is not promised."""
-        from ldpfrontier.survey.promises import promise_of_one
+        from ldpfrontier.survey.promises import promise_of_channel
 
-        return " ".join(filter(None, [promise_of_one(self), self.promise_of_all()]))
-
-    def promise_of_all(self) -> str:
-        """Return what all reports of a person keep together; nothing if the channel is for one report."""
-        from ldpfrontier.survey.promises import promise_of_all
-
-        return promise_of_all(self)
+        return promise_of_channel(self)
 
     def levels(self) -> Levels:
         """Compute the privacy levels again, in nats."""
         return whole_levels(self.weights, self.table, self.certificate.population)
 
     def verified(self) -> PrivateChannel:
-        """Return the channel with its privacy levels, computed again, in the certificate.
-
-        Raises
-        ------
-        ValueError
-            If the one for those that it protects from is above the level asked for.
-        """
+        """Return the channel with its levels, computed again; refuse one that does not keep its own."""
         levels = self.levels()
         level = levels.against(self.certificate.against)
         if not level <= self.certificate.epsilon:
@@ -235,22 +220,10 @@ class PrivateChannel:
     def write(
         self, path: Path | str, more: Mapping[str, str] | None = None, *, spreadsheet: bool = False
     ) -> list[Path]:
-        """Write the file, and next to it tables of the matrix, of the thresholds and of known answers.
+        """Write the file and, beside it, tables of the matrix, thresholds and known answers; all or none.
 
-        Parameters
-        ----------
-        path : path
-            Of the JSON file; the tables have its name with ``.matrix.csv``, ``.thresholds.csv`` and
-            ``.answers.csv`` in the place of ``.json``.
-        more : mapping of str to str, optional
-            Texts that are written as well, by the suffix that takes the place of ``.json``.
-        spreadsheet : bool
-            Whether an apostrophe comes before what a spreadsheet program would take for a formula.
-
-        Returns
-        -------
-        list of Path
-            What was written: everything, or nothing if there is an error.
+        `more` are further texts, by the suffix that takes the place of ``.json``. With `spreadsheet`, an
+        apostrophe comes before what a spreadsheet program would take for a formula. Returns the paths.
         """
         path, _ = Path(path), written_files(path)
         inputs, attributes = self.table.labels, self.table.attributes
@@ -265,16 +238,21 @@ class PrivateChannel:
         for suffix, (head, rows) in tables.items():
             texts[suffix] = csv_text([*attributes, *head], rows, spreadsheet=spreadsheet)
         texts |= more or {}
-        files = [path.with_suffix(suffix) for suffix in texts]
-        with ExitStack() as stack:
-            for target, text in zip(files, texts.values(), strict=True):
-                partial = stack.enter_context(replacing(target))
-                partial.write_text(text, encoding="utf-8", newline="\n")
-        return files
+        return write_texts(path, texts)
 
 
 def _beside(labels: tuple[tuple[str, ...], ...], rows: list[list[Any]]) -> list[list[str]]:
     return [[*label, *map(repr, row)] for label, row in zip(labels, rows, strict=True)]
+
+
+def write_texts(path: Path, texts: Mapping[str, str]) -> list[Path]:
+    """Write texts to files that differ in their suffixes, all or none; return the paths."""
+    files = [path.with_suffix(suffix) for suffix in texts]
+    with ExitStack() as stack:
+        for target, text in zip(files, texts.values(), strict=True):
+            partial = stack.enter_context(replacing(target))
+            partial.write_text(text, encoding="utf-8", newline="\n")
+    return files
 
 
 def id_of(digest: str) -> str:
@@ -325,13 +303,7 @@ def private_weights(
 
 
 def read_channel(path: Path | str) -> PrivateChannel:
-    """Read a channel from its file.
-
-    Raises
-    ------
-    ChannelFileError
-        If it is not a file of a channel, is of another version, or was changed after it was written.
-    """
+    """Read a channel from its file; `ChannelFileError` if it is none, or was changed after it was written."""
     text = Path(path).read_bytes()
     try:
         content = json.loads(text.decode("utf-8"), object_pairs_hook=_unique)

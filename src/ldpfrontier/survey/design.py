@@ -7,25 +7,33 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 
+import numpy as np
+
 from ldpfrontier import (
     BudgetSplit,
     Channel,
     Intractable,
     Optimum,
     entropy,
+    estimation_error,
     mutual_information,
     optimal_nonrobust,
+    rate_target,
     time_limit,
 )
 from ldpfrontier.survey.allowance import Allowance, check_several
 from ldpfrontier.survey.attackers import (
     Attacker,
+    Guess,
+    Levels,
     Population,
     RadiusMethod,
+    best_guesses,
+    measured_levels,
     population_of,
 )
-from ldpfrontier.survey.candidates import Candidate, measured
 from ldpfrontier.survey.channel_file import PrivateChannel, Promise, private_weights
+from ldpfrontier.survey.estimation import inversion, quantities
 from ldpfrontier.survey.methods import (
     BOUNDING,
     FOR_ESTIMATES,
@@ -43,6 +51,39 @@ from ldpfrontier.survey.sampling import sampled_channel
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.survey.tables import CountTable
 from ldpfrontier.survey.targets import check_precise
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A mechanism for a table at one privacy level; one that was not computed has no channel, and a note.
+
+    `nmi` is I(X; Y) / H(X) at the distribution of the table. `errors` are root mean square errors of the
+    frequencies of all of a record, of what is sensitive and of what is useful (the first alone if nothing
+    is), `rates` is that of the rates of S given U, and `asked` that of the tables, differences or
+    coefficients that have to be precise, in units of `Target.scales`; NaN where the channel does not show
+    some of them. `out_of_choice` says why it is for comparison alone, beside mechanisms or cones of the
+    user's own.
+    """
+
+    name: str
+    title: str
+    private: bool
+    channel: Channel | None
+    nmi: float = math.nan
+    levels: Levels | None = None
+    guesses: tuple[Guess, ...] = ()
+    rank: int = 0
+    errors: tuple[float, ...] = ()
+    asked: float = math.nan
+    rates: float = math.nan
+    note: str = ""
+    method: str = ""
+    out_of_choice: str = ""
+
+    @property
+    def error(self) -> float:
+        """Root mean square error of the frequencies of whole records; NaN if they cannot be estimated."""
+        return self.errors[0] if self.errors else math.nan
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,20 +130,11 @@ class Design:
         return candidate.errors[place] if len(candidate.errors) > place else math.nan
 
     def best(self, purpose: Purpose = "frequencies") -> Candidate:
-        """Return the best candidate that has the required level.
+        """Return the best candidate that has the required level; a `ValueError` says why there is none.
 
-        With mechanisms of the user's own it is one of these, and with cones one that is in all of them.
-
-        Parameters
-        ----------
-        purpose : {"frequencies", "information"}
-            Choose the smallest error of what has to be precise, or the largest information. Of errors that
-            are nearly equal, that of the sensitive value decides, and then the level for the whole record.
-
-        Raises
-        ------
-        ValueError
-            If there is none.
+        It has the smallest error of what has to be precise, or the largest information. Of errors that are
+        nearly equal, that of the sensitive value decides, and then the level for the whole record. With
+        mechanisms of the user's own it is one of these, and with cones one that is in all of them.
         """
         usable = [c for c in self.candidates if c.channel is not None and c.private and not c.out_of_choice]
         if purpose == "frequencies":
@@ -131,13 +163,7 @@ class Design:
         return min(near, key=lambda c: (of_record(c), self.error_of(c)))
 
     def reports_for(self, candidate: Candidate, error: float) -> float:
-        """Return how many reports give what has to be precise a root mean square error.
-
-        Returns
-        -------
-        float
-            A whole number; inf if the frequencies cannot be estimated.
-        """
+        """Return how many reports give what has to be precise a root mean square error; inf if none do."""
         own = self.error_of(candidate)
         if not math.isfinite(own):
             return math.inf
@@ -158,13 +184,7 @@ class Design:
         return replace(self, records=records, candidates=scaled)
 
     def private(self, candidate: Candidate) -> PrivateChannel:
-        """Return a candidate as a channel that can be sampled, with its level verified.
-
-        Raises
-        ------
-        ValueError
-            If its level is too large.
-        """
+        """Return a candidate as a channel that can be sampled; a `ValueError` if its level is too large."""
         if candidate.channel is None:
             raise ValueError(f"There is no channel for {candidate.name}. {candidate.note}")
         weights, levels = private_weights(
@@ -372,7 +392,7 @@ def _computed(
         try:
             found = method.solve(problem)
             channel = found if isinstance(found, Channel) else found.channel
-            made = measured(name, method, channel, problem, records)
+            made = _measured(name, method, channel, problem, records)
             why = refusal(name, channel, own, kept)
         except Refused:
             raise
@@ -385,6 +405,44 @@ def _computed(
         if isinstance(found, Optimum) and name == BOUNDING[problem.against] and problem.table.useful:
             bound = min(bound, found.upper_bound)
     return [found_by_name[name] for name in methods], bound / h
+
+
+def _measured(name: str, method: Method, channel: Channel, problem: Problem, records: int) -> Candidate:
+    """Return a mechanism with what it reveals and what it is worth."""
+    table, prior = problem.table, problem.prior
+    linear = inversion(channel.matrix, table)
+    shares = table.distribution if table.assumed is None else table.expected
+    errors = linear.error(shares.ravel() @ channel.matrix, records)
+    asked = [quantity.attributes for quantity in quantities(table)[0]]
+    groups = [table.attributes, table.sensitive, table.useful][: 3 if table.useful else 1]
+    squares = [np.mean([e**2 for e, a in zip(errors, asked, strict=True) if a == group]) for group in groups]
+    levels = measured_levels(channel, table, problem.population)
+    allowed = problem.epsilon + SETTINGS.rounding
+    of_rates = (
+        estimation_error(channel, table.expected, rate_target(table.expected)) if table.useful else math.inf
+    )
+    of_asked = math.nan
+    if problem.precise not in ("cells", "rates", "S", "U"):
+        square = estimation_error(channel, table.expected, problem.target)
+        of_asked = _root_mean_square(square, len(np.asarray(problem.target)), records)
+    return Candidate(
+        name=name,
+        title=method.title,
+        private=method.private and levels.against(problem.against) <= allowed,
+        channel=channel,
+        nmi=mutual_information(prior, channel) / entropy(prior),
+        levels=levels,
+        guesses=best_guesses(channel, table.distribution) if table.useful else (),
+        rank=linear.rank,
+        errors=tuple(math.sqrt(square) for square in squares),
+        asked=of_asked,
+        rates=_root_mean_square(of_rates, problem.cells, records),
+    )
+
+
+def _root_mean_square(square: float, entries: int, records: int) -> float:
+    """Return the root mean square error of entries, of which the squares sum to that from one report."""
+    return math.sqrt(square / entries / records) if math.isfinite(square) else math.nan
 
 
 def information_bound(table: CountTable, epsilon: float, against: Attacker) -> float:

@@ -20,8 +20,7 @@ from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.survey.tables import CountTable
 
 if TYPE_CHECKING:
-    from ldpfrontier.survey.candidates import Candidate
-    from ldpfrontier.survey.design import Design
+    from ldpfrontier.survey.design import Candidate, Design
 
 #: What stands in the place of the hash and the id of the file in the text of the sampler.
 _DIGEST, _ID = "the SHA-256 of channel.json", "the id of channel.json"

@@ -29,19 +29,17 @@ def least_epsilon(
 ) -> float:
     """Find the least privacy level at which a mechanism reaches a utility, or an error, to 0.001.
 
-    The search is a bisection. It relies on utilities that grow with epsilon and on errors that decrease.
-    For optima this is always true of the utility; for closed forms it was true in all cases that were
-    examined.
+    The search is a bisection. It relies on utilities that grow with epsilon and on errors that decrease. For
+    optima this is always true of the utility; for closed forms it was true in all cases that were examined.
 
     Parameters
     ----------
     table : CountTable
-    utility : float, optional
-        Normalized mutual information I(X; Y) / H(X) to reach, in (0, 1).
-    error : float, optional
-        The root mean square error to reach, in (0, 1), instead of a utility.
+    utility, error : float, optional
+        One of the two, in (0, 1): the normalized mutual information I(X; Y) / H(X), or the root mean square
+        error, to reach.
     against : str, optional
-        As in `design_channel`.
+        As in `design_channel`, of which `choice` has further arguments.
     mechanism : str, optional
         By default the mechanism that is best for the aim.
     progress : callable, optional
@@ -49,8 +47,6 @@ def least_epsilon(
     max_seconds : float, optional
         Seconds after which the search ends with the least level at which the aim is known to be reached; 0 or
         more.
-    **choice
-        Further arguments of `design_channel`: precise, beta, order, records, and others.
 
     Returns
     -------
@@ -63,7 +59,7 @@ def least_epsilon(
     TimeIsUp
         If the time is up before the aim is reached at any level.
     ValueError
-        If an argument is out of range, the aim is not reached at any level up to 16, or not one of the two.
+        If an argument is out of range, or the aim is not reached at any level up to 16.
     """
     aim = utility if error is None else error
     if (utility is None) == (error is None) or aim is None or not 0 < aim < 1:

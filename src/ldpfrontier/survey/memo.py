@@ -1,15 +1,9 @@
 """A memo of reports: a person who is asked again gives the same report, or has reports left of an allowance.
 
-Many independent reports of a person reveal everything. The level of two of them is at most the sum of
-their levels for anyone, and for insiders; for acquaintances the largest odds ratio comes on top, once;
-for outsiders there is no limit, since the first report may give the useful value away, and what they are
-promised does not hold for somebody who knows it.
-
-If the channel is for one report, a report that is stored and repeated reveals nothing
-new, however often it is requested; RAPPOR (Erlingsson, Pihur, Korolova, CCS 2014) calls this the
-permanent response. Reports are stored by person and not by value: a person whose value has changed still
-gives the first report. The level of the channel thus holds for all releases together, and the estimates
-refer to the values at the first report.
+Many independent reports of a person reveal everything (docs/beyond.md, statement 11 (f)). If the channel is
+for one report, a report that is stored and repeated reveals nothing new, however often it is requested;
+RAPPOR (Erlingsson, Pihur, Korolova, CCS 2014) calls this the permanent response. Reports are stored by person
+and not by value: a person whose value has changed still gives the first report.
 
 If the channel is for several reports of a person (`Allowance`), each of them belongs to a wave, a name that
 the user gives. Within a wave a person's report is repeated, so that a run that failed may be started again;
@@ -17,9 +11,9 @@ in another wave a new one is drawn, if the channel allows one more. Reports are 
 published: one that nobody has seen may count, but none is seen that does not count.
 
 The file is an SQLite database. It contains who gave which report with which channel and in which wave, and no
-value of a record. Of several runs
-that find no memo, one creates it (`O_EXCL`), and the others are refused. Only the run that created the file
-ever removes it: if it fails, holds the lock, and finds that nobody has saved anything in the file.
+value of a record. Of several runs that find no memo, one creates it (`O_EXCL`), and the others are refused.
+Only the run that created the file ever removes it: if it fails, holds the lock, and finds that nobody has
+saved anything in the file.
 """
 
 from __future__ import annotations
@@ -88,15 +82,9 @@ class Memo:
     def drawing(self, private: PrivateChannel) -> Iterator[Draw]:
         """Provide a function that draws a report for a new person and repeats it for a known one.
 
-        It takes ids in their normal form. New reports are saved if the block succeeds, and discarded if it
-        fails.
-
-        Raises
-        ------
-        ValueError
-            If the file is no memo, belongs to another channel, is in use, or is not there any more when the
-            block has ended; if there is a wave and the channel is for one report, or none and it is for
-            several. The function refuses a report that the person has not left.
+        It takes ids in their normal form, and refuses a report that the person has not left. New reports are
+        saved if the block succeeds, and discarded if it fails. A file that is no memo of this channel and
+        wave, is in use, or is gone when the block has ended, is refused.
         """
         if (private.certificate.allowance is None) != (self.wave == ""):
             raise ValueError(

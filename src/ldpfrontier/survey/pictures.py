@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +12,6 @@ from ldpfrontier.extras import extra
 from ldpfrontier.survey.channel_file import PrivateChannel
 from ldpfrontier.survey.estimates import Estimated
 from ldpfrontier.survey.estimation import Estimate
-from ldpfrontier.survey.layout import remark
 from ldpfrontier.survey.questionnaire.estimation import QuestionnaireEstimate
 from ldpfrontier.survey.rates import Rates
 from ldpfrontier.survey.reading import said
@@ -26,8 +23,8 @@ with extra("pictures"):
     from matplotlib.colors import PowerNorm
     from matplotlib.figure import Figure
 
-#: More labels than this are not legible, and more letters that a font lacks are not named.
-MOST_LABELS, MOST_LETTERS = 40, 10
+#: More labels than this are not legible.
+MOST_LABELS = 40
 
 #: What a picture may be, with the metadata without which equal pictures have equal bytes.
 FORMATS = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}, ".png": {}}
@@ -70,23 +67,11 @@ _NORM = PowerNorm(0.5, 0.0, 1.0)
 
 
 def draw(figure: Figure, path: Path | str) -> None:
-    """Write a picture in the format of its suffix, all or nothing; remark on letters that the font lacks."""
+    """Write a picture in the format of its suffix, all or nothing."""
     check_picture(path)
     suffix = Path(path).suffix
-    with warnings.catch_warnings(record=True) as caught, _labelled(), replacing(path) as partial:
-        warnings.simplefilter("always")
+    with _labelled(), replacing(path) as partial:
         figure.savefig(partial, format=suffix[1:], dpi=200, metadata=FORMATS[suffix])
-    lacking = dict[str, None]()
-    for warning in caught:
-        if found := re.match(r"Glyph (\d+) ", str(warning.message)):
-            lacking[chr(int(found[1]))] = None
-        else:
-            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-    if letters := "".join(lacking):
-        remark(
-            "the font of the picture lacks some letters of these values, which are drawn as boxes:"
-            f" {letters[:MOST_LETTERS]}{' ...' * (len(letters) > MOST_LETTERS)}"
-        )
 
 
 def check_picture(path: Path | str) -> None:

@@ -19,6 +19,7 @@ from ldpfrontier.survey.groups import translations_for
 from ldpfrontier.survey.layout import without_formulas
 from ldpfrontier.survey.memo import Draw, Memo
 from ldpfrontier.survey.outputs import check_outputs
+from ldpfrontier.survey.promises import promise_of_all
 from ldpfrontier.survey.reading import Label, labels_of, like_counts, read_chunks, said
 from ldpfrontier.survey.reports import REPORT, Codes, channel_column, ids_of
 from ldpfrontier.survey.sampling import Sampler, Source
@@ -33,20 +34,9 @@ Own = TypeVar("Own")
 def privatize(
     private: PrivateChannel, records: Sequence[Label], *, source: Source | None = None
 ) -> list[str]:
-    """Draw a report for every record.
+    """Draw a report for every record, a tuple of values of the channel's columns, in their order.
 
-    Parameters
-    ----------
-    private : PrivateChannel
-    records : sequence of tuple of str
-        The values of the columns that the channel is for, what is sensitive first.
-    source : callable, optional
-        As in `privatize_file`.
-
-    Raises
-    ------
-    ValueError
-        If a record is none that the channel knows.
+    `source` is that of `privatize_file`. A record that the channel does not know is refused.
     """
     attributes = private.table.attributes
     if wrong := [record for record in records if isinstance(record, str) or len(record) != len(attributes)]:
@@ -216,7 +206,7 @@ def several_reports_text(private: PrivateChannel) -> tuple[str, bool]:
     """
     if private.certificate.allowance is not None:
         more = "--memo FILE --id COLUMN --wave NAME keeps an account of what each person has reported."
-        return f"{private.promise_of_all()} {more}", False
+        return f"{promise_of_all(private)} {more}", False
     levels, protects, stated = private.certificate.levels, private.protects, private.certificate
     secret, two = said(private.table.sensitive), "Two reports of the same answers, drawn independently,"
     together = 2.0 * levels.anyone

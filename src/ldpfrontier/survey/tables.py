@@ -263,7 +263,6 @@ def count_records(
                 number = amount(row, text)
                 found[label] += number  # type: ignore[assignment]
                 squares[label] += number**2  # type: ignore[assignment]
-        _check_number(path, columns, len(sensitive), found)
     check_totals(shown(path), columns, found)
     left, sentence = without_missing(shown(path), columns, found, missing)
     if sentence:
@@ -324,24 +323,6 @@ def check_columns(sensitive: Sequence[str], useful: Sequence[str], numbers: str 
     return names
 
 
-def _check_number(path: Path | str, columns: Label, cut: int, found: Mapping[Label, float]) -> None:
-    """Refuse a table with too many values as soon as this is noticed."""
-    rows, others = ({label[part] for label in found} for part in (slice(cut), slice(cut, None)))
-    if len(rows) * len(others) <= SETTINGS.max_values:
-        return
-    values = {name: {label[place] for label in found} for place, name in enumerate(columns)}
-    name = max(values, key=lambda name: len(values[name]))
-    advice = "Merge values into groups first, numbers with --bins."
-    if len(columns) > 2:
-        advice += (
-            " Or ask each person some of the questions: --precise pairs, with all columns in --sensitive."
-        )
-    raise ValueError(
-        f"{shown(path)} has {len(rows)} x {len(others)} sensitive and useful values or more ({name} alone has"
-        f" {len(values[name])}); at most {SETTINGS.max_values} pairs are allowed. {advice}"
-    )
-
-
 def _combinations(
     columns: Label, *parts: Sequence[Sequence[str]]
 ) -> tuple[tuple[Label, ...], tuple[Label, ...]]:
@@ -351,7 +332,8 @@ def _combinations(
         raise ValueError(
             f"The values of {said(columns)} have {' x '.join(map(str, sizes))} = {size:,} combinations, and"
             f" people may report all of them; at most {SETTINGS.max_values} are allowed. Merge values into"
-            " groups, or use fewer columns."
+            " groups (of numbers with --bins), use fewer columns, or ask each person some of the questions"
+            " (--precise pairs, with all columns in --sensitive)."
         )
     rows, others = (tuple(itertools.product(*values)) for values in parts)
     return rows, others
@@ -433,12 +415,7 @@ def table_of_values(
 def with_values(table: CountTable, values: Mapping[str, Sequence[str]]) -> CountTable:
     """Return a table with the values of some columns in a given order, and with all combinations of them.
 
-    What the table lacks has the count 0.
-
-    Raises
-    ------
-    ValueError
-        If the table has other values, or values are given for another column, or as they may not be.
+    What the table lacks has the count 0; values that it has and that are not listed are refused.
     """
     _check_listed(values, table.attributes)
     listed = []

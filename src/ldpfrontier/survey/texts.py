@@ -13,9 +13,8 @@ from ldpfrontier.survey.settings import SETTINGS
 
 if TYPE_CHECKING:
     from ldpfrontier.survey.auditing import Audit
-    from ldpfrontier.survey.candidates import Candidate
     from ldpfrontier.survey.channel_file import PrivateChannel
-    from ldpfrontier.survey.design import Design
+    from ldpfrontier.survey.design import Candidate, Design
 
 
 def design_text(made: Design, best: Candidate, error: float) -> str:

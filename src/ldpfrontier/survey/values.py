@@ -169,24 +169,13 @@ def _quoted(value: str) -> str:
 
 
 def listed_values(columns: Sequence[str], labels: Sequence[Label], width: int) -> list[str]:
-    """Return a line of at most so many letters for every column, with its values or as many as fit."""
-    values = zip(*labels, strict=True)
-    return [
-        _line(name, tuple(dict.fromkeys(texts)), width) for name, texts in zip(columns, values, strict=True)
-    ]
-
-
-def _line(name: str, values: Sequence[str], width: int) -> str:
-    head = shortened(visible(name), width // 2) + ":"
-    # In quotation marks where it is hard to tell where a value begins and ends.
-    plain = [repr(v) if v != v.strip() or ", " in v or not v else v for v in values]
-    texts = [shortened(visible(value), width // 3) for value in plain]
-    for kept in range(len(texts), 0, -1):
-        more = f", and {len(texts) - kept} more" if kept < len(texts) else ""
-        line = f"{head} {', '.join(texts[:kept])}{more}"
-        if len(line) <= width:
-            return line
-    return f"{head} {len(texts)} values"
+    """Return a line of at most so many letters for every column, with as many of its values as fit."""
+    lines = []
+    for name, texts in zip(columns, zip(*labels, strict=True), strict=True):
+        # In quotation marks where it is hard to tell where a value begins and ends.
+        plain = [repr(v) if v != v.strip() or ", " in v or not v else v for v in dict.fromkeys(texts)]
+        lines.append(shortened(visible(f"{name}: {', '.join(plain)}"), width))
+    return lines
 
 
 def shortened(text: str, most: int) -> str:

@@ -170,18 +170,6 @@ def test_a_channel_whose_promise_does_not_hold_is_used_for_nothing(ready, capsys
     assert "(level 1)" in " ".join(capsys.readouterr().out.split())
 
 
-def test_whom_a_channel_protects_from_is_said_at_every_step(here, capsys):
-    outsider = [*DESIGN, "--epsilon", "1", "--mechanism", "exact", "--against", "outsider"]
-    assert main(outsider) == 0
-    assert main(APPLY) == 0
-    assert main(AUDIT) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert said.count("It does not protect from someone who knows region, age: level ") == 3
-    assert main([*DESIGN, "--epsilon", "1", "--mechanism", "srr", "--against", "anyone"]) == 0
-    assert "whatever anyone knows or believes about the person" in " ".join(capsys.readouterr().out.split())
-    assert read_channel("channel.json").certificate.against == "anyone"
-
-
 def test_quiet_commands_print_warnings_and_errors_alone(here, capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     for arguments in (QUICK, APPLY, [*ESTIMATE, "--out", "e.csv"], [*AUDIT, "--samples", "1000"]):
@@ -197,22 +185,6 @@ def test_quiet_commands_print_warnings_and_errors_alone(here, capsys, monkeypatc
     said = capsys.readouterr()
     assert said.out.startswith("1,340 records of people.csv: 2 values of illness, 4 of region, age.")
     assert "solving for srr" in said.err
-
-
-def test_help_names_every_option(capsys):
-    with pytest.raises(SystemExit) as end:
-        main(["--help"])
-    assert end.value.code == 0
-    said = capsys.readouterr().out
-    assert all(command in said for command in COMMANDS)
-    for command in COMMANDS:
-        with pytest.raises(SystemExit):
-            main([command, "--help"])
-        said = capsys.readouterr().out
-        options = [line.split()[0] for line in said.splitlines() if line.startswith("  --")]
-        assert len(options) >= 5
-        for line in said.split("options:")[1].split("\n  -")[1:]:
-            assert len(line.split()) > 3, f"{command}: {line} is not explained"
 
 
 def without(libraries, arguments):
@@ -232,15 +204,6 @@ def test_the_command_is_installed_and_loads_little(ready):
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
     assert scripts == {"ldp-frontier": "ldpfrontier.survey.cli:main"}
     without({"matplotlib", "cvxpy", "highspy"}, APPLY)
-
-
-def test_a_design_of_25_cells_loads_nothing_that_draws(here):
-    """Pictures are for those who ask for them."""
-    lines = ["s,u,count", *(f"s{i},u{j},{20 + 7 * i * j + 5 * i}" for i in range(5) for j in range(5))]
-    Path("t.csv").write_text("\n".join(lines))
-    about = ["--table", "t.csv", "--sensitive", "s", "--useful", "u", "--epsilon", "1", "--max-seconds", "2"]
-    without({"matplotlib", "cvxpy", "scipy.stats"}, ["design", *about, "--out", "light.json"])
-    assert not Path("light.svg").exists()
 
 
 # What it refuses ------------------------------------------------------------------------------------------

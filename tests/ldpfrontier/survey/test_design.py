@@ -26,7 +26,6 @@ from ldpfrontier import (
     unconditional_epsilon,
 )
 from ldpfrontier.numerics import deadline
-from ldpfrontier.numerics.deadline import TimeIsUp
 from ldpfrontier.survey import CountTable, design_channel, least_epsilon
 from ldpfrontier.survey import design as designs
 from ldpfrontier.survey.attackers import ATTACKERS
@@ -367,12 +366,6 @@ def test_a_level_that_the_time_limit_leaves_is_one_at_which_the_utility_is_reach
     assert f"is reached at the level {level:g}," in str(said[0].message)
     (found,) = design_channel(table, level, mechanisms=["unconditional"]).candidates
     assert found.nmi >= 0.3
-
-
-def test_without_time_no_level_is_known(table, clock):
-    clock(1)
-    with pytest.raises(TimeIsUp, match=r"before an error of 0\.01 was reached; it may be .* the level 1,"):
-        least_epsilon(table, error=0.01, max_seconds=60)
 
 
 @pytest.mark.parametrize("precise", few(["pairs"], more=["shares"]))

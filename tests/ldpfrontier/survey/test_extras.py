@@ -61,19 +61,3 @@ def test_a_file_whose_library_is_not_installed_names_the_extra(tmp_path, library
     done = run(library, *words)
     assert done.returncode == 2
     assert f"{library} is not installed; pip install {library} brings it" in done.stderr
-
-
-def test_a_questionnaire_needs_no_extra_but_pandas(tmp_path):
-    """Its estimates as well, where some unbiased ones are below 0."""
-    values = [f"q{j}=no,yes" for j in range(4)]
-    asked = ["--values", *values, "--sensitive", *[f"q{j}" for j in range(4)], "--epsilon", "0.5"]
-    channel = tmp_path / "q.json"
-    assert run("cvxpy,matplotlib,pyarrow,yaml", "design", *asked, "--out", channel).returncode == 0
-    records = tmp_path / "r.csv"
-    records.write_text("q0,q1,q2,q3\n" + "no,no,no,no\n" * 50, encoding="utf-8")
-    done = run(
-        "cvxpy,matplotlib", "apply", "--channel", channel, "--data", records, "--out", tmp_path / "o.csv"
-    )
-    assert done.returncode == 0, done.stderr
-    done = run("cvxpy,matplotlib", "estimate", "--channel", channel, "--data", tmp_path / "o.csv")
-    assert done.returncode == 0, done.stderr

@@ -11,7 +11,6 @@ from threading import Barrier, Event
 import pytest
 
 from ldpfrontier.survey import Memo, privatize_file
-from ldpfrontier.survey.cli import main
 from ldpfrontier.survey.reading import CHUNK, read_chunks
 from support.owndata import channel_of, records_of, small_table
 
@@ -250,21 +249,3 @@ def test_a_memo_that_matches_nobody_is_named(ask):
     many = [f"P{place}" for place in range(CHUNK)]
     assert ask([PEOPLE[0]] * (2 * CHUNK), many * 2)[1].unmatched == 3
     assert ask([PEOPLE[0]] * (CHUNK + 2), [*(f"q{name}" for name in many), "qP0", "p0"])[1].unmatched == 0
-
-
-def test_the_command_says_how_many_reports_were_given_again(tmp_path, private, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    people(tmp_path / "in.csv", PEOPLE)
-    private.write("channel.json")
-    words = ["apply", "--channel", "channel.json", "--data", "in.csv", "--out", "out.csv"]
-    words += ["--memo", "m", "--id", "id", "--keep", "id"]
-    assert main(words) == 0
-    assert "For 0 of them, the person's earlier report was repeated (m)." in capsys.readouterr().out
-    first = (tmp_path / "out.csv").read_bytes()
-    assert main([*words, "--seed", "1", "--insecure"]) == 0
-    assert "For 1,340 of them, the person's earlier report was repeated" in capsys.readouterr().out
-    assert (tmp_path / "out.csv").read_bytes() == first
-    people(tmp_path / "in.csv", PEOPLE, [f"P{place}" for place in range(1340)])
-    assert main(words) == 0
-    said = capsys.readouterr().err
-    assert "warning: the memo m has the reports of 1,340 people, and none of them is among these" in said

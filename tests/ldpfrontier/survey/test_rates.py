@@ -132,17 +132,6 @@ def test_the_interval_of_a_difference_has_all_pairs_of_rates_that_the_tests_acce
     assert found.high - 0.1 < max(seen) <= found.high + 1e-6
 
 
-def test_weights_of_rates_bound_their_functions_under_every_distribution(table):
-    private = channel_of(table, "srr")
-    fit = FittedReports(private, drawn(private, 50))
-    down, up = fit.weights(TAIL)
-    matrix, vectors = private.channel.matrix, fit.vectors
-    for r in (0.0, 0.3, 1.0):
-        function = vectors[:6] - r * np.tile(vectors[8:11], (2, 1))
-        weights = up[:6] + r * np.tile(down[8:11], (2, 1))
-        assert (weights @ matrix.T >= function - 1e-12).all()
-
-
 def test_where_functions_fall_below_0_is_found():
     slopes = np.array([1.0, 7.0, 0.1, 3.0])
 

@@ -191,10 +191,6 @@ BAD_RECORDS = {
     "age twice": (b"illness,region,age,age\nno,north,old,old\n", "The column 'age' is twice in people.csv"),
     "capital letters": (b"illness,region,Age\nno,north,old\n", "Did you mean 'Age'?"),
     "NaN": (b"illness,region,age\nno,north,NaN\nyes,north,old\n", "has 'NaN' as age"),
-    "a second header": (
-        b"illness,region,age\n,Response,Open-Ended Response\nno,north,old\n",
-        "looks like the second line of a header, as SurveyMonkey writes it",
-    ),
 }
 
 
@@ -229,7 +225,7 @@ def test_counts_are_whole_numbers_without_separators(here, capsys, count):
         ("no,north,3\nno,south,4\n", "illness has the single value 'no'"),
         ("no,north,1\nyes,south,0\n", "All records are equal"),
         ("no,north,0\nyes,south,0\n", "table.csv contains no records"),
-        ("".join(f"{i},{i},1\n" for i in range(32)), "32 x 32 sensitive and useful values or more"),
+        ("".join(f"{i},{i},1\n" for i in range(32)), "have 32 x 32 = 1,024 combinations"),
         ("no,a,999999999999999\nyes,a,1\n" * 10_000, "2^53 at most together"),
     ],
 )
@@ -244,12 +240,6 @@ def test_tables_that_say_too_little_or_too_much_are_refused(here, capsys, rows, 
 def test_what_is_no_report_is_refused(here, capsys, text):
     (here / "reports.csv").write_text(text)
     refused(here, capsys, [*ESTIMATE, "--out", "e.csv", "--picture", "e.svg"], "reports.csv")
-
-
-def test_a_value_that_is_nearly_known_gets_a_question(tmp_path, private):
-    (tmp_path / "in.csv").write_text("illness,region,age\nno,north,old\nno,North,old\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"Record 2 of .* has 'North' .*Did you mean 'north'\?"):
-        privatize_file(private, tmp_path / "in.csv", tmp_path / "out.csv")
 
 
 # Numbers --------------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """Sampling by whole numbers: what is drawn is what is stated, to the last bit."""
 
-import csv
 import math
 import os
 from fractions import Fraction
@@ -100,27 +99,6 @@ def test_known_answers_hold_for_a_plain_loop_and_lie_at_thresholds():
     inner = {number for row in thresholds for number in row[:-1]}
     assert numbers & inner
     assert {number + 1 for number in numbers} & inner
-
-
-def test_the_tables_beside_a_channel_are_enough_for_another_language(private, tmp_path):
-    private.write(tmp_path / "c.json")
-
-    def rows(name):
-        with open(tmp_path / f"c.{name}.csv", encoding="utf-8", newline="") as stream:
-            return list(csv.reader(stream))
-
-    (*head, _, report), *answers = rows("answers")
-    names, *lines = rows("thresholds")
-    cut = len(head)
-    assert head == names[:cut] == list(private.table.attributes)
-    table = {tuple(line[:cut]): list(map(int, line[cut:])) for line in lines}
-    assert report == "report"
-    assert len(answers) > 20
-    for line in answers:
-        place = by_hand(table[tuple(line[:cut])], bytes.fromhex(line[cut]))
-        assert names[cut + place] == line[-1]
-    probabilities = [list(map(float, line[cut:])) for line in rows("matrix")[1:]]
-    assert probabilities == private.channel.matrix.tolist()
 
 
 def p_values(weights, drawn, runs: int, records: int) -> list[float]:

@@ -13,7 +13,6 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -24,8 +23,7 @@ from typing import Any
 import numpy as np
 
 from ldpfrontier import Lot, Questionnaire, QuestionnaireMechanism, QuestionnaireOptimum
-from ldpfrontier.atomic import replacing
-from ldpfrontier.survey.channel_file import content_digest, id_of, parsed_channel, written_files
+from ldpfrontier.survey.channel_file import content_digest, id_of, parsed_channel, write_texts, written_files
 from ldpfrontier.survey.questionnaire.routing import QUESTIONNAIRE, TABLES
 from ldpfrontier.survey.reading import Label
 from ldpfrontier.survey.sampling import BITS, TOTAL, whole_weights
@@ -143,12 +141,7 @@ class QuestionnaireChannel:
     def write(self, path: Path | str) -> list[Path]:
         """Write the file and the sampler beside it; both or none."""
         written_files(path)
-        texts = {Path(path): self.text(), Path(path).with_suffix(".mjs"): self.sampler()}
-        with ExitStack() as stack:
-            for target, text in texts.items():
-                partial = stack.enter_context(replacing(target))
-                partial.write_text(text, encoding="utf-8", newline="\n")
-        return list(texts)
+        return write_texts(Path(path), {".json": self.text(), ".mjs": self.sampler()})
 
 
 def level_of(accept: int) -> float:
