@@ -288,7 +288,7 @@ def _comparable_rows(summary: pd.DataFrame) -> pd.DataFrame:
 
 def _curves(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield the mechanisms that are there, those on top last."""
-    last_first = [*reversed(LOOKS)]
+    last_first = [*LOOKS][::-1]
     for name in sorted(last_first, key=_ON_TOP.__contains__):
         curve = select(rows, mechanism=name).sort_values("epsilon")
         if not curve.empty:
