@@ -66,13 +66,7 @@ def copied_tree(folder: Path) -> Path:
 
 
 def tested(tree: Path, tests: Iterable[str], processes: int, limit: float | None) -> bool | None:
-    """Return whether tests of a tree pass, until the first one fails; None if time is up.
-
-    Raises
-    ------
-    RuntimeError
-        If there is no such test, or pytest ends in another way.
-    """
+    """Return whether tests of a tree pass, until the first one fails; None if time is up."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header"]
     command += ["-n", str(processes), *(f"tests/ldpfrontier/{name}" for name in tests)]
     path = {"PYTHONPATH": str(tree / "src")}

@@ -69,26 +69,16 @@ class Number:
 
 @dataclass(frozen=True)
 class Quoted:
-    """A text of a page with numbers of tables in it.
+    """A text of a page with numbers of the tables of a paper in it.
 
-    Attributes
-    ----------
-    page : Path
-    paper : str
-        Whose tables they are.
-    table : str
-    text : str
-        As the page has it, but for what stands in braces. ``{max gap | epsilon > 1}`` is a number: the
-        largest of the column or expression ``gap`` where epsilon is above 1. Without ``max`` there is only
-        one, and ``{max fig2: gap}`` is of another table. ``{at most max gap}`` is a bound on it, and not a
-        loose one (`LOOSE`). ``{epsilon=}`` is a value that the page gives,
-        ``{=}`` one of `labels`: the rows are those that have it, and the page may have the text repeatedly.
-    rows : str
-        A condition on the rows of all the numbers.
-    labels : mapping
-        Names of the page, and the conditions on rows that they stand for.
-    configuration : str
-        The file of `config/` of the run that it quotes, if that is not the one of the page.
+    The text is as the page has it, but for what stands in braces. ``{max gap | epsilon > 1}`` is a number:
+    the largest of the column or expression ``gap`` where epsilon is above 1. Without ``max`` there is only
+    one, and ``{max fig2: gap}`` is of another table. ``{at most max gap}`` is a bound on it, and not a loose
+    one (`LOOSE`). ``{epsilon=}`` is a value that the page gives, ``{=}`` one of `labels`, names that stand
+    for conditions on rows: the rows are those that have it, and the page may have the text repeatedly.
+
+    `rows` is a condition on the rows of all the numbers, and `configuration` the file of `config/` of the run
+    that is quoted, if that is not the one of the page.
     """
 
     page: Path
@@ -101,13 +91,7 @@ class Quoted:
 
     @property
     def places(self) -> list[re.Match[str]]:
-        """Return where the page has the text; a line may end at any space.
-
-        Raises
-        ------
-        ValueError
-            If the page does not have it exactly once, or at all where it may have it repeatedly.
-        """
+        """Return where the page has the text, once unless it may be repeated; a line may end at any space."""
         pattern = "".join(
             r"\s+".join(re.escape(word) for word in re.split(r"\s+", part))
             if n % 2 == 0
@@ -200,15 +184,8 @@ def stale(
 ) -> Iterator[tuple[Quoted, Number, str]]:
     """Yield the numbers that differ from the tables of a run, with what is there.
 
-    Parameters
-    ----------
-    results : Path
-        Tables that are missing are left out.
-    pages : mapping
-        As `read` returns them.
-    configuration : str
-        The name of the file of `config/` of the run. Of what quotes another one, what a default run has of
-        the rows is compared.
+    Tables that are missing are left out. `configuration` names the file of `config/` of the run: of what
+    quotes another one, what a default run has of the rows is compared.
     """
     tables = tables_of(results)
     for page in pages.values():

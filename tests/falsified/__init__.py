@@ -22,14 +22,8 @@ Tables = Mapping[str, pd.DataFrame]
 class Case:
     """What the tables of a claim may say.
 
-    Parameters
-    ----------
-    said : Tables
-        Tables by which the claim is reproduced.
-    instead : mapping of str to Tables
-        Tables by which it is not, by what they say instead.
-    read : Tables, optional
-        Tables by which it is reproduced with another reading, from which some of the others differ.
+    The claim is reproduced by the tables in `said`, and not by those in `instead`, by what these say; by
+    those in `read` with another reading, from which some of the others differ.
     """
 
     said: Tables
@@ -43,13 +37,7 @@ def changed(
     column: str = "value",
     **where: object,
 ) -> pd.DataFrame:
-    """Return a table with other numbers in the rows that have the values given.
-
-    Raises
-    ------
-    ValueError
-        If there is no such row.
-    """
+    """Return a table with other numbers in the rows, one or more, that have the values given."""
     table = table.reset_index(drop=True)
     rows = select(table, **where)
     if rows.empty:
@@ -61,22 +49,10 @@ def changed(
 def of_checks(
     claim: str, name: str, table: pd.DataFrame, instead: Mapping[str, Callable[[float], float] | float]
 ) -> Case:
-    """Return the case of a claim that a table of checks decides.
+    """Return the case of a claim that a table of checks, from the function that makes it in a run, decides.
 
-    Parameters
-    ----------
-    claim, name : str
-        The id, and the name of the table.
-    table : DataFrame
-        As `CHECKS`, from the function that makes it in a run.
-    instead : mapping of str to callable or float
-        What is measured instead in the first row of every kind, or how that follows from the limit there; by
-        the words that the quantity begins with.
-
-    Raises
-    ------
-    ValueError
-        If a quantity begins with the words of no kind, or of several, or a kind has no row.
+    By the words that a quantity begins with, `instead` says what is measured in the first row of every kind,
+    or how that follows from the limit there. The kinds must divide the quantities.
     """
     said = select(table, claim=claim).reset_index(drop=True)
     kinds = {kind: said.index[said["quantity"].str.startswith(kind)] for kind in instead}

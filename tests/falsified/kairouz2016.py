@@ -283,10 +283,7 @@ def _expansions() -> dict[str, Case]:
 def _minima(claim: str, statistics: Mapping[tuple[str, str], list[float]]) -> Case:
     """Move all minima of one size and statistic beyond what is stated, by a little more than its rounding.
 
-    Parameters
-    ----------
-    statistics : mapping of (size, statistic) to list of float
-        What is stated; several numbers, if text and caption differ.
+    Several numbers are stated if text and caption differ.
     """
     utility = LEDGER[claim].arguments["utility"]
     name = LEDGER[claim].tables[0]

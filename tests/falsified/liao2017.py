@@ -37,16 +37,10 @@ def figures(
     searched: dict[str, _Shares] | None = None,
     stated: Sequence[dict[str, Any]] = STATED,
 ) -> Tables:
-    """Build what the claims on Figures 2 and 3 are decided by.
+    """Build what the claims on Figures 2 and 3 are decided by, for the instances of some statements.
 
-    Parameters
-    ----------
-    shares : dict of str to callable
-        By instance the share of both optima that W' has at a leakage over min H; by default 1.
-    searched : dict of str to callable, optional
-        The share of the best channel of an exhaustive search in steps of 1/100; by default 1.
-    stated : sequence of dict, optional
-        The statements, on whose instances the tables are; by default all.
+    By instance, `shares` has the share of both optima that W' has at a leakage over min H, and `searched`
+    that of the best channel of an exhaustive search in steps of 1/100; by default 1.
     """
     rows = []
     for instance in dict.fromkeys(said["instance"] for said in stated):

@@ -175,32 +175,29 @@ def falling(changes: Mapping[tuple[str, str], float]) -> pd.DataFrame:
 # Claims ---------------------------------------------------------------------------------------------------
 
 
+def _printed(where: str, numbers: Mapping[str, float], off: Callable[[str], float]) -> Tables:
+    """Print numbers by quantity, and compute others that are off by something."""
+    return {
+        "example": PRINTED.table(
+            Printed("lopuhaa2024", where, place, name, said + off(name), said, digits=4, note="x")
+            for place, (name, said) in enumerate(numbers.items())
+        )
+    }
+
+
 def _example(claim: str, quantities: Mapping[str, float]) -> Case:
     """Print what was computed, and let a number at a time be 0.6 units of the last digit off, or far off."""
 
-    def tables(off: Mapping[str, float]) -> Tables:
-        numbers = enumerate(quantities.items())
-        found = (
-            Printed(
-                "lopuhaa2024",
-                LEDGER[claim].where,
-                place,
-                name,
-                said + off.get(name, 0.0),
-                said,
-                digits=4,
-                note="x",
-            )
-            for place, (name, said) in numbers
-        )
-        return {"example": PRINTED.table(found)}
+    def tables(other: str = "", by: float = 0.0) -> Tables:
+        return _printed(LEDGER[claim].where, quantities, lambda name: by if name == other else 0.0)
 
+    misprints = LEDGER[claim].arguments.get("misprints", ())
     return Case(
-        tables({}),
+        tables(),
         {
-            f"{name} is off by {by:g}": tables({name: by})
+            f"{name} is off by {by:g}": tables(name, by)
             for name in quantities
-            if name not in LEDGER[claim].arguments.get("misprints", ())
+            if name not in misprints
             for by in (-0.1, -6e-5, 6e-5, 0.1)
         },
     )
@@ -209,26 +206,11 @@ def _example(claim: str, quantities: Mapping[str, float]) -> Case:
 def _misprinted() -> Case:
     """Let a number differ, also one that the paper does not go on with."""
 
-    def tables(**off: float) -> Tables:
+    def tables(letter: str = "", by: float = 0.0) -> Tables:
         said = {"P-hat(s1)": 0.17, "B_s1": 0.3782, "L(u1|s1)": 0.162}
-        found = (
-            Printed(
-                "lopuhaa2024",
-                "Example 2",
-                i,
-                name,
-                number + off.get(name[0], 0.0),
-                number,
-                digits=4,
-                note="x",
-            )
-            for i, (name, number) in enumerate(said.items())
-        )
-        return {"example": PRINTED.table(found)}
+        return _printed("Example 2", said, lambda name: by if name[0] == letter else 0.0)
 
-    return Case(
-        tables(), {f"{name} is off by {by:g}": tables(**{name: by}) for name in "PBL" for by in (-0.1, 6e-5)}
-    )
+    return Case(tables(), {f"{x} is off by {by:g}": tables(x, by) for x in "PBL" for by in (-0.1, 6e-5)})
 
 
 def _theorems() -> dict[str, Case]:

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from ldpfrontier.mechanisms import binary_mechanism, randomized_response
+from ldpfrontier.optimal.listed.ldp import optimal_ldp
 from papers.kairouz2016 import expansions, experiments
 from papers.kairouz2016 import thresholds as searches
 from papers.kairouz2016.instances import instances
@@ -16,6 +18,20 @@ def sample(utility, size, number, *, seed, concentration=1.0):
     drawn = instances(size, [number], seed=seed, concentration=concentration)
     ((_, measure),) = measures(drawn, utility, size)
     return measure
+
+
+def require_separation(measure, mechanism, threshold):
+    """Require that binary is optimal below a threshold and no more above it, or RR the other way round."""
+    make = {
+        "binary": lambda epsilon: binary_mechanism(measure, epsilon),
+        "rr": lambda epsilon: randomized_response(len(measure.prior), epsilon),
+    }[mechanism]
+    inside, outside = (
+        float(threshold) * x for x in ((0.98, 1.05) if mechanism == "binary" else (1.02, 0.95))
+    )
+    best = optimal_ldp(measure, inside).upper_bound
+    assert abs(measure(make(inside)) - best) <= max(3e-9 * best, 4e-12)
+    assert measure(make(outside)) < optimal_ldp(measure, outside).value * (1.0 - 1e-9)
 
 
 def sweep(utility, size, numbers, epsilons, *, seed, concentration=1.0, **keys):

@@ -101,7 +101,7 @@ def drift(
                     }
                 )
             _log.info("%s, factor %g, epsilon %g: %s", instance, factor, epsilon, mechanism)
-    return DRIFT.conform(pd.DataFrame(rows, columns=list(DRIFT.columns)))
+    return DRIFT.table(rows)
 
 
 def drifted_conditionals(table: FloatArray, kind: str, share: float, number: int, seed: int) -> FloatArray:

@@ -58,4 +58,4 @@ def few_records(
                 }
             )
         _log.info("%s, order %g: %s", instance, order, method)
-    return FEW_RECORDS.conform(pd.DataFrame(rows, columns=list(FEW_RECORDS.columns)))
+    return FEW_RECORDS.table(rows)

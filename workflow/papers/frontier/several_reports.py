@@ -82,7 +82,7 @@ def levels(
             _log.info(
                 "%s, epsilon %g: levels of 1 to %d reports by %s", instance, epsilon, reports, mechanism
             )
-    return SEVERAL_LEVELS.conform(pd.DataFrame(rows, columns=list(SEVERAL_LEVELS.columns)))
+    return SEVERAL_LEVELS.table(rows)
 
 
 def channels_by_mechanism(
@@ -164,4 +164,4 @@ def designs(
                     }
                 )  # fmt: skip
             _log.info("%s, total %g: %d reports", instance, total, number)
-    return SEVERAL_DESIGNS.conform(pd.DataFrame(rows, columns=list(SEVERAL_DESIGNS.columns)))
+    return SEVERAL_DESIGNS.table(rows)

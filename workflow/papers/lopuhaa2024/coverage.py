@@ -66,7 +66,7 @@ def coverage(
                         "samples": samples,
                     }
                 )
-    return COVERAGE.conform(pd.DataFrame(rows, columns=list(COVERAGE.columns)))
+    return COVERAGE.table(rows)
 
 
 def truths(

@@ -217,18 +217,6 @@ def test_all_pairs_are_the_ordered_pairs_of_adult():
     assert list(plan.contradictions(configuration)) == []
 
 
-@pytest.mark.parametrize(
-    ("keys", "sentence"),
-    [
-        ({"cells": {"rappor": 3}}, "frontier.atlas.cells has 'rappor'; allowed is one of nr"),
-        ({"pairs": [{"sensitive": "sex", "useful": "age"}]}, 'frontier.atlas.pairs[0].useful is "age";'),
-    ],
-)
-def test_contradictions_get_a_sentence(keys, sentence):
-    (found,) = plan.contradictions(changed(**keys))
-    assert found.startswith(sentence)
-
-
 def test_polyopt_is_left_out_where_too_many_useful_values_occur():
     counts = np.ones((2, 21), dtype=int)
     table = atlas(counts, [1.0], instance="a, b", mechanisms=["polyopt", "grr"], cells={})

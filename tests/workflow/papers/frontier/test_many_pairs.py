@@ -202,13 +202,6 @@ def test_all_pairs_have_a_part_per_level():
     assert plan.calibration(configuration)["sex-race/0"]["tolerance"] == 1e-7
 
 
-def test_a_wrong_pair_is_named():
-    study = {**DEFAULT["frontier"]["pairs_promises"], "pairs": [{"sensitive": "sex", "useful": "age"}]}
-    configuration = {**DEFAULT, "frontier": {**DEFAULT["frontier"], "pairs_promises": study}}
-    (found,) = plan.contradictions(configuration)
-    assert found.startswith('frontier.pairs_promises.pairs[0].useful is "age";')
-
-
 def test_promises_and_people_are_made_where_pairs_are_asked_for():
     studies = ("pairs_promises", "pairs_estimation")
     names = {*studies, "pairs_promises_kept", "pairs_information", "pairs_people", "pairs_people_needed"}

@@ -6,7 +6,6 @@ import copy
 import math
 from pathlib import Path
 
-import pytest
 import yaml
 
 from papers.frontier import plan
@@ -66,34 +65,3 @@ def test_least_errors_are_shared_out_by_level():
     for name, levels in DEFAULT["frontier"]["estimation"]["designs"].items():
         found = [level for part in default.values() for level in part["designs"].get(name, [])]
         assert sorted(found) == sorted(2 * levels)
-
-
-@pytest.mark.parametrize(
-    ("designs", "sentence"),
-    [
-        ({"polyopt": [1.0]}, "frontier.estimation.designs has 'polyopt'; allowed is one of set, simplices, "),
-    ],
-)
-def test_wrong_designs_of_least_errors_are_named(designs, sentence):
-    study = {**DEFAULT["frontier"]["estimation"], "designs": designs}
-    (found,) = plan.contradictions(changed(estimation=study))
-    assert found.startswith(sentence)
-
-
-@pytest.mark.parametrize(
-    ("keys", "sentence"),
-    [
-        (
-            {"calibrated": {**DEFAULT["frontier"]["calibrated"], "mechanisms": ["srr", "nr"]}},
-            'frontier.calibrated.mechanisms[1] is "nr"; allowed are robust mechanisms, which can be',
-        ),
-        (
-            {"attack": {**DEFAULT["frontier"]["attack"], "pair": {"sensitive": "age", "useful": "sex"}}},
-            'frontier.attack.pair.sensitive is "age"; allowed is one of workclass,',
-        ),
-        ({"drift": {**DEFAULT["frontier"]["drift"], "mechanisms": ["olh"]}}, "frontier.drift.mechanisms[0]"),
-    ],
-)
-def test_a_contradiction_gets_a_sentence(keys, sentence):
-    (found,) = plan.contradictions(changed(**keys))
-    assert found.startswith(sentence)

@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
 import yaml
 
 from ldpfrontier.optimal.registry import LIMITS
@@ -50,29 +49,6 @@ def test_the_schema_of_the_configuration_knows_what_the_package_knows():
     assert common["$defs"]["size"]["maximum"] == LIMITS.max_listed_inputs
 
 
-@pytest.mark.parametrize(
-    ("keys", "sentence"),
-    [
-        (
-            {"epsilon": {**DEFAULT["kairouz2016"]["epsilon"], "spacing": "geometric"}},
-            "kairouz2016.epsilon.start is 0; allowed is a number greater than 0 when",
-        ),
-        (
-            {"expansions": {"small": [0.02, 0.04], "large": [3, 2]}},
-            "kairouz2016.expansions.large is [3, 2]; allowed is the smaller",
-        ),
-        (
-            {"drawings": {**DEFAULT["kairouz2016"]["drawings"], "p0": [0.3, 0.3, 0.3, 0, 0, 0]}},
-            "kairouz2016.drawings.p0 sums to 0.9; allowed is a distribution, which sums to 1.",
-        ),
-    ],
-)
-def test_contradictions_get_a_sentence(keys, sentence):
-    assert list(plan.contradictions(DEFAULT)) == []
-    (found,) = plan.contradictions(with_(**keys))
-    assert found.startswith(sentence)
-
-
 def test_populations_are_fresh_and_vary_one_choice_at_a_time():
     jobs = PAPER.tables["populations"].part_arguments(DEFAULT)
     assert [*jobs] == [*PAPER.tables["fresh_instances"].part_arguments(DEFAULT)] == ["0.5/0", "1/0", "2/0"]
@@ -91,9 +67,3 @@ def test_populations_are_fresh_and_vary_one_choice_at_a_time():
     assert job["studies"] == []
     many = with_(populations={"number": 150, "concentrations": [], "ends": []})
     assert [*PAPER.tables["populations"].part_arguments(many)] == ["1/0", "1/1"]
-    (sentence,) = plan.contradictions(with_(populations={"number": 1, "concentrations": [1], "ends": []}))
-    assert sentence.startswith("kairouz2016.populations.concentrations has 1, which is that of the figures")
-    (sentence,) = plan.contradictions(
-        with_(populations={"number": 1, "concentrations": [], "ends": [[2, 1]]})
-    )
-    assert sentence.startswith("kairouz2016.populations.ends[0] is [2, 1]; allowed is the smaller")

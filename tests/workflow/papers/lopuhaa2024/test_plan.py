@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from pathlib import Path
 
-import pytest
 import yaml
 
 from papers.lopuhaa2024 import contradictions, plan
@@ -113,46 +112,6 @@ def test_more_tables_leave_the_parts_alone():
 
 
 # Contradictions
-
-
-@pytest.mark.parametrize(
-    ("keys", "sentence"),
-    [
-        ({"pairs": [{"sensitive": "sex", "useful": "rase"}]}, 'lopuhaa2024.pairs[0].useful is "rase";'),
-        ({"pairs": [{"sensitive": "sex", "useful": "sex"}]}, "lopuhaa2024.pairs[0] has 'sex' twice;"),
-        (
-            {"pairs": [{"sensitive": "sex", "useful": "race"}, {"sensitive": "sex", "useful": "race"}]},
-            "lopuhaa2024.pairs[1] repeats sex, race; allowed is each pair once.",
-        ),
-        ({"epsilon": {**DEFAULT["lopuhaa2024"]["epsilon"], "stop": 0.05}}, "lopuhaa2024.epsilon.stop is"),
-    ],
-)
-def test_a_contradiction_gets_a_sentence(keys, sentence):
-    (found,) = plan.contradictions(changed(**keys))
-    assert found.startswith(sentence)
-
-
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"reference": 0.7}, "lopuhaa2024.synthetic.reference is 0.7; allowed is one of"),
-        ({"blocks": ("name", "2x5")}, "blocks[1].name repeats '2x5'; allowed is each name once."),
-        ({"blocks": ("useful", 5)}, "blocks[1].mechanisms repeats srr for 2 x 5; allowed is each mechanism"),
-    ],
-)
-@pytest.mark.parametrize("place", ["synthetic", "table2"])
-def test_a_contradiction_of_the_study_gets_a_sentence(change, sentence, place):
-    study = copy.deepcopy(DEFAULT["lopuhaa2024"]["synthetic"])
-    if "blocks" in change:
-        key, value = change["blocks"]
-        first = {"name": "2x5", "sensitive": 2, "useful": 5, "repetitions": 3, "mechanisms": ["srr"]}
-        second = {**first, "name": "2x6", "useful": 6} | {key: value}
-        (study if place == "synthetic" else study["table2"])["blocks"] = [first, second]
-    else:
-        study.update(change)
-    (found,) = plan.contradictions(changed(synthetic=study))
-    assert sentence in found
-    assert found.startswith("lopuhaa2024.synthetic.")
 
 
 def test_names_that_would_share_a_file_are_refused(monkeypatch):

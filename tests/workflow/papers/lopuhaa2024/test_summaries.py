@@ -10,7 +10,7 @@ from papers.lopuhaa2024 import summaries, synthetic
 from papers.lopuhaa2024.catalogue import MECHANISMS
 from papers.lopuhaa2024.experiments import own_fig2
 from reproduction.results.tables import RESULTS, SKIPPED, select
-from support.instances import study, study_of
+from support.instances import study
 
 EPSILONS = [0.3, 1.5]
 INSTANCES = 2
@@ -145,13 +145,3 @@ def test_what_was_skipped_is_not_ranked(sweep):
         status=sweep["status"].mask(skipped, SKIPPED), value=sweep["value"].mask(skipped, math.nan)
     )
     assert not summaries.orderings(table)["ranking"].str.contains("polyopt >|polyopt$").any()
-
-
-def test_quantiles_of_levels_without_limit():
-    """NR reveals a u that P-hat gives to one s with certainty; P* may never give it to the other s."""
-    truth, counts = [[0.5, 0.0], [0.25, 0.25]], [[50, 3], [20, 27]]
-    found = study_of(truth, counts, [0, 1], [0.5], mechanisms=["nr", "srr"])
-    summary = summaries.fig4(found).set_index("mechanism")
-    assert summary.loc["nr", ["low", "median", "high", "largest"]].tolist() == [math.inf] * 4
-    assert summary.loc["nr", "infinite"] == 2
-    assert summary.loc["srr", "kept"] == 2

@@ -14,7 +14,7 @@ from papers.lopuhaa2024 import synthetic
 from papers.lopuhaa2024.catalogue import COVERED, MECHANISMS
 from papers.lopuhaa2024.random_tables import random_tables, tables_around, tables_of
 from papers.lopuhaa2024.solutions import SOLVERS
-from papers.lopuhaa2024.summaries import cells
+from papers.lopuhaa2024.summaries import cells, fig4
 from reproduction.results.tables import RESULTS, TableError
 from support.instances import sample_table, study, study_of
 
@@ -134,6 +134,9 @@ def test_an_output_that_is_impossible_for_one_group_leaks_without_limit():
     leaks = found[found["metric"] == "realized_epsilon"].set_index(["mechanism", "instance"])["value"]
     assert np.isinf(leaks["nr"]).all()
     assert np.isfinite(leaks["srr"]).all()
+    summary = fig4(found).set_index("mechanism")
+    assert summary.loc["nr", ["low", "median", "high", "largest"]].tolist() == [np.inf] * 4
+    assert (summary.loc["nr", "infinite"], summary.loc["srr", "kept"]) == (2, 2)
 
 
 LONG = [pytest.param(order, MECHANISMS, marks=pytest.mark.long) for order in (0.5, 1.0, 2.0)]

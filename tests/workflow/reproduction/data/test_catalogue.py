@@ -5,9 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
 
-from reproduction.data import catalogue as data
 from reproduction.data.adult import load_counts
 from reproduction.data.catalogue import (
     COLUMNS,
@@ -70,22 +68,6 @@ def test_what_is_shipped_is_what_the_catalogue_says(name):
     assert entry.title
     assert entry.citation
     assert entry.licence
-
-
-@pytest.mark.parametrize(
-    ("entries", "sentence"),
-    [
-        ({"town": {"title": "A town"}}, "town in .*catalogue.yaml lacks citation, licence, counts, sha256,"),
-        ({"town": {"atributes": []}}, "town in .* has the unknown key 'atributes'; did you mean"),
-        ({"town": vars(TOWN) | {"attributes": "age"}}, "has the unknown key 'name'; allowed are title,"),
-    ],
-)
-def test_an_entry_that_does_not_fit_gets_a_sentence(tmp_path, monkeypatch, entries, sentence):
-    path = tmp_path / "catalogue.yaml"
-    path.write_text(yaml.safe_dump(entries))
-    monkeypatch.setattr(data, "CATALOGUE", path)
-    with pytest.raises(DataError, match=sentence):
-        catalogue.__wrapped__()
 
 
 # Files of counts ------------------------------------------------------------------------------------------

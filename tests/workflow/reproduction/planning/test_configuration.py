@@ -158,6 +158,92 @@ def test_a_bad_value_gets_a_sentence(dotted, value, sentence):
     assert sentence in problem
 
 
+SEX = {"sensitive": "sex", "useful": "race"}
+BLOCK = {"name": "2x5", "sensitive": 2, "useful": 5, "repetitions": 3, "mechanisms": ["srr"]}
+
+
+@pytest.mark.parametrize(
+    ("dotted", "value", "sentence"),
+    [
+        (
+            "kairouz2016.epsilon.spacing",
+            "geometric",
+            "epsilon.start is 0; allowed is a number greater than 0",
+        ),
+        ("kairouz2016.expansions.large", [3, 2], " is [3, 2]; allowed is the smaller number first."),
+        ("kairouz2016.drawings.p0", [0.3, 0.3, 0.3, 0, 0, 0], " sums to 0.9; allowed is a distribution,"),
+        ("kairouz2016.drawings.p1", [0.5, 0.5], " has 2 entries; allowed are as many as p0 has, 6."),
+        ("kairouz2016.mechanisms", ["binary", "rr"], " names binary, rr; allowed are binary, rr, geometric,"),
+        ("kairouz2016.populations.concentrations", [1], " has 1, which is that of the figures; allowed"),
+        ("kairouz2016.populations.ends", [[2, 1]], "[0] is [2, 1]; allowed is the smaller number first."),
+        ("kalantari2018.distortion.stop", 0.001, " is 0.001; allowed is a number greater than"),
+        ("liao2017.shares", {"start": 0.2, "stop": 0.1}, ".stop is 0.1; allowed is a number greater than"),
+        ("liao2017.searches", [50], " is [50]; it must have 100, which Figures 2 and 3 draw."),
+        ("liao2017.tolerance", {"x": 0.01}, " has the key 'x'; allowed are numbers of letters, 2 to 5."),
+        ("liao2017.w0", [0.5, 0.4], " sums to 0.9; allowed is a distribution, which sums to 1."),
+        (
+            "liao2017.fig1.w0",
+            [0.5, 0.5],
+            " has 2 entries; allowed are 3, as Figure 1 is drawn in a triangle.",
+        ),
+        ("liao2017.fig1.hypotheses", [[0.5, 0.5], [0.2, 0.3, 0.5]], "[1] has 3 entries; allowed are as many"),
+        (
+            "lopuhaa2024.pairs",
+            [SEX | {"useful": "rase"}],
+            '[0].useful is "rase"; allowed is one of workclass,',
+        ),
+        ("lopuhaa2024.pairs", [SEX | {"useful": "sex"}], "[0] has 'sex' twice; allowed are two different"),
+        (
+            "lopuhaa2024.pairs",
+            [SEX, SEX | {"chunks": 3}],
+            "[1] repeats sex, race; allowed is each pair once.",
+        ),
+        ("lopuhaa2024.epsilon.stop", 0.05, " is 0.05; allowed is a number greater than lopuhaa2024.epsilon."),
+        ("lopuhaa2024.mechanisms", ["gr"], '[0] is "gr"; allowed is one of nr, exact, polyopt,'),
+        ("lopuhaa2024.synthetic.reference", 0.7, " is 0.7; allowed is one of lopuhaa2024.synthetic.epsilon."),
+        (
+            "lopuhaa2024.synthetic.blocks",
+            [BLOCK, BLOCK | {"useful": 6}],
+            "[1].name repeats '2x5'; allowed is",
+        ),
+        (
+            "lopuhaa2024.synthetic.blocks",
+            [BLOCK, BLOCK | {"name": "x"}],
+            "[1].mechanisms repeats srr for 2 x",
+        ),
+        ("lopuhaa2024.synthetic.table2.blocks", [BLOCK, BLOCK | {"name": "x"}], "[1].mechanisms repeats srr"),
+        (
+            "frontier.estimation.designs",
+            {"polyopt": [1.0]},
+            " has 'polyopt'; allowed is one of set, simplices,",
+        ),
+        (
+            "frontier.calibrated.mechanisms",
+            ["srr", "nr"],
+            '[1] is "nr"; allowed are robust mechanisms, which',
+        ),
+        ("frontier.attack.pair.sensitive", "age", ' is "age"; allowed is one of workclass,'),
+        ("frontier.attack.proxy", "income", ' is "income"; allowed is one of workclass, education,'),
+        ("frontier.drift.mechanisms", ["olh"], '[0] is "olh"; allowed is one of nr, exact, polyopt,'),
+        ("frontier.atlas.cells", {"rappor": 3}, " has 'rappor'; allowed is one of nr, exact, polyopt,"),
+        (
+            "frontier.atlas.pairs",
+            [SEX | {"useful": "age"}],
+            '[0].useful is "age"; allowed is one of workclass,',
+        ),
+        (
+            "frontier.pairs_promises.pairs",
+            [SEX | {"useful": "age"}],
+            '[0].useful is "age"; allowed is one of',
+        ),
+    ],
+)
+def test_what_contradicts_something_gets_a_sentence(dotted, value, sentence):
+    (problem,) = problems(changed(dotted, value))
+    assert problem.startswith(dotted.rpartition(".")[0])
+    assert sentence in problem
+
+
 SURVEY = str(ROOT / "docs/example/survey.csv")
 TOWN = {"file": SURVEY, "sensitive": "illness", "useful": "region"}
 
