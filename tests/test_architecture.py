@@ -472,6 +472,44 @@ def test_a_paper_imports_the_papers_that_it_builds_on_and_no_other(paper: Paper)
     assert keys - {paper.key} == set(paper.builds_on)
 
 
+# One number can be followed --------------------------------------------------------------------------------
+
+
+def words_of(path: Path, name: str) -> set[str]:
+    """Return the words of a definition; in a module, with the definitions of the module that it uses."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".py":
+        return set(re.findall(r"[\w.:]+", text[text.index(name) :]))
+    words: dict[str, set[str]] = {}
+    for statement in ast.parse(text).body:
+        nodes = list(ast.walk(statement))
+        found = {getattr(node, key, None) for node in nodes for key in ("id", "attr", "value")}
+        stored = [node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+        named = [statement.name] if isinstance(statement, ast.FunctionDef | ast.ClassDef) else stored
+        for key in named:
+            words.setdefault(key, set()).update(word for word in found if isinstance(word, str))
+    used = [name]
+    for one in used:  # grows meanwhile
+        used += [other for other in words if other in words[one] and other not in used]
+    return set().union(*(words[one] for one in used))
+
+
+def test_the_way_of_one_number_is_as_the_page_says() -> None:
+    """Each row is led to by one above, and says itself what it leads to."""
+    page = (ROOT / "docs/workflow.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[[^]]+\]\(\.\./([^)]+)\) \| `(\w+)` \| .+ \| (.+) \|$", page, re.MULTILINE)
+    assert 5 < len(rows) == len({file for file, *_ in rows}) <= 12
+    known = {"Snakefile"}
+    for file, name, further in rows:
+        path = ROOT / file
+        assert {path.name, name} & known, f"nothing above leads to {name} in {file}"
+        there = set(re.findall(r"`([^`]+)`", further))
+        assert there <= words_of(path, name), f"{name} in {file}"
+        known |= {word.rpartition(":")[2] for word in there}
+    calls_of_it = PAPERS["lopuhaa2024"].tables["fig2"], PAPERS["lopuhaa2024"].figures["fig2"]
+    assert {str(FILES[module_of(call)].relative_to(ROOT)) for call in calls_of_it} <= {row[0] for row in rows}
+
+
 # Sizes ----------------------------------------------------------------------------------------------------
 
 
