@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, redirect_stdout
 from importlib import import_module
 from io import StringIO, TextIOWrapper
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 from ldpfrontier.extras import MissingExtra
 from ldpfrontier.survey.layout import Progress, Remark, wrapped
@@ -127,8 +129,17 @@ class _Parser(argparse.ArgumentParser):
     """A parser that says what is wrong in one line, and leaves the usage to ``--help``."""
 
     def error(self, message: str) -> NoReturn:
-        """End the program with the reason."""
+        """End the program with the reason, and the option that was meant if one is misspelt."""
+        unknown = re.match(r"unrecognized arguments: (--[^\s=]+)", message)
+        options = [name for entries in OPTIONS.values() for entry in entries for name in _names(entry)]
+        if unknown and (near := difflib.get_close_matches(unknown[1], options, 1, 0.8)):
+            message += f" (did you mean {near[0]}?)"
         self.exit(2, f"{self.prog}: {visible(message)}. '{self.prog} --help' shows the options.\n")
+
+
+def _names(entry: Any) -> list[str]:
+    """Return the names of an entry of the table of options, which is one option or a group of them."""
+    return [name for one in (entry if isinstance(entry, list) else [entry]) for name in one[0]]
 
 
 def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:

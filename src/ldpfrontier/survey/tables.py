@@ -138,8 +138,15 @@ class CountTable:
 
     @property
     def hints(self) -> tuple[str, ...]:
-        """Hints of values that look alike."""
-        return tuple(look_alikes(self.attributes, self.labels))
+        """Hints of values that look alike, and of combinations without a record."""
+        hints = look_alikes(self.attributes, self.labels)
+        if absent := [said(label) for label, n in zip(self.labels, self.counts.flat, strict=True) if n == 0]:
+            some = [*map(repr, absent[: SETTINGS.named_values]), "..."][: len(absent)]
+            hints.append(
+                f"{len(absent)} of {len(self.labels)} combinations of {said(self.attributes)} have no record:"
+                f" {'; '.join(some)}. They can be reported as well."
+            )
+        return tuple(hints)
 
     @property
     def records(self) -> int:

@@ -228,6 +228,7 @@ def test_combinations_without_a_record_can_be_reported(tmp_path, monkeypatch, ca
     write(tmp_path / "new.csv", "a,b,c\n1,1,1\n0,1,1\n")
     command = ["design", "--data", "in.csv", "--sensitive", "a", "b", "--useful", "c", "--epsilon", "1"]
     assert main([*command, "--against", "anyone"]) == 0
+    assert "3 of 8 combinations of a, b, c have no record: '0, 1, 1'; '1," in capsys.readouterr().err
     assert main(["apply", "--channel", "channel.json", "--data", "new.csv", "--out", "out.csv"]) == 0
     values = "\n".join(f"{i},{i},{i % 2}" for i in range(30))
     write(tmp_path / "in.csv", f"a,b,c\n{values}\n")
