@@ -233,9 +233,17 @@ def count_pairs(
     missing_codes: Sequence[str] = (),
     decimal: str = ".",
 ) -> IntArray:
-    """Count the pairs of a record and its report in a file that contains both, (inputs, outputs).
+    """Count the pairs of a record and its report in a file that contains both.
 
-    Parameters and errors are those of `count_reports` and `count_records`.
+    Returns
+    -------
+    ndarray of int, shape (inputs, outputs)
+
+    Raises
+    ------
+    ValueError
+        If the file is not a table, lacks a column, has no records, an unknown value, or a report of another
+        channel.
     """
     attributes = private.table.attributes
     inputs = Codes(path, attributes, private.table.labels)

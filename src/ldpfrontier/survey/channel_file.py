@@ -303,7 +303,13 @@ def private_weights(
 
 
 def read_channel(path: Path | str) -> PrivateChannel:
-    """Read a channel from its file; `ChannelFileError` if it is none, or was changed after it was written."""
+    """Read a channel from its file.
+
+    Raises
+    ------
+    ChannelFileError
+        If it is not a file of a channel, is of another version, or was changed after it was written.
+    """
     text = Path(path).read_bytes()
     try:
         content = json.loads(text.decode("utf-8"), object_pairs_hook=_unique)

@@ -307,8 +307,17 @@ def estimate_distribution(
     simultaneous : bool
         Whether `confidence` is the level of all intervals together (Bonferroni's correction).
     check_fit : bool
-        Whether reports are refused that the channel gives with probability 1e-4 at most (`Estimate.fit`),
-        whatever the answers are.
+        Whether reports are refused that are hardly of this channel: it gives such reports with probability
+        1e-4 at most (`Estimate.fit`), whatever the answers are.
+
+    Returns
+    -------
+    Estimate
+
+    Raises
+    ------
+    ValueError
+        If the counts do not fit the channel, or there are none.
     """
     confidence = check_confidence(confidence)
     fit = FittedReports(private, counts)

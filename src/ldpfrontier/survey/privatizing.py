@@ -34,9 +34,20 @@ Own = TypeVar("Own")
 def privatize(
     private: PrivateChannel, records: Sequence[Label], *, source: Source | None = None
 ) -> list[str]:
-    """Draw a report for every record, a tuple of values of the channel's columns, in their order.
+    """Draw a report for every record.
 
-    `source` is that of `privatize_file`. A record that the channel does not know is refused.
+    Parameters
+    ----------
+    private : PrivateChannel
+    records : sequence of tuple of str
+        The values of the columns that the channel is for, what is sensitive first.
+    source : callable, optional
+        As in `privatize_file`.
+
+    Raises
+    ------
+    ValueError
+        If a record is none that the channel knows.
     """
     attributes = private.table.attributes
     if wrong := [record for record in records if isinstance(record, str) or len(record) != len(attributes)]:

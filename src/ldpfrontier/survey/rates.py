@@ -91,16 +91,36 @@ def estimate_rates(
 ) -> Rates:
     """Estimate how frequent the sensitive values are among people with each useful value.
 
-    Tests of linear functions of the distribution are inverted (Fieller, 1954), for differences and ratios
-    over a confidence set of the other rate (Berger and Boos, 1994).
-
     Parameters
     ----------
-    private, counts, confidence, simultaneous, check_fit
-        As in `estimate_distribution`.
+    private : PrivateChannel
+        What the reports were drawn from.
+    counts : array_like of int, shape (outputs,)
+        As `count_reports` returns them.
     compare_with : sequence of str, optional
         A useful value, a text for each of its columns; the rates given the others are compared with those
         given this one. By default, the most frequent one in the table of the design.
+    confidence : float
+        The level of each interval, in (0, 1): it covers in at least this share of repetitions.
+    simultaneous : bool
+        Whether `confidence` is the level of all these intervals together (Bonferroni's correction).
+    check_fit : bool
+        As in `estimate_distribution`.
+
+    Returns
+    -------
+    Rates
+
+    Raises
+    ------
+    ValueError
+        If the channel has no useful attribute or not this value of it, the counts do not fit the channel, or
+        there are none.
+
+    Notes
+    -----
+    Tests of linear functions of the distribution are inverted (Fieller, 1954), for differences and ratios
+    over a confidence set of the other rate (Berger and Boos, 1994).
     """
     place = reference(private, compare_with)
     confidence = check_confidence(confidence)

@@ -212,7 +212,7 @@ def _csv_frames(
             if header is None:
                 header, frame = frame.iloc[0].tolist(), frame.iloc[1:]
                 check_header(path, header, columns, optional)
-                frame = frame.iloc[_further_headers(frame) :]
+                frame = frame.iloc[_further_headers(path, frame) :]
             frame = frame.dropna(how="all")  # empty lines
             short = frame.isna().any(axis=1)
             if short.any():
@@ -237,9 +237,20 @@ def _csv_frames(
         ) from None
 
 
-def _further_headers(frame: pd.DataFrame) -> int:
-    """Return how many of the first records are texts and ids of questions, as Qualtrics writes them."""
-    return 2 if len(frame) > 1 and str(frame.iloc[1, 0]).startswith('{"ImportId":') else 0
+def _further_headers(path: Path | str, frame: pd.DataFrame) -> int:
+    """Return how many of the first records are texts and ids of questions, as Qualtrics writes them.
+
+    The second line of a header, as SurveyMonkey writes it, is refused.
+    """
+    if len(frame) > 1 and str(frame.iloc[1, 0]).startswith('{"ImportId":'):
+        return 2
+    first = frame.iloc[0].tolist() if len(frame) else [None]
+    if first[0] == "" and not {"Response", "Open-Ended Response"}.isdisjoint(first):
+        raise ValueError(
+            f"The first record of {shown(path)} is no answer, but looks like the second line of a header, as"
+            " SurveyMonkey writes it; remove it, as pandas.read_csv(file, skiprows=[1]) does."
+        )
+    return 0
 
 
 def _separator(start: str, columns: Sequence[str]) -> str:

@@ -112,20 +112,35 @@ def count_reports(
     column: str = REPORT,
     person: str | None = None,
 ) -> IntArray:
-    """Count the reports in a file, (outputs,).
+    """Count the reports in a file.
 
     Parameters
     ----------
     private : PrivateChannel
         What they were drawn from. Where the file says which channel that was, it must be this one.
     path : path
-        As of `read_chunks`.
+        A CSV or Parquet file, or ``-``, the standard input.
     column : str
         Of the reports.
     person : str, optional
         The column that identifies people, of each of whom the first report is counted. Without it, a file
         with a column ``id`` in which a value occurs twice is refused: estimates take every report for that of
         another person.
+
+    Returns
+    -------
+    ndarray of int, shape (outputs,)
+
+    Warns
+    -----
+    Remark
+        If reports are left out.
+
+    Raises
+    ------
+    ValueError
+        If the file is no table, lacks a column, has no records, one that is no report of the channel, a
+        report of another channel, or several reports of a person if nobody says so.
     """
     counts = np.zeros(len(private.outputs), dtype=np.int64)
     for _, outputs in first_reports(path, private.id, decoder(private, path, column), column, person):

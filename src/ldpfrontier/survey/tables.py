@@ -422,7 +422,12 @@ def table_of_values(
 def with_values(table: CountTable, values: Mapping[str, Sequence[str]]) -> CountTable:
     """Return a table with the values of some columns in a given order, and with all combinations of them.
 
-    What the table lacks has the count 0; values that it has and that are not listed are refused.
+    What the table lacks has the count 0.
+
+    Raises
+    ------
+    ValueError
+        If the table has other values, or values are given for another column, or as they may not be.
     """
     _check_listed(values, table.attributes)
     listed = []

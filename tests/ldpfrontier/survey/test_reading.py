@@ -191,6 +191,10 @@ BAD_RECORDS = {
     "age twice": (b"illness,region,age,age\nno,north,old,old\n", "The column 'age' is twice in people.csv"),
     "capital letters": (b"illness,region,Age\nno,north,old\n", "Did you mean 'Age'?"),
     "NaN": (b"illness,region,age\nno,north,NaN\nyes,north,old\n", "has 'NaN' as age"),
+    "a second header": (
+        b"illness,region,age\n,Response,Open-Ended Response\nno,north,old\n",
+        "looks like the second line of a header, as SurveyMonkey writes it",
+    ),
 }
 
 
