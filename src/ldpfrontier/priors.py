@@ -10,9 +10,9 @@ from ldpfrontier.types import FloatArray
 
 
 def generator(seed: int, experiment: str, size: int, instance: int) -> np.random.Generator:
-    """Return the random stream of one instance of an experiment, of a root `seed` and three more numbers.
+    """Return the random stream of one instance of an experiment, of a root `seed`, a name and two numbers.
 
-    The stream depends on these four numbers only, not on which other instances are drawn, when, or where.
+    The stream depends on these four only, not on which other instances are drawn, when, or where.
     """
     # hash() differs between runs of Python.
     stream = int.from_bytes(hashlib.sha256(experiment.encode()).digest()[:8], "big")

@@ -79,11 +79,16 @@ def optimal_label(
     prior : array_like, shape (a1, a2)
         Distribution of (S, U).
     epsilon : float
-        Level of S given U in nats.
+        Level of S given U in nats, 0, or 0.001 to 300.
     tolerance : float
         Relative gap at which to stop.
     max_seconds : float, optional
         Seconds after which the best mechanism found so far is returned, as "bounded"; 0 or more.
+
+    Returns
+    -------
+    Optimum
+        Utility I(S, U; Y) in nats; inputs (s, u) in row-major order.
 
     Raises
     ------
@@ -129,10 +134,16 @@ def optimal_label_estimation(
     max_seconds : float, optional
         Seconds after which the best mechanism found so far is returned, as "bounded"; 0 or more.
 
+    Returns
+    -------
+    Optimum
+        The value is n times the mean squared error of all numbers of the target, which is minimized; inputs
+        (s, u) in row-major order.
+
     Raises
     ------
     ValueError
-        If an argument is out of range.
+        If an entry of the prior is 0, or an argument is out of range.
     """
     prior, epsilon = _checked(prior), checked_epsilon(epsilon, MAX_EPSILON)
     tolerance, max_rounds = checked_effort(tolerance, max_rounds)

@@ -20,11 +20,12 @@ def robust_bound(ball: RenyiBall, epsilon: float, *, max_nodes: int) -> float:
     Parameters
     ----------
     ball : RenyiBall
-        With radius > 0 and at least two sensitive values, if there are nodes.
+        At radius 0, and with one sensitive value, the bound is that of NR, which is the optimum there.
     epsilon : float
         Privacy level over the set in nats, 0, or 0.001 to 30.
     max_nodes : int
-        Most nodes of branch and bound; with 0 the bound is that of NR.
+        Nodes of branch and bound per pass over the blocks; there are at most 13 passes, and as many again
+        below order 1. With 0 the bound is that of NR.
 
     Returns
     -------
@@ -42,6 +43,6 @@ def robust_bound(ball: RenyiBall, epsilon: float, *, max_nodes: int) -> float:
     epsilon = checked_epsilon(epsilon, SETTINGS.max_epsilon)
     nodes = as_count(max_nodes, "max_nodes", "a whole number, 0 to 10^9", most=10**9)
     bound = nonrobust_bound(ball.centre, epsilon)
-    if not nodes or epsilon == 0.0:
+    if not nodes or epsilon == 0.0 or ball.radius == 0.0 or len(ball.centre) == 1:
         return bound
     return min(bound, frontier_bound(ball, epsilon, nodes))

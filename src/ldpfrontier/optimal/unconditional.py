@@ -83,7 +83,8 @@ def optimal_unconditional(
         Relative gap at which to stop, 0 or more.
     max_rounds : int
         Most LPs over joint columns to solve; when they are used up the result has status "bounded". On tables
-        of more than 20 cells and two sensitive values at most 2e8 by the cube of the cells.
+        of more than 20 cells and more than two sensitive values, at most 2e8 divided by the cube of the
+        number of cells.
     start : Channel, optional
         A mechanism that is private under every distribution at this epsilon, whose columns are among the
         first, so that the result does at least as well. Of no use, and only its size is checked, at epsilon 0

@@ -188,7 +188,7 @@ def _several(private: PrivateChannel) -> str:
 
 
 def _useful(private: PrivateChannel) -> str:
-    """Return whether a report gives the useful value away."""
+    """Return how often the useful value is guessed right, with a report and without."""
     table = private.table
     if not table.useful or private.certificate.levels.record <= private.certificate.epsilon:
         return ""

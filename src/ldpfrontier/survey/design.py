@@ -105,7 +105,7 @@ class Design:
     bound : float
         No mechanism of this level has a larger normalized mutual information.
     precise : str
-        What has to be precise, as `check_precise` allows.
+        What has to be precise, as of `design_channel`.
     allowance : Allowance or None
         What one person may report; None for one report.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from ldpfrontier.extras import extra
 from ldpfrontier.survey.channel_file import PrivateChannel
 from ldpfrontier.survey.estimates import Estimated
 from ldpfrontier.survey.estimation import Estimate
+from ldpfrontier.survey.layout import remark
 from ldpfrontier.survey.questionnaire.estimation import QuestionnaireEstimate
 from ldpfrontier.survey.rates import Rates
 from ldpfrontier.survey.reading import said
@@ -67,11 +69,14 @@ _NORM = PowerNorm(0.5, 0.0, 1.0)
 
 
 def draw(figure: Figure, path: Path | str) -> None:
-    """Write a picture in the format of its suffix, all or nothing."""
+    """Write a picture in the format of its suffix, all or nothing, with a remark on lacking letters."""
     check_picture(path)
     suffix = Path(path).suffix
-    with _labelled(), replacing(path) as partial:
+    with warnings.catch_warnings(record=True) as caught, _labelled(), replacing(path) as partial:
+        warnings.filterwarnings("always", "Glyph")
         figure.savefig(partial, format=suffix[1:], dpi=200, metadata=FORMATS[suffix])
+    if any(str(one.message).startswith("Glyph") for one in caught):
+        remark("the font of the picture lacks some letters of these values, which are drawn as boxes")
 
 
 def check_picture(path: Path | str) -> None:

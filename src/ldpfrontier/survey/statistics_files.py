@@ -35,7 +35,7 @@ def reader_of(start: bytes) -> str | None:
 
 
 def column_names(path: Path | str, reader: str) -> list[str]:
-    """Return the names of all columns of a file; parameters and errors are those of `read_answers`."""
+    """Return the names of all columns of a file, by the function that `reader_of` names."""
     return list(_read(path, reader, metadataonly=True)[1].column_names)
 
 

@@ -41,6 +41,12 @@ from ldpfrontier.types import FloatArray, IntArray
 #: Parts of a distribution that is known by weights.
 SHARES = 1_000_000
 
+#: What helps if a table has too many values.
+_FEWER = (
+    "Merge values into groups (of numbers with --bins), use fewer columns, or ask each person some of the"
+    " questions (--precise pairs, with all columns in --sensitive)."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class CountTable:
@@ -270,6 +276,12 @@ def count_records(
                 number = amount(row, text)
                 found[label] += number  # type: ignore[assignment]
                 squares[label] += number**2  # type: ignore[assignment]
+        if len(found) > SETTINGS.max_values:  # noticed before a column of ids fills the memory
+            size, name = max((len({label[i] for label in found}), name) for i, name in enumerate(columns))
+            raise ValueError(
+                f"{shown(path)} has more than {SETTINGS.max_values} combinations of values, {name} alone"
+                f" {size} values or more; at most {SETTINGS.max_values} are allowed. {_FEWER}"
+            )
     check_totals(shown(path), columns, found)
     left, sentence = without_missing(shown(path), columns, found, missing)
     if sentence:
@@ -338,9 +350,7 @@ def _combinations(
     if (size := math.prod(sizes)) > SETTINGS.max_values:
         raise ValueError(
             f"The values of {said(columns)} have {' x '.join(map(str, sizes))} = {size:,} combinations, and"
-            f" people may report all of them; at most {SETTINGS.max_values} are allowed. Merge values into"
-            " groups (of numbers with --bins), use fewer columns, or ask each person some of the questions"
-            " (--precise pairs, with all columns in --sensitive)."
+            f" people may report all of them; at most {SETTINGS.max_values} are allowed. {_FEWER}"
         )
     rows, others = (tuple(itertools.product(*values)) for values in parts)
     return rows, others

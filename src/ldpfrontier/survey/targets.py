@@ -59,7 +59,7 @@ def check_precise(table: CountTable, precise: str) -> None:
 
 
 def target_of(table: CountTable, precise: str) -> Target:
-    """Return what has to be precise, as `check_precise` allows.
+    """Return what has to be precise, as of `design_channel`.
 
     Differences are those of the rates given a useful value from those given the most frequent one. Of a
     formula it is the coefficients of all terms but the intercept, or of the one that is named before "in", as

@@ -169,7 +169,7 @@ def _quoted(value: str) -> str:
 
 
 def listed_values(columns: Sequence[str], labels: Sequence[Label], width: int) -> list[str]:
-    """Return a line of at most so many letters for every column, with as many of its values as fit."""
+    """Return a line of at most so many letters for every column, with its values as far as they fit."""
     lines = []
     for name, texts in zip(columns, zip(*labels, strict=True), strict=True):
         # In quotation marks where it is hard to tell where a value begins and ends.

@@ -250,7 +250,7 @@ def catalogue() -> dict[str, DataSet]:
 
 
 def data_set(name: str, configuration: Mapping[str, Any] | None = None) -> DataSet:
-    """Return a data set of the catalogue or, if a configuration is given, one of its ``data``."""
+    """Return a data set of the catalogue or of the ``data`` of a configuration; refuse an unknown name."""
     known = {**own_tables(configuration or {}), **catalogue()}
     if name not in known:
         raise ValueError(f"{name!r} is not a data set; allowed are {_join(known)}.")

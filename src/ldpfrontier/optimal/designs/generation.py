@@ -25,7 +25,7 @@ class SquareFamily(Protocol):
 
     @property
     def exact(self) -> bool:
-        """Whether all columns are priced, so that the gap can be closed; else few bounds are finite."""
+        """Whether all columns are priced, so that the gap can be closed; else a bound may be infinite."""
 
     def price(self, prices: Prices, known: FloatArray) -> tuple[float, FloatArray]:
         """Bound the excess |W v|^2 - lam . v of all columns from above, by inf at worst; offer good columns.

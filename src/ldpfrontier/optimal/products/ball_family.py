@@ -99,10 +99,10 @@ class BallFamily:
         return self.epsilon - math.log1p(self.budget_multiplier * math.expm1(self.epsilon))
 
     def keep_best(self, duals: FloatArray, used: Sequence[Collection[int]]) -> list[NDArray[np.int64]]:
-        """Keep the best vertices at duals, (a1, a2), and those in use, of bodies to come, too.
+        """Keep the best vertices at duals, (a1, a2), and those in use, of each body; return former indices.
 
-        Given those in use of every body of the product of all pairs, the only one so far, the former indices
-        of those that are kept are returned.
+        `used` has the vertices in use of every body of the one product that there is so far. Bodies that are
+        made later are shortened at the same duals.
         """
         (product,) = self._active
         self._focus = duals, product.best_tangent(duals)[1]
@@ -111,7 +111,7 @@ class BallFamily:
         return kept
 
     def _shorten(self, key: BlockKey, used: Collection[int]) -> NDArray[np.int64]:
-        """Keep the best vertices of a body and those in use; return their former indices."""
+        """Keep the best vertices of a body, `max_vertices` of them, its constants and the ones in use."""
         assert self._focus is not None
         (duals, lam), body = self._focus, self._bodies[key]
         best = body.best_indices(duals[key.s], SETTINGS.max_vertices, lam)

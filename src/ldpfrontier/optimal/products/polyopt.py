@@ -140,7 +140,10 @@ def over_products(
     if not large:
         # There is the coupling where the time is up before a restricted master is solved, or where columns
         # cannot make up for the tolerance of the linear program, so that rows do not sum to 1.
-        with recorded_failure("the coupling of the decomposition", RowSumError), suppress(TimeIsUp):
+        with (
+            recorded_failure("the coupling of the decomposition", RowSumError, np.linalg.LinAlgError),
+            suppress(TimeIsUp),
+        ):
             product.resolution = GENERATION.inner_share * tolerance * float(duals.sum())
             starts = (columns for channel in known for columns in start_columns(channel, utility))
             return generate(
