@@ -45,7 +45,6 @@ THREE = RenyiBall.confidence(np.random.default_rng(0).integers(5, 50, (3, 2)))
 ODDS = OddsRatios.confidence([[30, 10, 5], [10, 30, 9]])
 UNIFORM = {k: MutualInformation(np.full(k, 1 / k)) for k in (4, 22, 300)}
 DRAWN = np.random.default_rng(0).dirichlet(np.ones(21), 2)
-TESTED = [[0.5, 0.5], [0.2, 0.8]]
 
 #: A small call of every entry, and the limits that make it one of that entry.
 CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str, int]]] = {

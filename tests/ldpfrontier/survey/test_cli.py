@@ -13,12 +13,12 @@ import pytest
 import ldpfrontier
 from ldpfrontier.survey import read_channel
 from ldpfrontier.survey.cli import main
+from ldpfrontier.survey.option_table import OPTIONS
 from ldpfrontier.survey.reading import read_chunks
 from support.malformed import contents, refused
 from support.owndata import records_of, rewritten, small_table, write_records
 
 ROOT = Path(__file__).resolve().parents[3]
-COMMANDS = ("design", "apply", "estimate", "audit")
 TABLE = ["--data", "people.csv", "--sensitive", "illness", "--useful", "region", "age"]
 DESIGN = ["design", *TABLE, "--details", "--force"]
 QUICK = [*DESIGN, "--epsilon", "1", "--mechanism", "srr"]
@@ -185,6 +185,15 @@ def test_quiet_commands_print_warnings_and_errors_alone(here, capsys, monkeypatc
     said = capsys.readouterr()
     assert said.out.startswith("1,340 records of people.csv: 2 values of illness, 4 of region, age.")
     assert "solving for srr" in said.err
+
+
+@pytest.mark.parametrize("command", [[], *([name] for name in OPTIONS)])
+def test_help_names_the_options(capsys, command):
+    """A bare % in a text would be an error of argparse."""
+    with pytest.raises(SystemExit) as end:
+        main([*command, "--help"])
+    assert end.value.code == 0
+    assert "--help" in capsys.readouterr().out
 
 
 def without(libraries, arguments):

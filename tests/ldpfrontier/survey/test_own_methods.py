@@ -241,3 +241,8 @@ def test_a_wrong_cone_is_refused(module, capsys):
     lying = {"lying": lambda ball, epsilon: Lying()}
     with pytest.raises(Refused, match=r"the cone lying: A column .* violates a cut of the cone by 0\.\d+ of"):
         design_channel(small_table(), 1.0, against="anyone", mechanisms=["ldp"], cones=lying)
+
+
+def test_a_name_that_is_taken_is_refused():
+    with pytest.raises(ValueError, match="srr is the name of another mechanism"):
+        design_channel(small_table(), 1.0, mechanisms=["srr"], own={"srr": lambda ball, epsilon: None})

@@ -87,6 +87,14 @@ def test_pages_name_every_option_that_they_use():
         assert f'"{option}"' in help_text, option
 
 
+def test_what_the_page_concludes_is_what_its_output_says():
+    """The sentence under the estimates of the survey, about the ratios of the rates of the ill."""
+    ratios = re.findall(r"^yes given (\w+) .*  ([\d.]+) to ([\d.]+)$", PAGE, re.MULTILINE)
+    assert [region for region, _, _ in ratios[-2:]] == ["south", "west"]
+    assert all(float(low) < 1.0 < float(high) for _, low, high in ratios[-2:])
+    assert "both intervals of the ratio contain 1." in " ".join(PAGE.split())
+
+
 def test_the_people_of_questionnaires_are_those_of_the_optima():
     text = MAKE.QUESTIONNAIRES.read_text(encoding="utf-8")
     rows = text.partition("<!-- people -->")[2].partition("<!-- end -->")[0].splitlines()[3:]

@@ -5,7 +5,9 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
+from reproduction.data import catalogue as data
 from reproduction.data.adult import load_counts
 from reproduction.data.catalogue import (
     COLUMNS,
@@ -68,6 +70,21 @@ def test_what_is_shipped_is_what_the_catalogue_says(name):
     assert entry.title
     assert entry.citation
     assert entry.licence
+
+
+@pytest.mark.parametrize(
+    ("entry", "sentence"),
+    [
+        ({"title": "A town"}, "town in .*catalogue.yaml lacks citation, licence, counts, sha256,"),
+        ({"atributes": []}, "town in .* has the unknown key 'atributes'; did you mean"),
+    ],
+)
+def test_an_entry_that_does_not_fit_gets_a_sentence(tmp_path, monkeypatch, entry, sentence):
+    path = tmp_path / "catalogue.yaml"
+    path.write_text(yaml.safe_dump({"town": entry}))
+    monkeypatch.setattr(data, "CATALOGUE", path)
+    with pytest.raises(DataError, match=sentence):
+        catalogue.__wrapped__()
 
 
 # Files of counts ------------------------------------------------------------------------------------------
