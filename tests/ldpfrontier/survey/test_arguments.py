@@ -58,6 +58,7 @@ BAD_ARGUMENTS = {
         "nowhere.csv",
         "channel.json",
         "table.csv --bins region=2",
+        "table.csv --bins age=2",
         "'cafRAW.csv'",
     ],
     "design, data": ["table.csv --count count"],
@@ -66,6 +67,7 @@ BAD_ARGUMENTS = {
         "--channel folder.json",
         "--memo new.memo",
         "--memo new.memo --id age",
+        "--memo out.csv --id name",
         "--memo people.csv --id name",
         "--memo folder.csv --id name",
         "--out -",
@@ -81,6 +83,7 @@ BAD_ARGUMENTS = {
     ],
     "estimate": [
         "--confidence 0",
+        "--confidence 95",
         "--data people.csv",
         "--column answer",
         "--picture e.bmp",

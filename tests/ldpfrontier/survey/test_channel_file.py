@@ -177,13 +177,17 @@ def test_what_is_no_channel_file_is_refused(tmp_path, data):
 
 
 WRONG = {
+    "no input": lambda c: c["weights"].pop(),
     "another sum": lambda c: c["weights"].__setitem__(0, "1 2 3 4 5 6"),
     "a negative weight": lambda c: c["weights"].__setitem__(0, f"{2**62 + 1} -1 0 0 0 0"),
     "weights of another type": lambda c: c.update(weights=5),
     "no design": lambda c: c.pop("design"),
     "no counts": lambda c: c["design"]["counts"].pop(),
     "a label twice": lambda c: c["design"]["rows"].__setitem__(0, c["design"]["rows"][1]),
+    "a label of another type": lambda c: c["design"]["rows"].__setitem__(0, [5]),
     "a column as a text": lambda c: c["design"].update(sensitive="illness"),
+    "a source of another type": lambda c: c["design"].update(source=5),
+    "a negative count": lambda c: c["design"]["counts"][0].__setitem__(0, -1),
     "no level": lambda c: c["certificate"].pop("epsilon"),
     "an endless level": lambda c: c["certificate"].update(epsilon=math.inf),
     "a level as a truth": lambda c: c["certificate"].update(epsilon=True),

@@ -170,6 +170,16 @@ def test_a_channel_whose_promise_does_not_hold_is_used_for_nothing(ready, capsys
     assert "(level 1)" in " ".join(capsys.readouterr().out.split())
 
 
+def test_whom_a_channel_does_not_protect_from_is_said_at_every_step(here, capsys):
+    assert main([*DESIGN, "--epsilon", "1", "--mechanism", "exact", "--against", "outsider"]) == 0
+    assert main(APPLY) == 0
+    assert main(AUDIT) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    level = read_channel("channel.json").certificate.levels.insider
+    sentence = f"It does not protect from someone who knows region, age: level {level:.2f}."
+    assert said.count(sentence) == 3
+
+
 def test_quiet_commands_print_warnings_and_errors_alone(here, capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     for arguments in (QUICK, APPLY, [*ESTIMATE, "--out", "e.csv"], [*AUDIT, "--samples", "1000"]):

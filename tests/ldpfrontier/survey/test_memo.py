@@ -11,6 +11,7 @@ from threading import Barrier, Event
 import pytest
 
 from ldpfrontier.survey import Memo, privatize_file
+from ldpfrontier.survey.cli import main
 from ldpfrontier.survey.reading import CHUNK, read_chunks
 from support.owndata import channel_of, records_of, small_table
 
@@ -249,3 +250,15 @@ def test_a_memo_that_matches_nobody_is_named(ask):
     many = [f"P{place}" for place in range(CHUNK)]
     assert ask([PEOPLE[0]] * (2 * CHUNK), many * 2)[1].unmatched == 3
     assert ask([PEOPLE[0]] * (CHUNK + 2), [*(f"q{name}" for name in many), "qP0", "p0"])[1].unmatched == 0
+
+
+def test_the_command_warns_of_a_memo_that_matches_nobody(tmp_path, private, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    private.write("channel.json")
+    words = ["apply", "--channel", "channel.json", "--data", "in.csv", "--out", "out.csv"]
+    for names in ("abc", "ABC"):
+        assert "none of them" not in capsys.readouterr().err
+        people(tmp_path / "in.csv", PEOPLE[:3], names)
+        assert main([*words, "--memo", "m", "--id", "id"]) == 0
+    said = capsys.readouterr().err
+    assert "warning: the memo m has the reports of 3 people, and none of them is among these" in said

@@ -186,6 +186,18 @@ def test_consistent_tables_agree_and_have_no_entry_below_0():
                 assert own == pytest.approx(single, abs=1e-9)
 
 
+def test_all_intervals_together_are_wider():
+    channel, rng = channel_of((2, 2, 2), 1.0), np.random.default_rng(0)
+    rows = rng.integers(0, 2, (500, 3))
+    reports = read_reports(channel, Counter(draw_reports(channel, rows, rng.bytes)))
+    single, together = (
+        estimate_questionnaire(channel, reports, simultaneous=s, rates=("a", "b")) for s in (False, True)
+    )
+    for one, other in zip(single.entries + single.rates, together.entries + together.rates, strict=True):
+        assert other.low < one.low < one.high < other.high
+        assert (one.unbiased, one.estimate) == (other.unbiased, other.estimate)
+
+
 # Files ----------------------------------------------------------------------------------------------------
 
 

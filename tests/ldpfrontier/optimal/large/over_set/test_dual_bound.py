@@ -186,6 +186,21 @@ def test_dual_bounds_of_several_classes_bound_all_columns(split):
         assert product.price(duals.ravel(), 0)[0] <= second + 2e-3 * value
 
 
+def test_bounds_of_distinct_pairs_are_above_those_of_all_pairs():
+    # At delta = 0 they are the same columns.
+    family = some_family(0.5, distinct=True)
+    decomposition = Decomposition(family.product(0, 0.0), 0.5)
+    duals = decomposition.solve(family.explore, gap=1e-3, rounds=20)
+    value = float(duals.sum())
+    sweep = DeltaSweep(family, 17)
+    sweep.search(duals, 1e-4 * value)
+    bounds = sweep.affine_bounds(1e-3 * value)
+    slack = max(1e-3 * value, float(bounds.kappa().max()) + 1e-4 * value)
+    bounds = bounds.with_slack(slack, np.full(len(duals), 1.0 / len(duals)))
+    bound = DualBound(family, duals, bounds, 1e-4 * value).bound(60_000)
+    assert bound >= family.product(0, 0.0).best_tangent(duals)[0] - 1e-9
+
+
 def test_listed_bodies_exceed_their_majorants_by_no_more_than_stated():
     """A group so rare that nothing is known of it has a box, whose vertices move from class to class."""
     counts = np.array([[300, 200, 100], [400, 500, 600], [1, 0, 1]])

@@ -141,6 +141,8 @@ def test_certificates_of_distinct_pairs_hold():
     products = BallFamily(ball, 0.7, distinct=True)
     bound = class_bound(products, 1e-3, 4_000)
     assert inner.value <= bound < 1.3 * inner.value
+    channel, _ = mechanism_without_bound(products, tolerance=1e-3, max_rounds=60)
+    assert mutual_information(ball.centre, channel) <= bound
 
 
 def test_covers_find_the_vertices_that_are_missing():
