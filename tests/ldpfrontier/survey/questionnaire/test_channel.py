@@ -194,7 +194,8 @@ def test_all_intervals_together_are_wider():
         estimate_questionnaire(channel, reports, simultaneous=s, rates=("a", "b")) for s in (False, True)
     )
     for one, other in zip(single.entries + single.rates, together.entries + together.rates, strict=True):
-        assert other.low < one.low < one.high < other.high
+        assert other.low <= one.low < one.high <= other.high
+        assert other.high - other.low > one.high - one.low
         assert (one.unbiased, one.estimate) == (other.unbiased, other.estimate)
 
 
