@@ -175,12 +175,17 @@ def test_reports_without_a_level_together() -> None:
     assert together.outsiders == together.given_useful == math.inf
 
 
-def test_levels_of_acquaintances_nearly_add_up() -> None:
+def test_levels_of_acquaintances_nearly_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     odds = OddsRatios.known(SEX_RACE / SEX_RACE.sum())
     assert math.log(odds.high.max()) == pytest.approx(0.788, abs=1e-3)
     best = optimal_association(odds, 0.3, max_nodes=500).channel
     levels = [levels_of_reports([best] * m, (2, 5), odds=odds).acquaintances for m in (1, 2, 3)]
     assert levels == pytest.approx([0.3, 0.656, 1.023], abs=3e-3)
+    # Where the product is too large, the bound counts what the first report changes: 0.6 would be too low.
+    monkeypatch.setattr("ldpfrontier.several_reports.MOST_ENTRIES", 0)
+    bound = levels_of_reports([best] * 2, (2, 5), odds=odds)
+    assert not bound.exact
+    assert levels[1] <= bound.acquaintances <= 0.6 + math.log(odds.high.max()) + 1e-9
 
 
 @pytest.mark.parametrize(
