@@ -112,7 +112,7 @@ def test_the_level_over_f(envelope: str) -> None:
 
 
 def test_the_proved_level_is_the_worst_over_f() -> None:
-    """A level a little above it is proved, one a little below is not: one group or the other has the radius."""
+    """A level a little above it is proved, one a little below is not: either group has the radius."""
     rng = np.random.default_rng(3)
     channels = [rng.dirichlet(np.full(2, 5.0), TABLE.size) for _ in range(8)]
     ball = RenyiBall.confidence(TABLE)
