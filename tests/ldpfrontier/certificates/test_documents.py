@@ -544,6 +544,14 @@ def test_malformed_claims_of_odds_ratios() -> None:
         association_certificate(public, odds, 0.7)
 
 
+def test_a_share_above_1_is_no_cut() -> None:
+    document = copy.deepcopy(documents()["boxes of odds ratios"])
+    (claim,) = [claim for claim in document["claims"] if "cuts" in claim]
+    claim["cuts"][0]["share"] = "1.5"
+    with pytest.raises(verify.Malformed, match="share of cut 0 is above 1"):
+        verify.check(document | {"claims": [claim]})
+
+
 def test_zeros_of_a_channel_are_counted() -> None:
     matrix = np.array([[0.5, 0.0, 0.0, 0.5], [0.0, 0.25, 0.75, 0.0], [0.0, 0.0, 0.0, 1.0]])
     rows = next(whole_channels(matrix, matrix))
