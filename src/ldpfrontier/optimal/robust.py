@@ -142,7 +142,7 @@ def optimal_robust(
         return optimal_nonrobust(ball.centre, epsilon, tolerance=tolerance, max_rounds=max_rounds)
     if epsilon == 0:
         return uninformative(cells, method=closed_form)
-    call = _Call(ball, epsilon, tolerance, max_rounds, max_nodes, start)
+    call = _Arguments(ball, epsilon, tolerance, max_rounds, max_nodes, start)
     found = _polyopt(call) if envelope == "simplex" else _over_set(call)
     if found is None:
         found = best_closed_form(ball.centre, epsilon, start, tolerance, secret=envelope == "exact")
@@ -151,7 +151,7 @@ def optimal_robust(
     return replace(found, method=replace(found.method, mechanisms=_MECHANISMS[envelope]))
 
 
-class _Call(NamedTuple):
+class _Arguments(NamedTuple):
     """The arguments of `optimal_robust`, checked."""
 
     ball: RenyiBall
@@ -190,7 +190,7 @@ def _count_subsets(ball: RenyiBall) -> int:
     return int((2 ** np.minimum(occupied, 40)).sum())
 
 
-def _bounded_by_nonrobust(optimum: Optimum, call: _Call) -> Optimum:
+def _bounded_by_nonrobust(optimum: Optimum, call: _Arguments) -> Optimum:
     """Return an optimum with the bound of NR if that is lower."""
     centre = call.ball.centre
     # NR has the utility H(U|S) at least: below that, as usual, it need not be solved.
@@ -203,7 +203,7 @@ def _bounded_by_nonrobust(optimum: Optimum, call: _Call) -> Optimum:
     return replace(found, method=optimum.method)
 
 
-def _polyopt(call: _Call) -> Optimum | None:
+def _polyopt(call: _Arguments) -> Optimum | None:
     """Return PolyOpt, or None where the time is up."""
     ball, epsilon, tolerance, max_rounds, _, start = call
     centre, lower = ball.centre, ball.lower_bounds
@@ -227,7 +227,7 @@ def _polyopt(call: _Call) -> Optimum | None:
     return replace(found, prices=optimum.prices, method=optimum.method)
 
 
-def _over_set(call: _Call) -> Optimum | None:
+def _over_set(call: _Arguments) -> Optimum | None:
     """Return the optimum over F itself, or where it is not tried what is known; None where the time is up."""
     ball, epsilon, start = call.ball, call.epsilon, call.start
     if start is not None:
@@ -251,7 +251,7 @@ def _over_set(call: _Call) -> Optimum | None:
     return replace(found, method=optimum.method)
 
 
-def _jointly(call: _Call) -> Optimum:
+def _jointly(call: _Arguments) -> Optimum:
     """Return the optimum over F on a small table, of joint columns."""
     # Without the columns of products to start from, a random 2 x 8 table of 200 records loses some percent.
     start, _ = _over_projections(call)
@@ -264,7 +264,7 @@ def _jointly(call: _Call) -> Optimum:
     )
 
 
-def _by_products(call: _Call) -> Optimum:
+def _by_products(call: _Arguments) -> Optimum:
     """Return a good mechanism over F on a larger table, of product columns, with the bound asked for."""
     ball, epsilon, tolerance, max_rounds, max_nodes, start = call
     inside = epsilon * (1.0 - SETTINGS.epsilon_margin)
@@ -289,7 +289,7 @@ def _by_products(call: _Call) -> Optimum:
     return certified(channel, value, bound, tolerance, rounds, error=0.0)
 
 
-def _over_projections(call: _Call) -> tuple[Channel, int]:
+def _over_projections(call: _Arguments) -> tuple[Channel, int]:
     """Return a good mechanism of product columns over the projections of F, and the rounds."""
     products = BallFamily(call.ball, call.epsilon * (1.0 - SETTINGS.epsilon_margin), distinct=True)
     return mechanism_without_bound(

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 def promise_of_channel(private: PrivateChannel) -> str:
     """Return the strongest promise that is kept, and what is not promised."""
-    return " ".join(filter(None, [_of_one(private), promise_of_all(private)]))
+    return " ".join(filter(None, [_promise_of_one_report(private), promise_of_all(private)]))
 
 
-def _of_one(private: PrivateChannel) -> str:
+def _promise_of_one_report(private: PrivateChannel) -> str:
     """Return the promise of one report, and from whom it does not protect."""
     stated, levels, table = private.certificate, private.certificate.levels, private.table
     if math.isinf(stated.epsilon):

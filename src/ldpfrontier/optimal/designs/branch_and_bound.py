@@ -95,7 +95,7 @@ def least_weights(f: FloatArray, H: FloatArray, costs: FloatArray) -> FloatArray
             step = -np.linalg.solve(tau * (products * products.T + np.diag(1.0 / d**2)), gradient)
             gain, length, before = -float(gradient @ step), 1.0, barrier(d, tau)
             if (step < 0).any():
-                length = min(1.0, 0.95 * float((d[step < 0] / -step[step < 0]).min()))
+                length = min(1.0, SETTINGS.boundary * float((d[step < 0] / -step[step < 0]).min()))
             while length > 1e-10 and not barrier(d + length * step, tau) <= before - 0.1 * length * gain:
                 length *= 0.5
             if length <= 1e-10:

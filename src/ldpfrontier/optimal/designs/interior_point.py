@@ -28,6 +28,9 @@ from ldpfrontier.optimal.designs.settings import SETTINGS
 from ldpfrontier.optimum import fell_back
 from ldpfrontier.types import FloatArray, IntArray
 
+#: Share of the present complementarity that a step aims at after a short one, and at first.
+_SHORT_STEP_CENTERING = 0.6
+
 
 @dataclass(frozen=True, eq=False)
 class Weights:
@@ -61,7 +64,7 @@ def a_optimal(c: FloatArray, alpha: FloatArray, gap: float, max_rounds: int) -> 
     target = np.zeros(r + 1)
     target[0] = 1.0
     theta, slack, prices = np.full(m, 1.0 / m), np.ones(m), np.zeros(r + 1)
-    centering = 0.6
+    centering = _SHORT_STEP_CENTERING
     best: Weights | None = None
     least = np.inf
     for rounds in range(max_rounds + 1):
@@ -89,10 +92,12 @@ def a_optimal(c: FloatArray, alpha: FloatArray, gap: float, max_rounds: int) -> 
             break
         move, turn = _with_row_sums(step[0], theta, sides, off), step[1]
         fall = aim / theta - slack - slack / theta * move
-        length = min(1.0, 0.95 * min(_step_to_boundary(theta, move), _step_to_boundary(slack, fall)))
+        length = min(
+            1.0, SETTINGS.boundary * min(_step_to_boundary(theta, move), _step_to_boundary(slack, fall))
+        )
         theta, slack, prices = theta + length * move, slack + length * fall, prices + length * turn
-        # Share of the present complementarity that a step aims at, after a long step and a short one.
-        centering = 0.1 if length > 0.8 else 0.6
+        # After a long step it aims lower.
+        centering = 0.1 if length > 0.8 else _SHORT_STEP_CENTERING
     assert best is not None
     if np.isinf(least) and not time_is_up():
         fell_back("weights with which rows do not sum to 1 yet, as the interior-point method ended")

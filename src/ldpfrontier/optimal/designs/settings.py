@@ -40,6 +40,8 @@ class DesignsSettings:
     inner_gap: float = 1e-2
     #: The same at the finest: beyond it, rounding takes over.
     finest_gap: float = 1e-10
+    #: Share of the way to the boundary that a step of a barrier method may go; textbooks have 0.9 to 0.9995.
+    boundary: float = 0.95
 
     # Tuning. With half and twice the values up to `least_kept`, errors on 10 to 25 cells change by at most 1%
     # where that was asked for, and those of 16 letters not at all; times change by a third.

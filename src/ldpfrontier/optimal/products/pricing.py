@@ -197,8 +197,7 @@ class PricingProblem:
     """The problem to maximize (sum f - Z log Z) / Z, Z = sum z, over choices of one vertex per block."""
 
     kappa: float  # a bound on it
-    #: That may be in a column with a positive reduced cost, of one block after the other, in order of rising
-    #: z.
+    #: The vertices that may be in a column with a positive reduced cost: block after block, by rising z.
     vertices: NDArray[np.int64]
     first: NDArray[np.int64]  # (blocks + 1,): where those of each block begin
     z: FloatArray  # of the vertices

@@ -77,6 +77,7 @@ class BranchAndBound:
         letter_caps = most / allowed * (1.0 + gamma(8))
         # Ratio of the ends of the first intervals of xi and eta.
         ratio = SETTINGS.wide_ratio if moving and g >= 0 else 1.9
+        # Bounded intervals end at `far` / top for xi, and / bottom for eta: larger scalars seldom matter.
         # A(w) <= top needs xi top >= e^B - 1, B(w) >= bottom likewise.
         rise, far = math.expm1(body.radius), 200.0
         rise *= 1.0 - gamma(2 * r.size + 16 + 8.0 * body.radius)
@@ -92,7 +93,7 @@ class BranchAndBound:
     def _first_t(self, moving: bool) -> FloatArray:
         """Return the ends of the first intervals of t: knots, or 0 twice where nothing depends on t."""
         knots = self._problem.majorant.knots
-        step = math.ceil(len(knots) / 8)
+        step = math.ceil(len(knots) / 8)  # at most 8 intervals at first
         return np.append(knots[:-1:step], 1.0) if moving else np.zeros(2)
 
     def bound(self, target: float, max_nodes: int) -> float:
@@ -150,7 +151,7 @@ class BranchAndBound:
         points = self._nodes.candidates[loosest].reshape(-1, self._problem.r.size)
         points = np.fmax(points, 0.0)  # no NaN either
         logs = np.log(points / self._problem.top.max() + SETTINGS.log_floor)
-        # Candidates are the same if the logarithms of their letters are so near.
+        # Candidates are the same if the logarithms of their letters are so near; at most 48 at a time.
         rounded = np.rint(logs / 0.05)
         first = np.sort(np.unique(rounded, axis=0, return_index=True)[1])[:48]
         w = np.zeros((len(first), self._real.size))
