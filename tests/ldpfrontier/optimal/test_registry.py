@@ -13,7 +13,7 @@ import pytest
 import ldpfrontier
 from ldpfrontier.cones import conditional_cone, local_cone
 from ldpfrontier.numerics.deadline import TimeIsUp
-from ldpfrontier.optimal import association, closed_forms, registry, robust
+from ldpfrontier.optimal import association, closed_forms, label, registry, robust, unconditional
 from ldpfrontier.optimal import mechanism as general
 from ldpfrontier.optimal.association import optimal_association
 from ldpfrontier.optimal.designs import solve as estimation
@@ -23,6 +23,7 @@ from ldpfrontier.optimal.joint.separation import robust_cone
 from ldpfrontier.optimal.label import optimal_label
 from ldpfrontier.optimal.large.columns import column_search
 from ldpfrontier.optimal.large.packings import packing
+from ldpfrontier.optimal.listed import ldp
 from ldpfrontier.optimal.listed.ldp import optimal_ldp
 from ldpfrontier.optimal.listed.nonrobust import optimal_nonrobust
 from ldpfrontier.optimal.mechanism import optimal_mechanism
@@ -92,11 +93,17 @@ CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str
 
 #: What an entry must call: a function of the engine, which the test counts.
 CALLED: dict[tuple[str, str], tuple[object, str]] = {
+    ("closed form", "closed form"): (robust, "uninformative"),
+    ("LDP", "partition"): (ldp, "optimal_partition"),
+    ("LDP", "listed"): (ldp, "optimal_exact_cover"),
     ("LDP", "packing"): (packing, "generate"),
+    ("unconditional", "listed"): (unconditional, "generate"),
+    ("unconditional", "products"): (unconditional, "over_products"),
     ("simplex", "coupled"): (polyopt, "_refined"),
     ("simplex", "exact"): (polyopt, "generate"),
     ("F itself", "joint"): (robust, "joint_optimum"),
     ("F itself", "products"): (robust, "shared_budget_mechanism"),
+    ("given U", "label"): (label, "optimal_ldp"),
     ("odds ratios", "joint"): (association, "optimal_mechanism"),
     ("odds ratios", "search"): (column_search, "searched_columns"),
     ("estimates", "rays"): (estimation, "_over_listed_rays"),
@@ -106,6 +113,7 @@ CALLED: dict[tuple[str, str], tuple[object, str]] = {
     ("estimates", "programs"): (estimation, "_large_table"),
     ("any cone", "rays"): (general, "generate"),
     ("any cone", "cuts"): (general, "solve_jointly"),
+    ("any robust", "known"): (robust, "best_closed_form"),
 }
 
 
@@ -119,19 +127,18 @@ def test_what_the_registry_says_is_what_runs(regime: Regime, monkeypatch: pytest
     for module in (registry, robust, association, packing, polyopt, estimation):
         monkeypatch.setattr(module, "LIMITS", changed, raising=False)
     ran = list[str]()
-    if key in CALLED:
-        module, name = CALLED[key]
-        function = getattr(module, name)
+    place, name = CALLED[key]
+    function = getattr(place, name)
 
-        def counted(*args: object, **kwargs: object) -> object:
-            ran.append(name)
-            return function(*args, **kwargs)
+    def counted(*args: object, **kwargs: object) -> object:
+        ran.append(name)
+        return function(*args, **kwargs)
 
-        monkeypatch.setattr(module, name, counted)
+    monkeypatch.setattr(place, name, counted)
     method = solve().method
     assert (method.engine, method.regime) == (regime.engine, regime.size)
     assert method.mechanisms
-    assert bool(ran) == (key in CALLED)
+    assert ran
 
 
 def test_the_first_entry_of_a_class_that_serves_is_the_one() -> None:
