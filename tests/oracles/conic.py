@@ -141,7 +141,7 @@ def conic_epsilon(ball: RenyiBall, channel: Channel) -> tuple[float, int]:
 def duality_epsilon(ball: RenyiBall, channel: Channel) -> float:
     """`RenyiBall.worst_case_epsilon` for order 1/2 and above, with extreme means by weak duality.
 
-    Two groups share the budget, sum_s p_s k(D_s) <= k(B) (`renyi_duality`). Over the share of one of them the
+    Two groups share the budget, sum_s p_s k(D_s) <= k(B) (`renyi_ball`). Over the share of one of them the
     ratio is that of a concave and a convex function, so that a golden section finds its maximum.
     """
     asked = questions(ball, channel)

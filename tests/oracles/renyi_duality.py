@@ -10,13 +10,7 @@ So for every mu >= max w and every mu' <= min w, over all letters, those with r_
     R . w <= mu - e^-D M(mu - w),      R . w >= mu' + e^-D M(w - mu').
 
 Whatever mu a search comes to, the number is on the safe side, up to the rounding of one formula; at the best
-mu it is the extreme mean. If R may cost k(D) = (e^(g D) - 1)/g at a price c per unit, then e^-D M becomes the
-least of (1 + g k)^(-1/g) M + c k over the k that are allowed. Nothing of `ldpfrontier` is used.
-
-Two groups share the budget of F: (R, R') are conditionals of one member iff p k(D) + p' k(D') <= k(B). With
-y = p k(D)/k(B) and y' alike, y + y' <= 1, and any nu >= 0 ::
-
-    R . v - e^eps R' . v' <= max (R . v - nu y) + nu - e^eps min (R' . v' + nu e^-eps y').
+mu it is the extreme mean. Nothing of `ldpfrontier` is used.
 """
 
 from __future__ import annotations
@@ -34,23 +28,8 @@ _LOG_RANGE = (-45.0, 12.0)
 
 
 @njit(cache=True, error_model="numpy")
-def _with_price(M: float, most: float, price: float, g: float) -> float:
-    """Return the least of (1 + g k)^(-1/g) M + price k over k from 0 to `most`."""
-    k = most
-    if price > 0.0 and g > -1.0:
-        # Where the derivative is 0: (1 + g k)^((1 + g)/g) = M / price.
-        log = math.log(M / price) / (1.0 + g) if M > 0.0 else -np.inf
-        k = log if g == 0.0 else math.expm1(g * log) / g
-        k = min(max(k, 0.0), most) if price < M else 0.0
-    rest = math.exp(-k) if g == 0.0 else math.exp(-math.log1p(g * k) / g) if g * k > -1.0 else 0.0
-    value = rest * M + (price * k if price > 0.0 else 0.0)
-    # Linear in k at order 1/2, concave below: the ends.
-    return min(value, M) if g <= -1.0 and price > 0.0 else value
-
-
-@njit(cache=True, error_model="numpy")
-def _bound(y, r, x, unit, most, price, g):
-    """Return mu - h(M(mu - w)), mu = unit e^y and w both counted from the largest letter, x its distance."""
+def _bound(y, r, x, unit, D, g):
+    """Return mu - e^-D M(mu - w), mu = unit e^y and w counted from the largest letter, x its distance."""
     mu, total = unit * math.exp(y), 0.0
     for u in range(r.size):
         if r[u] > 0.0:
@@ -65,11 +44,11 @@ def _bound(y, r, x, unit, most, price, g):
             else:
                 total += r[u] * v**g
     M = unit * (math.exp(total) if g == 0.0 else total ** (1.0 / g))
-    return mu - _with_price(M, most, price, g)
+    return mu - math.exp(-D) * M
 
 
 @njit(cache=True, error_model="numpy")
-def _search(r, w, most, price, g, steps, bounds, mu):
+def _search(r, w, D, g, steps, bounds, mu):
     """Fill in the least bounds of rows, by golden sections in log mu, and the mu that give them."""
     first, last = _LOG_RANGE
     x = np.empty(w.shape[1])
@@ -83,17 +62,17 @@ def _search(r, w, most, price, g, steps, bounds, mu):
         unit = top - low
         a, b = first, last
         c, d = b - _GOLDEN * (b - a), a + _GOLDEN * (b - a)
-        at_c = _bound(c, r[i], x, unit, most[i], price[i], g)
-        at_d = _bound(d, r[i], x, unit, most[i], price[i], g)
+        at_c = _bound(c, r[i], x, unit, D[i], g)
+        at_d = _bound(d, r[i], x, unit, D[i], g)
         for _ in range(steps):
             if at_c <= at_d:
                 b, d, at_d = d, c, at_c
                 c = b - _GOLDEN * (b - a)
-                at_c = _bound(c, r[i], x, unit, most[i], price[i], g)
+                at_c = _bound(c, r[i], x, unit, D[i], g)
             else:
                 a, c, at_c = c, d, at_d
                 d = a + _GOLDEN * (b - a)
-                at_d = _bound(d, r[i], x, unit, most[i], price[i], g)
+                at_d = _bound(d, r[i], x, unit, D[i], g)
         # mu = max w is allowed as well, and R . w is never above max w.
         least = min(at_c, at_d)
         if least < 0.0:
@@ -105,22 +84,20 @@ def largest_mean(
     w: FloatArray,
     radius: FloatArray | float,
     order: float,
-    price: FloatArray | None = None,
     steps: int = 60,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return upper bounds on max R . w, less price k(D), tight after the search, and the mu that give them.
+    """Return upper bounds on max R . w, tight after the search, and the mu that give them.
 
-    r and w have the shape (..., letters), the radius in nats and the price of a unit of k(D) the shape (...).
-    The golden section for log (mu - max w) has so many steps.
+    r and w have the shape (..., letters), and the radius in nats the shape (...). The golden section for
+    log (mu - max w) has so many steps.
     """
     g = (order - 1.0) / order
     shape = np.broadcast_shapes(r.shape, w.shape)
     # Copies, as what is read-only would be compiled for once more.
     rows = [np.array(np.broadcast_to(x, shape), order="C").reshape(-1, shape[-1]) for x in (r, w)]
-    most = np.broadcast_to(divergence_cost(radius, order), shape[:-1]).astype(float).ravel()
-    cost = np.broadcast_to(0.0 if price is None else price, shape[:-1]).astype(float).ravel()
-    bounds, mu = np.empty(len(cost)), np.empty(len(cost))
-    _search(*rows, most, cost, g, steps, bounds, mu)
+    D = np.broadcast_to(radius, shape[:-1]).astype(float).ravel()
+    bounds, mu = np.empty(len(D)), np.empty(len(D))
+    _search(*rows, D, g, steps, bounds, mu)
     return bounds.reshape(shape[:-1]), mu.reshape(shape[:-1])
 
 
@@ -129,11 +106,10 @@ def least_mean(
     w: FloatArray,
     radius: FloatArray | float,
     order: float,
-    price: FloatArray | None = None,
     steps: int = 60,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return lower bounds on min R . w + price k(D), tight after the search, and the mu' of them."""
-    value, mu = largest_mean(r, -w, radius, order, price, steps)
+    """Return lower bounds on min R . w, tight after the search, and the mu' of them."""
+    value, mu = largest_mean(r, -w, radius, order, steps)
     return -value, -mu
 
 

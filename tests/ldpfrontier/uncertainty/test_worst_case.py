@@ -1,13 +1,14 @@
-"""Worst cases over a Renyi ball against conic programs and weak duality (`oracles.conic`)."""
+"""Worst cases over a Renyi ball against conic programs, weak duality (`oracles.conic`) and members."""
 
 import math
+from itertools import permutations
 
 import numpy as np
 import pytest
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.uncertainty import renyi_ball
-from ldpfrontier.uncertainty.divergence import least_mean, two_cell_range
+from ldpfrontier.uncertainty.divergence import least_mean, minimizers, renyi_divergences, two_cell_range
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.uncertainty.worst_case import worst_log_ratio
 from oracles.conic import SHAPES, conic_epsilon, duality_epsilon, random_case
@@ -65,6 +66,35 @@ def test_levels_by_conic_programs(order, shape, long):
     near &= missed == 0
     assert found[near] == pytest.approx(stated[near], abs=1e-6, rel=1e-6)
     assert near.mean() >= (0.5 if len(tables) > 1 else 0)
+
+
+@some_orders
+def test_members_of_the_ball_attain_the_level(order):
+    """Where two groups share the budget, a joint distribution is built, whose own divergence is within B."""
+    rng = np.random.default_rng(round(10 * order))
+    share = np.sin(np.linspace(0.0, 0.5 * math.pi, 501)) ** 2
+    for a1, a2 in ((2, 3), (3, 2), (3, 4)):
+        p = rng.dirichlet(np.full(a1 * a2, 2.0)).reshape(a1, a2)
+        ball = RenyiBall(p, 10.0 ** rng.uniform(-3.0, -1.0), order)
+        v = 10.0 ** rng.uniform(-2.0, 0.0, size=(a1, a2))
+        attained = 0.0
+        for s1, s2 in permutations(range(a1), 2):
+            R = np.repeat(ball.conditionals[None], share.size, axis=0)
+            D = np.zeros((share.size, a1))
+            for s, part, w in ((s1, share, -v[s1]), (s2, 1.0 - share, v[s2])):
+                rows = np.broadcast_to(ball.conditionals[s], R[:, s].shape)
+                radii = ball.radius_at(part, ball.sensitive[s])
+                R[:, s] = minimizers(rows, np.broadcast_to(w, rows.shape), radii, order).R
+                D[:, s] = renyi_divergences(rows, R[:, s], order)
+            weights = ball.sensitive * np.exp((order - 1.0) / order * D)
+            members = (weights / weights.sum(axis=1, keepdims=True))[:, :, None] * R
+            assert ball.contains(members, tol=1e-12).all()
+            P = conditionals(members)
+            attained = max(attained, float(np.log((P[:, s1] @ v[s1]) / (P[:, s2] @ v[s2])).max()))
+        v = v.ravel()
+        # The other output tells next to nothing.
+        channel = Channel(np.column_stack([1e-3 * v, 1.0 - 1e-3 * v]))
+        assert attained == pytest.approx(ball.worst_case_epsilon(channel), abs=1e-5)
 
 
 @some_orders
