@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ldpfrontier.survey.layout import WIDTH, reports_text
+from ldpfrontier.survey.promises import is_for_same_answers
 from ldpfrontier.survey.reading import said
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.survey.targets import is_formula
@@ -173,7 +174,7 @@ def _several(private: PrivateChannel) -> str:
         return ""
     shares = private.table.distribution.sum(axis=1)
     limit = _raised(float(shares[shares > 0].min()), allowance.level)
-    if private.table.useful and private.certificate.against == "acquaintance":
+    if is_for_same_answers(private):
         limit += ", if the answers are the same each time"
     if allowance.reports is not None:
         return (

@@ -44,13 +44,25 @@ def _promise_of_one_report(private: PrivateChannel) -> str:
     return f"{promised} It does not protect from someone who {who}: {limit}."
 
 
+def is_for_same_answers(private: PrivateChannel) -> bool:
+    """Return whether what several reports have together is a promise about answers that do not change.
+
+    Where s changes, u may tell it at another report, at which s is the same: that report counts with the
+    level of the whole record (docs/beyond.md, statement 11 (f)).
+    """
+    stated = private.certificate
+    if not private.table.useful or stated.against == "insider-only":
+        return False
+    return stated.levels.record > stated.epsilon
+
+
 def promise_of_all(private: PrivateChannel) -> str:
     """Return what all reports of a person keep together; nothing if the channel is for one report."""
     stated, allowance = private.certificate, private.certificate.allowance
     if allowance is None:
         return ""
     level = f"the level {upwards(allowance.level):g} for {reader_of(stated.against, private.table.useful)}"
-    if private.table.useful and stated.against == "acquaintance":
+    if is_for_same_answers(private):
         known = said(private.table.useful)
         level += (
             f", if the answers are the same each time; if not, for whoever knows {known} each time, and"

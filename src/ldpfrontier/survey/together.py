@@ -74,13 +74,20 @@ def together_text(paths: Sequence[str], privates: Sequence[PrivateChannel]) -> s
         f" the odds between any two values of {secret} by at most a factor of e^level."
     )
     if table.useful:
+        # The levels given U, and those of the whole record, add up (docs/beyond.md, statement 11 (f)).
+        stated = [private.certificate.levels for private in privates]
+        given_useful, record = sum(one.insider for one in stated), sum(one.record for one in stated)
         head += (
-            f" If a person's answers change, this is so for anyone, and for whoever knows"
-            f" {said(table.useful)} each time; other levels are about the same answers alone."
+            f" If a person's answers change, the level is at most {_shown(given_useful)} for whoever knows"
+            f" {said(table.useful)} each time, and at most {_shown(record)} for anyone."
         )
     lines = [["level", "", "for"]]
     for one in levels_together(privates):
-        shown = "no limit" if one.level > SETTINGS.max_epsilon else f"{upwards(one.level):.2f}"
+        shown = _shown(one.level)
         kind = "" if shown == "no limit" else "exact" if one.exact else "at most"
         lines.append([shown, kind, reader_of(one.against, table.useful)])
     return wrapped(head) + "\n\n" + columns(lines)
+
+
+def _shown(level: float) -> str:
+    return "no limit" if level > SETTINGS.max_epsilon else f"{upwards(level):.2f}"

@@ -2,15 +2,17 @@
 
 import itertools
 import json
+import re
 
 import numpy as np
 import pytest
 
 from ldpfrontier import Channel
-from ldpfrontier.survey import CountTable, PrivateChannel
+from ldpfrontier.survey import CountTable, PrivateChannel, read_channel
 from ldpfrontier.survey.attackers import ATTACKERS, measured_levels, population_of
 from ldpfrontier.survey.channel_file import Promise, private_weights
 from ldpfrontier.survey.cli import main
+from ldpfrontier.survey.least_level import design_for_reports
 from support.grids import few
 from support.malformed import refused
 from support.owndata import channel_of, flat, small_table
@@ -73,6 +75,45 @@ def test_an_attacker_who_sees_three_reports_learns_no_more_than_is_said(part, tm
             assert found[who] <= said[who]["level"] * (1 + 1e-9), who
         assert found["anyone"] == pytest.approx(said["anyone"]["level"], rel=1e-6)
         assert found["insider-only"] == pytest.approx(said["insider-only"]["level"], rel=1e-6)
+
+
+def test_where_answers_change_no_more_is_learned_than_is_said(tmp_path, monkeypatch, capsys, table):
+    """A report by each of two channels: by all pairs of histories of S, and of U if it is not known."""
+    monkeypatch.chdir(tmp_path)
+    anyone = design_for_reports(table, 1.0, 2, "information", against="anyone", mechanisms=["unconditional"])
+    anyone.private(anyone.best("information")).write("a.json")
+    channel_of(table, "subset").write("b.json")
+    # Inputs are pairs (s, u).
+    a2 = len(table.columns)
+    sensitive, useful = np.divmod(np.arange(table.counts.size), a2)
+    other = sensitive[:, None] != sensitive
+    same = useful[:, None] == useful
+    for paths in (["a.json", "a.json"], ["a.json", "b.json"]):
+        assert main(["level", *paths]) == 0
+        said = " ".join(capsys.readouterr().out.split())
+        levels = re.search(
+            r"the level is at most ([\d.]+) for whoever knows .*? at most ([\d.]+) for anyone", said
+        )
+        # Reports are drawn independently: the largest log ratio of both is the sum of those of each.
+        ratios = [
+            np.log(matrix[:, None] / matrix).max(axis=2)
+            for matrix in (read_channel(path).channel.matrix for path in paths)
+        ]
+        known = max(
+            sum(ratio[same & (other == changed)].max() for ratio, changed in zip(ratios, which, strict=True))
+            for which in ((True, True), (True, False), (False, True))
+        )
+        unknown = max(
+            sum(ratio[other == changed].max() for ratio, changed in zip(ratios, which, strict=True))
+            for which in ((True, True), (True, False), (False, True))
+        )
+        assert known <= float(levels[1]) <= known + 0.011
+        assert unknown <= float(levels[2])
+        if paths == ["a.json", "a.json"]:
+            # More than twice the level of one report, which the channel keeps for the same answers.
+            assert unknown > 1.2
+            promise = read_channel("a.json").promise()
+            assert "if the answers are the same each time" in promise
 
 
 def test_the_command_says_the_levels_for_each_reader(tmp_path, monkeypatch, capsys, table):

@@ -10,22 +10,27 @@ import pandas as pd
 from reproduction.job import load
 from reproduction.ledger.claims import NotCheckable
 from reproduction.planning.paper import Paper, table_place
+from reproduction.results.certificates import VERIFIED
 from reproduction.results.files import read_table
 from reproduction.results.tables import Schema
+
+#: The name of the table, and of its folder.
+CERTIFICATES = "certificates"
 
 
 class ResultTables(Mapping[str, pd.DataFrame]):
     """The result tables of one paper by name, read from ``<name>.parquet`` in its folder when asked for.
 
     There is a schema for every table that there may be; those of another paper are named ``paper/table``, and
-    lie in the folder beside.
+    lie in the folder beside. `CERTIFICATES` is what the checker said of the certificates of the paper.
     """
 
     def __init__(self, directory: Path | str, schemas: Mapping[str, Schema]) -> None:
         own = Path(directory)
         paths = {x: own.parent / table_place(own.name, x) for x in schemas}
+        paths[CERTIFICATES] = own.parents[1] / CERTIFICATES / own.name
         self._paths = {x: file for x, path in paths.items() if (file := Path(f"{path}.parquet")).is_file()}
-        self._schemas = schemas
+        self._schemas = {**schemas, CERTIFICATES: VERIFIED}
         self._read: dict[str, pd.DataFrame] = {}
 
     def __getitem__(self, name: str) -> pd.DataFrame:
