@@ -87,6 +87,10 @@ def calibrated(calibration: pd.DataFrame) -> pd.DataFrame:
             "realized_calibrated": column(CALIBRATED_ROWS, "worst_case_epsilon"),
         }
     ).reset_index()
+    # Asked for the level itself, a robust mechanism keeps it, even if rounding puts its level just above.
+    as_it_is = frame["nmi"] > frame["nmi_calibrated"]
+    found = ["level", "nmi_calibrated", "realized_calibrated"]
+    frame.loc[as_it_is, found] = frame.loc[as_it_is, ["epsilon", "nmi", "realized"]].to_numpy()
     best = select(rows, experiment=NOMINAL, metric="nmi", mechanism="exact").set_index(_KEY)
     best = best[["value", "bound"]].set_axis(["exact", "bound"], axis=1)
     return CALIBRATED.conform(frame.join(best, on=_KEY))
