@@ -13,8 +13,8 @@ from papers.lopuhaa2024.summaries import cells
 from reproduction.results.tables import Schema, select
 
 #: The quantities: the NMI of the best mechanism found over F, and the bound on all of them, over that of a
-#: mechanism whose level over F is at most epsilon; the share of the NMI of the promise to outsiders and insiders;
-#: people for a standard error of one percentage point, and their number over that for outsiders over F.
+#: mechanism whose level over F is at most epsilon; the share of the NMI of the promise to outsiders and
+#: insiders; people for a standard error of one percentage point, and their number over that for outsiders.
 GAIN, LARGEST_GAIN = "gain", "bound of the gain"
 KEPT, NEEDED, TIMES = "share of information", "people", "times the people"
 
