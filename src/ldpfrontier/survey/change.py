@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import bdtrc, stdtrit
 
 from ldpfrontier.survey.channel_file import PrivateChannel
 from ldpfrontier.survey.estimates import Quantity
@@ -23,6 +23,7 @@ from ldpfrontier.survey.estimation import FittedReports, check_confidence, inver
 from ldpfrontier.survey.layout import columns, number, reports_text, wrapped
 from ldpfrontier.survey.reading import said
 from ldpfrontier.survey.reports import REPORT, reports_of_people
+from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.types import FloatArray, IntArray
 
 
@@ -91,7 +92,8 @@ def estimate_change(
     ------
     ValueError
         If the channels have different values, a wave has fewer than two reports or ones that do not fit its
-        channel, or the confidence is out of range.
+        channel, more people than chance explains have the same report in both, or the confidence is out of
+        range.
     """
     confidence = check_confidence(confidence)
     one, other = (private.table for private in privates)
@@ -104,7 +106,8 @@ def estimate_change(
     for private, given in zip(privates, reports, strict=True):
         outputs = np.fromiter(given.values(), dtype=np.int64)
         counts: IntArray = np.bincount(outputs, minlength=private.weights.shape[1]).astype(np.int64)
-        FittedReports(private, counts).check_fit()
+        if doubt := FittedReports(private, counts).doubt:
+            raise ValueError(f"{doubt} (--id).")
         linear = inversion(private.channel.matrix, private.table)
         shown &= linear.shown
         means.append(linear.weights @ counts / len(outputs))
@@ -115,6 +118,8 @@ def estimate_change(
     variance = variances[0] + variances[1]
     if both:
         pairs = [np.array([given[name] for name in both]) for given in reports]
+        if privates[0].id == privates[1].id:
+            _check_drawn_anew(privates[0], *pairs)
         # Person by person, a difference from the mean of the wave.
         first, second = (w[:, y] - mean[:, None] for w, y, mean in zip(weights, pairs, means, strict=True))
         variance -= 2.0 * (first * second).sum(axis=1) / (len(reports[0]) * len(reports[1]))
@@ -126,6 +131,21 @@ def estimate_change(
         change, width = end - start, float(half[place])
         rows.append(Change(quantity, start, end, change, max(change - width, -1.0), min(change + width, 1.0)))
     return Changes(rows, (len(reports[0]), len(reports[1])), len(both), confidence, simultaneous)
+
+
+def _check_drawn_anew(private: PrivateChannel, first: IntArray, second: IntArray) -> None:
+    """Refuse reports of the same people by a channel, more of them repeated than two draws may have equal.
+
+    Whatever the answers are, two reports are equal with the largest sum of squares of a row at most (Cauchy
+    and Schwarz), so that their number is at most binomial.
+    """
+    same, most = int((first == second).sum()), float((private.channel.matrix**2).sum(axis=1).max())
+    if bdtrc(same - 1, len(first), most) < SETTINGS.misfit:
+        raise ValueError(
+            f"{same:,} of the {len(first):,} people in both waves have the same report in both, more than two"
+            " draws can explain: a memo has repeated reports, which show no change. For two waves, make a"
+            " channel for two reports (design --reports 2), and name the waves (apply --memo --wave)."
+        )
 
 
 def _variance(weights: FloatArray, counts: IntArray, drawn: FloatArray) -> FloatArray:

@@ -27,7 +27,7 @@ WAVES = {
 def test_intervals_of_a_change_have_the_truth(table, wave):
     stay, changed = WAVES[wave]
     private, rng = channel_of(table, "srr", 2.0, "anyone"), np.random.default_rng(list(WAVES).index(wave))
-    sampler, (asked, vectors) = Sampler(private.weights, seeded(0)), quantities(table)
+    sampler, (asked, vectors) = Sampler(private.weights, seeded(100)), quantities(table)
     start, other = table.distribution.ravel(), np.array([0.1, 0.2, 0.3, 0.2, 0.1, 0.1])
     end = (1.0 - changed) * start + changed * other if stay else other
     truth = vectors @ (end - start)
@@ -101,3 +101,29 @@ def test_the_command_compares_two_waves(here, capsys, table):
     refused(here, capsys, [*words[:-1], "a.csv"], "a.csv is given for both waves")
     refused(here, capsys, [*words[:3], *words[4:]], "is a report of the channel")
     refused(here, capsys, [*words[:3], "grr.json", "grr.json", *words[3:]], "There are 4 channels for two")
+
+
+def test_reports_that_a_memo_repeats_are_no_change(here, capsys, table):
+    """The answers of all people have changed, but the memo of a channel for one report repeats theirs."""
+    channel_of(table, "srr", 2.0, "anyone").write("one.json")
+    for name, answer in (("first", "no"), ("second", "yes")):
+        people = "illness,region,age,id\n" + "".join(f"{answer},north,old,p{i}\n" for i in range(40))
+        (here / "people.csv").write_text(people)
+        apply = ["apply", "--channel", "one.json", "--data", "people.csv", "--out", f"{name}.csv"]
+        assert main([*apply, "--keep", "id", "--memo", "m.memo", "--id", "id"]) == 0
+    words = ["change", "--channel", "one.json", "--id", "id", "--data", "first.csv", "second.csv"]
+    refused(here, capsys, words, "40 of the 40 people in both waves have the same report in both")
+    # A few who are equal by chance are none.
+    private = channel_of(table, "srr", 2.0, "anyone")
+    few = {f"p{place}": place % 6 for place in range(3)}
+    assert estimate_change((private, private), (few, few)).both == 3
+
+
+def test_reports_that_do_not_fit_name_no_option_that_change_does_not_have(here, capsys, table):
+    same = "report\n" + "y1\n" * 2000
+    for name in ("a.csv", "b.csv"):
+        (here / name).write_text(same)
+    last = refused(
+        here, capsys, ["change", "--channel", "channel.json", "--data", "a.csv", "b.csv"], "do not fit"
+    )
+    assert "check of the fit" not in last
