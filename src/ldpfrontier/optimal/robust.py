@@ -122,7 +122,7 @@ def optimal_robust(
 
     Notes
     -----
-    The exact envelope is tried on tables of up to 30 sensitive values and 2^20 subsets of useful values in
+    The exact envelope is tried on tables of up to 60 sensitive values and 2^22 subsets of useful values in
     all, at levels from 0.01 to 15, orders from 1/4 to 4 and radii from 1e-20. Elsewhere the mechanism is
     PolyOpt, and the bound is that of `optimal_nonrobust`. On tables of more than 400 cells the weights of a
     relaxation are coupled into PolyOpt, without column generation.

@@ -206,3 +206,12 @@ def test_bounds_next_to_a_known_distribution_are_not_above_its_own():
         for epsilon in (0.5, 4.0):
             found = optimal_robust(RenyiBall(centre, radius), epsilon)
             assert found.value <= found.bound <= optimal_nonrobust(centre, epsilon).bound
+
+
+def test_many_sensitive_values_have_more_than_polyopt() -> None:
+    ball = RenyiBall.confidence(np.random.default_rng(0).integers(20, 400, (32, 2)))
+    polyopt = optimal_robust(ball, 0.3, tolerance=1e-3)
+    found = optimal_robust(ball, 0.3, envelope="exact", tolerance=1e-3, max_rounds=5)
+    assert found.method.fallbacks == ()
+    assert ball.worst_case_epsilon(found.channel) <= 0.3 + 1e-9
+    assert 1.1 * polyopt.value < found.value <= found.upper_bound
