@@ -26,6 +26,8 @@ _LARGE: dict[str, Any] = {**_SMALL, "markerfacecolor": "none", "markeredgewidth"
 
 #: Ticks of the axis of factors.
 _FACTORS = (1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0)
+#: Ticks of the axis of shares.
+_SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
 
 #: The two tables of the other figures.
 _MARKED = {
@@ -77,14 +79,18 @@ def promises(table: pd.DataFrame, small: int) -> Figure:
     require_one(table, "beta", "order")
     rows = table[table["promise"].isin(_SHORT)]
     rows = rows.assign(value=rows["kept"])
+    least, most = float(rows["value"].min()), float(rows["value"].max())
     panels = {f"{EPSILON} = {level:g}": part for level, part in rows.groupby("epsilon")}
 
     def panel(ax: Axes, rows: pd.DataFrame) -> None:
         for at, name in enumerate(_SHORT):
             _draw_pairs(ax, at, select(rows, promise=name), small, PROMISES[name].colour)
         _label_categories(ax, [*_SHORT.values()])
-        ax.set_ylim(bottom=0.0)
-        ax.yaxis.set_major_formatter(PercentFormatter(1.0))
+        ax.set_yscale("log")
+        ax.set_ylim(0.9 * least, 1.1 * most)
+        ax.set_yticks([x for x in _SHARES if least <= x <= most])
+        ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        ax.yaxis.set_minor_locator(NullLocator())
 
     label = "information, over that with\noutsiders and insiders"
     return plot_panels(panels, panel, label, xlabel=None, legend=_legend(rows, small))
