@@ -198,10 +198,11 @@ class FittedReports:
 
     `asked` and `vectors` are those of `quantities`, and `linear` has their unbiased estimates. `counts` and
     `fitted` are those of the reports that the channel gives, and expected ones under `p`, of which `gap`
-    bounds what its log-likelihood lacks; `fit` is the `misfit`.
+    bounds what its log-likelihood lacks; `fit` is the `misfit`. `like`, a fit of as many reports of the same
+    channel, has the same weights.
     """
 
-    def __init__(self, private: PrivateChannel, counts: ArrayLike) -> None:
+    def __init__(self, private: PrivateChannel, counts: ArrayLike, like: FittedReports | None = None) -> None:
         found = np.array(counts, dtype=np.float64)
         matrix = private.channel.matrix
         whole = bool((found >= 0).all() and (found == np.rint(found)).all())
@@ -221,7 +222,7 @@ class FittedReports:
         self._matrix = matrix[:, self._possible]
         self.counts, self.fitted = found[self._possible], self.records * (self.p @ self._matrix)
         self.fit = misfit(self.counts, self.fitted, self.gap)
-        self._weights: dict[float, tuple[FloatArray, FloatArray]] = {}
+        self._weights: dict[float, tuple[FloatArray, FloatArray]] = {} if like is None else like._weights
 
     @property
     def doubt(self) -> str:

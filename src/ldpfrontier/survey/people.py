@@ -20,13 +20,11 @@ import numpy as np
 from scipy.special import ndtri
 
 from ldpfrontier.survey.channel_file import PrivateChannel
-from ldpfrontier.survey.estimation import (
-    FittedReports,
-    Inversion,
-    check_confidence,
-)
+from ldpfrontier.survey.estimates import Measure
+from ldpfrontier.survey.estimation import FittedReports, Inversion, check_confidence
+from ldpfrontier.survey.intervals import upper_limits
 from ldpfrontier.survey.layout import columns, wrapped
-from ldpfrontier.survey.rates import rates_of
+from ldpfrontier.survey.rates import distances, rates_of
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.survey.tables import CountTable
 from ldpfrontier.survey.targets import check_precise, frequencies, is_formula, likelihood_target, target_of
@@ -74,22 +72,17 @@ class Aim:
         if not math.isfinite(self.value):
             raise ValueError(f"The value is {self.value}; it must be a finite number.")
 
-    def margin(self, expected: FloatArray, variance: FloatArray, surveys: FloatArray) -> FloatArray:
-        """Return by how much surveys exceed the aim, (k,): at least 0 where enough of them reach it.
+    def margin(self, variance: FloatArray, moves: FloatArray, margins: FloatArray) -> FloatArray:
+        """Return by how much surveys exceed the aim, (k,): above 0 where enough of them reach it.
 
-        What is expected of the estimates, and their variances, are (k,); the surveys, (3, surveys, k), have
-        estimates and the ends of their intervals.
+        The margins of surveys, (surveys, k), are above 0 where one reaches it. The moves, (surveys, k), are
+        those of unbiased estimates, with the variances (k,) and the mean 0.
         """
-        estimates, low, high = surveys
-        if self.width is not None:
-            margins, share = math.log(self.width) - np.log(high - low), self.probability
-        else:
-            margins = np.where(expected > self.value, low - self.value, self.value - high)
-            share = self.power or 0.5
-        moves = estimates - estimates.mean(axis=0)
-        slope = (moves * margins).sum(axis=0) / np.maximum((moves**2).sum(axis=0), np.finfo(float).tiny)
-        mean = margins.mean(axis=0) + slope * (expected - estimates.mean(axis=0))
-        rest = margins - margins.mean(axis=0) - slope * moves
+        share = self.power or self.probability
+        centred = moves - moves.mean(axis=0)
+        slope = (centred * margins).sum(axis=0) / np.maximum((centred**2).sum(axis=0), np.finfo(float).tiny)
+        mean = margins.mean(axis=0) - slope * moves.mean(axis=0)
+        rest = margins - margins.mean(axis=0) - slope * centred
         spread = np.sqrt(slope**2 * variance + (rest**2).sum(axis=0) / (len(rest) - 2))
         return np.asarray(mean - ndtri(share) * spread)
 
@@ -106,20 +99,30 @@ def people_needed(
     check_precise(table, precise)
     if precise in ("pairs", "triples") and aim.error is None:
         raise ValueError(f"There are no intervals of {precise} to plan with; --error is possible.")
-    target, variances = target_of(table, precise), _variances(table, matrix, precise)
+    target, reports = target_of(table, precise), table.expected.ravel() @ matrix
+    linear, variances = _linear(table, matrix, precise)
     shown = np.isfinite(variances)
     people = np.full(len(variances), math.inf)
+    least = -1.0 if precise == "differences" else 0.0
+    if aim.power is not None and not is_formula(precise) and not least <= aim.value <= 1.0:
+        raise ValueError(f"The value is {aim.value:g}; {precise} are never below {least:g} or above 1.")
     if aim.error is not None:
         people[shown] = np.maximum(np.ceil(variances[shown] / aim.error**2), 1.0)
-    elif shown.any():
-        effects = np.abs(target.values - aim.value)[shown]
-        size = max(aim.width or effects.max(), np.finfo(float).tiny)
+    effects = np.abs(target.values - aim.value)
+    if aim.power is not None:
+        shown &= effects > SETTINGS.rounding  # else no number is enough
+    if aim.error is None and shown.any():
+        size = aim.width or effects[shown].max()
 
         def margin(n: int) -> FloatArray:
             if progress:
                 progress(n)
-            surveys = _surveys(private, precise, aim.confidence, n)[:, :, shown]
-            return aim.margin(target.values[shown], variances[shown] / n, surveys)
+            rng = np.random.default_rng(0)  # the same answer each time
+            drawn = rng.multinomial(n, reports, size=SETTINGS.planned_surveys)
+            moves = (drawn / n - reports) @ linear.weights.T
+            of_survey = _formula_margins if is_formula(precise) else _margins
+            margins = of_survey(private, precise, aim, target.values, drawn, moves)
+            return aim.margin(variances[shown] / n, moves[:, shown], margins[:, shown])
 
         people[shown] = _least_people(margin, float(variances[shown].min()) * (_quantile(aim) / size) ** 2)
     deviations = np.sqrt(variances)
@@ -128,63 +131,79 @@ def people_needed(
 
 
 def _least_people(margin: Callable[[int], FloatArray], first: float) -> FloatArray:
-    """Return the least numbers of people with a margin of at least 0, (k,), by interpolation.
+    """Return the least numbers of people with a margin above 0, (k,), by interpolation.
 
     Margins are about linear in 1 / sqrt(n) between numbers of people that grow by a factor.
     """
     n = int(np.clip(first, SETTINGS.least_people, SETTINGS.most_people))
     before = margin(n)
-    while (before >= 0).any() and n > SETTINGS.least_people:
+    while (before > 0).any() and n > SETTINGS.least_people:
         n = max(n // SETTINGS.people_factor, SETTINGS.least_people)
         before = margin(n)
-    found = np.where(before >= 0, float(n), math.inf)
+    found = np.where(before > 0, float(n), math.inf)
     while np.isinf(found).any() and n < SETTINGS.most_people:
         n, last = n * SETTINGS.people_factor, n
         now = margin(n)
-        share = before / (before - now)
+        new = np.isinf(found) & (now > 0)
+        share = before[new] / (before[new] - now[new])
         root = (1.0 - share) / math.sqrt(last) + share / math.sqrt(n)
-        found = np.where(np.isinf(found) & (now >= 0), np.ceil(root**-2), found)
+        found[new] = np.ceil(root**-2)
         before = now
     return found
 
 
-def _surveys(private: PrivateChannel, precise: str, confidence: float, n: int) -> FloatArray:
-    """Return the estimates of surveys of n people and the ends of their intervals, (3, surveys, k)."""
-    table, matrix = private.table, private.channel.matrix
-    rng = np.random.default_rng(0)  # the same answer each time
-    p = table.expected.ravel()
-    drawn = rng.multinomial(n, p @ matrix, size=SETTINGS.planned_surveys)
-    if is_formula(precise):
-        return _of_formula(table, matrix, precise, confidence, drawn)
-    found = list[list[tuple[float, float, float]]]()
-    for counts in drawn:
-        fit = FittedReports(private, counts)
-        if precise in ("rates", "differences"):
-            rates = rates_of(fit, table.most_frequent, confidence, simultaneous=False)
-            some = rates.of("rate" if precise == "rates" else "difference")
-        else:
-            estimate = fit.distribution(confidence, simultaneous=False)
-            asked = {row.quantity: row for row in estimate.frequencies}
-            some = [asked[quantity] for quantity in frequencies(table, precise)[0]]
-        found.append([(row.estimate, row.low, row.high) for row in some])
-    return np.moveaxis(np.array(found), 2, 0)
-
-
-def _of_formula(
-    table: CountTable, matrix: FloatArray, precise: str, confidence: float, drawn: IntArray
+def _margins(
+    private: PrivateChannel, precise: str, aim: Aim, expected: FloatArray, drawn: IntArray, _: FloatArray
 ) -> FloatArray:
-    """Return estimates of coefficients in surveys, to first order, and the ends of their intervals."""
-    z, n = float(ndtri(0.5 + 0.5 * confidence)), int(drawn[0].sum())
-    target, p = target_of(table, precise), table.expected.ravel()
+    """Return margins of surveys, (surveys, k), which are above 0 if and only if a survey reaches the aim.
+
+    Of power they are the limits that are compared with the value, which may be outside of what is possible:
+    the ends of intervals are not, so that those of small surveys are all the same.
+    """
+    table, tail = private.table, 0.5 * (1.0 - aim.confidence)
+    of_rates = precise in ("rates", "differences")
+    measure: Measure = "rate" if precise == "rates" else "difference"
+    asked = [] if of_rates else frequencies(table, precise)[0]
+    first, found = None, list[FloatArray]()
+    for counts in drawn:
+        fit = FittedReports(private, counts, first)
+        first = first or fit
+        places = [fit.asked.index(quantity) for quantity in asked]
+        if aim.width is not None and of_rates:
+            rows = rates_of(fit, table.most_frequent, aim.confidence, simultaneous=False).of(measure)
+            found.append(math.log(aim.width) - np.log([row.high - row.low for row in rows]))
+            continue
+        if aim.width is not None:
+            every = fit.distribution(aim.confidence, simultaneous=False).frequencies
+            widths = [every[place].high - every[place].low for place in places]
+            found.append(math.log(aim.width) - np.log(widths))
+            continue
+        if of_rates:
+            above, below = distances(fit, table.most_frequent, measure, aim.value, tail)
+        else:
+            down, up = (upper_limits(w[places], fit.counts, fit.fitted, tail) for w in fit.weights(tail))
+            above, below = -down - aim.value, aim.value - up
+        found.append(np.where(expected > aim.value, above, below))
+    return np.array(found)
+
+
+def _formula_margins(
+    private: PrivateChannel, precise: str, aim: Aim, expected: FloatArray, drawn: IntArray, moves: FloatArray
+) -> FloatArray:
+    """Return what `_margins` does, of coefficients to first order, with Wald's intervals."""
+    table, matrix = private.table, private.channel.matrix
+    z, n, p = float(ndtri(0.5 + 0.5 * aim.confidence)), int(drawn[0].sum()), table.expected.ravel()
     linear = Inversion(matrix, p, np.eye(p.size))
     found = list[FloatArray]()
-    for counts in drawn:
+    for counts, move in zip(drawn, moves, strict=True):
         at = np.maximum(linear.weights @ counts / n, 0.5 / n)
         moved = replace(table, assumed=(at / at.sum()).reshape(table.counts.shape))
-        half = z * np.sqrt(_variances(moved, matrix, precise) / n)
-        estimate = target.values + target.rows @ (at / at.sum() - p)
-        found.append(np.stack([estimate, estimate - half, estimate + half]))
-    return np.moveaxis(np.array(found), 1, 0)
+        half = z * np.sqrt(_linear(moved, matrix, precise)[1] / n)
+        if aim.width is not None:
+            found.append(math.log(aim.width) - np.log(2.0 * half))
+        else:
+            found.append(np.sign(expected - aim.value) * (expected + move - aim.value) - half)
+    return np.array(found)
 
 
 def _quantile(aim: Aim) -> float:
@@ -193,14 +212,17 @@ def _quantile(aim: Aim) -> float:
     return 2.0 * z if aim.power is None else z + float(ndtri(aim.power))
 
 
-def _variances(table: CountTable, matrix: FloatArray, precise: str) -> FloatArray:
-    """Return the variances of estimates from one report, (k,); NaN if the channel does not show them."""
+def _linear(table: CountTable, matrix: FloatArray, precise: str) -> tuple[Inversion, FloatArray]:
+    """Return unbiased estimates to first order, and their variances from one report, (k,).
+
+    A variance is NaN if the channel does not show the estimate.
+    """
     if is_formula(precise):
         rows, p = likelihood_target(table, precise, matrix)
     else:
         rows, p = target_of(table, precise).rows, table.expected.ravel()
     linear = Inversion(matrix, p, rows)
-    return np.asarray(linear.error(p @ matrix, 1) ** 2)
+    return linear, np.asarray(linear.error(p @ matrix, 1) ** 2)
 
 
 def people_text(found: list[Need], aim: Aim, precise: str) -> str:

@@ -188,6 +188,19 @@ def rates_of(fit: FittedReports, place: int, confidence: float, *, simultaneous:
     )
 
 
+def distances(
+    fit: FittedReports, place: int, measure: Measure, value: float, tail: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return whether intervals of rates, or of differences, are above a value, and whether they are below.
+
+    They are where the numbers, (k,) each, in the order of `rates_of`, are above 0: these are the negatives of
+    the limits of the tests of this value, about linear in the counts of reports.
+    """
+    inversion = _Rates(fit, tail)
+    above, below = inversion.rate_distances(value) if measure == "rate" else inversion.differ(place, value)
+    return above.ravel(), below.ravel()
+
+
 class _Rates:
     """Intervals of the rates of a fit; arrays have the shape (sensitive values, useful values)."""
 
@@ -214,15 +227,47 @@ class _Rates:
 
     def rates(self, tail: float, columns: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the ends of the intervals of rates given some useful values."""
-        likely = self.likely[:, columns]
-        low, high = self._ends(
-            [
-                (self.minus_cell[:, columns], self.sum[columns], likely, 0.0),
-                (self.cell[:, columns], self.minus_sum[columns], likely, 1.0),
-            ],
-            tail,
-        )
+        low, high = self._ends(self._rate(columns), tail)
         return low, high
+
+    def _rate(self, columns: IntArray) -> list[_Test]:
+        """Return the tests of rates given some useful values."""
+        likely = self.likely[:, columns]
+        return [
+            (self.minus_cell[:, columns], self.sum[columns], likely, 0.0),
+            (self.cell[:, columns], self.minus_sum[columns], likely, 1.0),
+        ]
+
+    def rate_distances(self, value: float) -> list[FloatArray]:
+        """Return what `distances` does, of rates; shape (a1, a2) each."""
+        return self._distances(self._rate(np.arange(self.shape[1])), value, self.tail)
+
+    def differ(self, place: int, value: float) -> tuple[FloatArray, FloatArray]:
+        """Return what `distances` does, of differences; shape (a1, a2 - 1) each.
+
+        Rates given the more frequent value are as far as both rates can be from 0 to 1.
+        """
+        u, v, turned, least, most = self._pairs(place)
+        d = np.where(turned, -value, value)
+        found = []
+        for r in (least, self.likely[:, v], most):
+            r = np.clip(r, np.maximum(0.0, -d), np.minimum(1.0, 1.0 - d))
+            tail = (1.0 - SETTINGS.nuisance_share) * self.tail
+            found.append(self._distances(self._difference(r, u, v), r + d, tail))
+        above, below = np.min(found, axis=0)
+        return np.where(turned, below, above), np.where(turned, above, below)
+
+    def _pairs(self, place: int) -> tuple[IntArray, IntArray, np.ndarray, FloatArray, FloatArray]:
+        """Return pairs of useful values u and v, v the more frequent one, for the comparisons with one.
+
+        Also whether u is that one, and the ends of the intervals of the rates given v, (a1, pairs).
+        """
+        others = np.flatnonzero(np.arange(self.shape[1]) != place)
+        turned = self.prior[others] > self.prior[place]
+        u, v = np.where(turned, place, others), np.where(turned, others, place)
+        bases, where = np.unique(v, return_inverse=True)
+        least, most = (end[:, where] for end in self.rates(SETTINGS.nuisance_share * self.tail, bases))
+        return u, v, turned, least, most
 
     def comparisons(self, place: int) -> dict[Measure, tuple[FloatArray, FloatArray]]:
         """Return the ends of the intervals of differences and ratios to the rates given one useful value.
@@ -230,12 +275,8 @@ class _Rates:
         The nuisance of two rates is that given the more frequent value, so that the interval of a difference
         or a ratio the other way round is the same.
         """
-        others = np.flatnonzero(np.arange(self.shape[1]) != place)
-        turned = self.prior[others] > self.prior[place]
-        u, v = np.where(turned, place, others), np.where(turned, others, place)
-        share = SETTINGS.nuisance_share
-        bases, where = np.unique(v, return_inverse=True)
-        least, most = (end[:, where] for end in self.rates(share * self.tail, bases))
+        u, v, turned, least, most = self._pairs(place)
+        others, share = np.where(turned, v, u), SETTINGS.nuisance_share
         found = []
         for r in (least, self.likely[:, v], most):
             ends = self._ends(self._difference(r, u, v) + self._ratio(r, u, v), (1.0 - share) * self.tail)
@@ -292,6 +333,16 @@ class _Rates:
         low_slope = r * a * self.sum[u] + b * (self.cell[:, v] + r * self.minus_sum[v]) - low
         high_slope = r * a * self.minus_sum[u] + b * (self.minus_cell[:, v] + r * self.sum[v]) - high
         return [(low, low_slope, centre, 0.0), (high, high_slope, centre, 1.0)]
+
+    def _distances(self, tests: list[_Test], t: ArrayLike, tail: float) -> list[FloatArray]:
+        """Return the negatives of the limits of constant + t slope, for each test."""
+        some = [test[0] + np.asarray(t)[..., None] * test[1] for test in tests]
+        return [
+            -upper_limits(w.reshape(-1, w.shape[-1]), self.fit.counts, self.fit.fitted, tail).reshape(
+                w.shape[:-1]
+            )
+            for w in some
+        ]
 
     def _ends(self, tests: list[_Test], tail: float) -> list[FloatArray]:
         """Return up to where the limits of constant + t slope are 0 or more, for each test."""

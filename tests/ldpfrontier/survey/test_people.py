@@ -13,7 +13,7 @@ from ldpfrontier.survey.cli import main
 from ldpfrontier.survey.estimation import FittedReports
 from ldpfrontier.survey.known_channels import known_channel
 from ldpfrontier.survey.people import Aim, people_needed
-from ldpfrontier.survey.rates import rates_of
+from ldpfrontier.survey.rates import distances, rates_of
 from ldpfrontier.survey.regression import randomized_logit
 from ldpfrontier.survey.tables import CountTable, table_of_values
 from ldpfrontier.survey.targets import with_expected
@@ -116,6 +116,31 @@ def test_surveys_of_so_many_people_reach_the_aim(aim, precise, long):
         assert np.mean(reached) <= asked + 3.0 * math.sqrt(asked * (1.0 - asked) / times) + 0.05
 
 
+def test_small_surveys_do_not_pass_for_powerful_ones():
+    """Intervals of rare answers begin at exactly 0 in small surveys; 60 surveys, less 3 standard errors."""
+    rare = CountTable(("ill",), ("region",), (("no",), ("yes",)), (("n",), ("s",)), [[945, 945], [55, 55]])
+    private, rng, first, missed = randomized(rare, 0.3), np.random.default_rng(1), None, []
+    needed = people_needed(private, "cells", Aim(power=0.8))[-1]
+    reports = rare.expected.ravel() @ private.channel.matrix
+    for counts in rng.multinomial(int(needed.people), reports, size=60):
+        fit = FittedReports(private, counts, first)
+        first = first or fit
+        missed.append(fit.distribution(0.95, simultaneous=False).of(("ill", "region"))[-1].low > 0)
+    assert 0.65 <= np.mean(missed) <= 0.95
+
+
+def test_distances_have_the_sign_that_intervals_say():
+    private = randomized(ILL, 0.6)
+    for seed in range(2):
+        fit = FittedReports(private, np.random.default_rng(seed).multinomial(500, np.full(6, 1 / 6)))
+        rates = rates_of(fit, 0, 0.95, simultaneous=False)
+        for measure in ("rate", "difference"):
+            for value in (-0.4, 0.0, 0.3, 0.6) if measure == "difference" else (0.0, 0.3, 0.6, 1.0):
+                above, below = distances(fit, 0, measure, value, 0.025)
+                assert [row.low > value for row in rates.of(measure)] == list(above > 0)
+                assert [row.high < value for row in rates.of(measure)] == list(below > 0)
+
+
 def interval(private, precise, counts, name):
     """Return an interval as the commands print it."""
     if "~" in precise:
@@ -138,7 +163,17 @@ def test_no_number_is_enough_for_what_is_not_shown_or_no_difference():
     assert all(math.isinf(one.people) for one in people_needed(hidden, "differences", Aim(error=0.1)))
     same = with_expected(ILL, ["20=0.1", "40=0.1", "60=0.1"])
     found = people_needed(replace(randomized(ILL, 0.6), table=same), "ill ~ age", Aim(power=0.8))
-    assert all(one.people > 10**9 for one in found)
+    assert all(math.isinf(one.people) for one in found)
+    drawn = list[int]()
+    same = replace(randomized(ILL, 0.6), table=same)
+    found = people_needed(same, "differences", Aim(power=0.8), drawn.append)
+    assert all(math.isinf(one.people) for one in found)
+    assert not drawn
+
+
+def test_values_that_no_share_has_are_refused():
+    with pytest.raises(ValueError, match="never below 0 or above 1"):
+        people_needed(randomized(ILL, 0.6), "cells", Aim(power=0.8, value=-0.1))
 
 
 @pytest.mark.parametrize(
