@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
 from ldpfrontier.survey.auditing import audit_channel, count_pairs
 from ldpfrontier.survey.channel_file import read_channel, written_files
+from ldpfrontier.survey.estimation import check_confidence
 from ldpfrontier.survey.exports import as_json, files_beside
 from ldpfrontier.survey.known_channels import (
     classical_matrix,
@@ -22,13 +25,15 @@ from ldpfrontier.survey.option_table import reading_of
 from ldpfrontier.survey.outputs import check_new
 from ldpfrontier.survey.people import Aim, people_needed, people_text
 from ldpfrontier.survey.questionnaire.routing import is_questionnaire
-from ldpfrontier.survey.reading import said, shown
-from ldpfrontier.survey.regression import randomized_logit
-from ldpfrontier.survey.reports import channel_column, check_channel, decoder
+from ldpfrontier.survey.reading import said
+from ldpfrontier.survey.regression import covariates, randomized_logit
+from ldpfrontier.survey.reports import decoder, first_reports
 from ldpfrontier.survey.tables import parsed_values, table_of_values
 from ldpfrontier.survey.targets import with_expected
 from ldpfrontier.survey.texts import audit_text, kept_promise
 from ldpfrontier.survey.together import levels_together, read_channels, together_text
+from ldpfrontier.survey.values import is_missing
+from ldpfrontier.types import IntArray
 from ldpfrontier.verify import visible
 
 
@@ -101,24 +106,26 @@ def people(options: argparse.Namespace) -> int:
 
 def regress(options: argparse.Namespace) -> int:
     """Fit a logistic regression to reports."""
+    check_confidence(options.confidence)
     private = read_channel(options.channel).verified()
-    data = pd.read_csv(options.data, dtype={options.column: str})
-    if options.column not in data:
-        raise ValueError(
-            f"The column {options.column!r} is not in {shown(options.data)}; its columns are"
-            f" {', '.join(map(str, data))}."
-        )
-    if (gone := int(data[options.column].isna().sum())) > 0:
+    numbers, outputs = decoder(private, options.data, options.column), private.outputs
+
+    def decode(texts: Sequence[str], done: int) -> IntArray:
+        """Return the numbers of reports, -1 of none."""
+        gone = [is_missing(text) and text not in outputs for text in texts]
+        filled = [outputs[0] if none else text for none, text in zip(gone, texts, strict=True)]
+        return np.where(gone, -1, numbers(filled, done))
+
+    chunks = list(first_reports(options.data, private.id, decode, options.column, options.id, patterns=["*"]))
+    reports = np.concatenate([some for *_, some in chunks])
+    if gone := int((reports < 0).sum()):
         remark(f"{gone:,} rows without a report were left out.")
-        data = data[data[options.column].notna()]
-    if channel_column(options.column) in data:
-        named = data[channel_column(options.column)].fillna("").astype(str).tolist()
-        check_channel(private.id, options.data, named, 0)
-    reports = decoder(private, options.data, options.column)(data[options.column].tolist(), 0)
-    rest = data.drop(columns=[options.column])
+    attributes = private.table.attributes
+    data = pd.concat([chunk for chunk, *_ in chunks])[reports >= 0]
     found = randomized_logit(
-        options.formula, rest, reports, private.channel.matrix, private.table.attributes, private.table.labels
-    )
+        options.formula, covariates(options.formula, data, attributes), reports[reports >= 0],
+        private.channel.matrix, attributes, private.table.labels,
+    )  # fmt: skip
     if options.json:
         low, high = found.conf_int(1.0 - options.confidence).T
         rows = {"names": found.names, "params": found.params, "bse": found.bse, "pvalues": found.pvalues}

@@ -410,7 +410,9 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
     ],
     "regress": [
         CHANNEL,
-        option("--data", metavar="FILE", required=True, help="a CSV file of reports and covariates"),
+        option("--data", metavar="FILE", required=True, help="a file of reports and covariates"),
+        option("--id", metavar="COLUMN", help=
+            "a column that identifies people, of each of whom the first report counts"),
         option("--formula", required=True, help=
             "names all columns of the channel, as the outcome or predictors; I(x**2), C(x), a:b as usual"),
         COLUMN,

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +25,7 @@ from ldpfrontier.extras import extra
 from ldpfrontier.survey.estimation import check_confidence
 from ldpfrontier.survey.layout import columns, wrapped
 from ldpfrontier.survey.reading import Label, as_number, close_name, said
+from ldpfrontier.survey.values import may_be_missing
 from ldpfrontier.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -157,29 +160,73 @@ def outcome_and_terms(formula: str) -> tuple[str, str]:
 
 def _is_used(name: str, terms: str) -> bool:
     """Tell whether a formula names a column."""
-    from formulaic import Formula
+    return name in _variables(terms)
 
-    return name in {str(variable) for variable in Formula(terms).required_variables}
+
+def _variables(terms: str) -> list[str]:
+    """Return the columns that a formula names."""
+    with extra("regression"):
+        from formulaic import Formula
+    with _refused(terms):
+        return sorted(map(str, Formula(terms).required_variables))
+
+
+@contextmanager
+def _refused(terms: str) -> Iterator[None]:
+    """Refuse a formula that cannot be used, in a sentence without colours."""
+    from formulaic.errors import FormulaicError
+
+    try:
+        yield
+    except FormulaicError as problem:
+        why = re.sub(r"\x1b\[[0-9;]*m", "", str(problem))
+        raise ValueError(f"The formula {terms!r} cannot be used: {why}") from None
 
 
 def design_matrix(terms: str, data: pd.DataFrame) -> tuple[FloatArray, list[str]]:
     """Return the matrix of the terms of a formula, (n, terms), and their names."""
-    with extra("regression"):
-        from formulaic import Formula, model_matrix
-        from formulaic.errors import FormulaicError
-    try:
-        for name in map(str, Formula(terms).required_variables):
-            if name not in data:
-                raise ValueError(
-                    f"The column {name!r} of the formula is not in the data; their columns are"
-                    f" {', '.join(map(str, data))}.{close_name(name, map(str, data))}"
-                )
-            if data[name].isna().any():
-                raise ValueError(f"The column {name!r} has missing values; leave these people out.")
-        matrix = model_matrix(terms, data)
-        return np.asarray(matrix, dtype=np.float64), list(map(str, matrix.columns))
-    except FormulaicError as problem:
-        raise ValueError(f"The formula {terms!r} cannot be used: {problem}") from None
+    for name in _variables(terms):
+        if name not in data:
+            raise ValueError(
+                f"The column {name!r} of the formula is not in the data; their columns are"
+                f" {', '.join(map(str, data))}.{close_name(name, map(str, data))}"
+            )
+        _check_complete(name, data)
+    from formulaic import model_matrix
+
+    with _refused(terms), np.errstate(all="ignore"):
+        matrix = model_matrix(terms, data, na_action="ignore")
+    found, names = np.asarray(matrix, dtype=np.float64), list(map(str, matrix.columns))
+    if wrong := [name for name, column in zip(names, found.T, strict=True) if not np.isfinite(column).all()]:
+        raise ValueError(f"The term {wrong[0]!r} of the formula is no finite number for some people.")
+    return found, names
+
+
+def _check_complete(name: str, data: pd.DataFrame) -> None:
+    """Refuse missing values in a column that a formula names."""
+    if data[name].isna().any():
+        raise ValueError(f"The column {name!r} has missing values; leave these people out.")
+
+
+def covariates(formula: str, texts: pd.DataFrame, randomized: Sequence[str]) -> pd.DataFrame:
+    """Return columns of texts, those of a formula as numbers if all that they have are.
+
+    Texts that may stand for missing values are refused in these, but not in randomized ones, which the
+    reports are of.
+    """
+    import pandas as pd
+
+    outcome, terms = outcome_and_terms(formula)
+    found: dict[str, Any] = {str(name): texts[name] for name in texts}
+    for name in sorted({outcome, *_variables(terms)}.intersection(found) - {*randomized}):
+        values = sorted(set(texts[name]))
+        if doubtful := [value for value in values if may_be_missing(value)]:
+            raise ValueError(
+                f"The column {name!r} has {doubtful[0]!r}, which may stand for a missing value; leave these"
+                " people out, or write it in another way if it is an answer."
+            )
+        found[name] = numbers_or_categories(texts[name].tolist(), values)
+    return pd.DataFrame(found)
 
 
 def numbers_or_categories(column: Sequence[str], values: Sequence[str]) -> list[float] | pd.Categorical[Any]:
@@ -201,6 +248,7 @@ def _observed(outcome: str, data: pd.DataFrame) -> FloatArray:
             f"The outcome {outcome!r} is not in the data; their columns are {', '.join(map(str, data))}."
             f"{close_name(outcome, map(str, data))}"
         )
+    _check_complete(outcome, data)
     found = sorted(set(data[outcome]))
     if len(found) != 2:
         raise ValueError(f"The outcome {outcome!r} has {len(found)} values; it must have two.")

@@ -23,6 +23,7 @@ from ldpfrontier.survey.reports import count_reports
 from ldpfrontier.survey.sampling import Source
 from ldpfrontier.survey.scores import estimate_scores
 from ldpfrontier.survey.weighted import read_sample, weighted_estimates, weighted_text
+from ldpfrontier.types import IntArray
 from ldpfrontier.verify import visible
 
 if TYPE_CHECKING:
@@ -103,11 +104,7 @@ def estimate(options: argparse.Namespace) -> int:
     has_rates = bool(private.table.useful) or options.compare_with is not None
     place = reference(private, options.compare_with) if has_rates else None
     counts = count_reports(private, options.data, column=options.column, person=options.id)
-    fit, together = FittedReports(private, counts), options.simultaneous
-    if fit.doubt and not options.despite_misfit:
-        raise ValueError(f"{fit.doubt} (--id). --despite-misfit estimates all the same.")
-    if fit.doubt:
-        remark(f"{fit.doubt}.")
+    fit, together = _fitted(options, private, counts), options.simultaneous
     found = fit.distribution(confidence, simultaneous=together)
     rates = None if place is None else rates_of(fit, place, confidence, simultaneous=together)
     asked = options.mean or (), options.cumulative or ()
@@ -125,16 +122,25 @@ def estimate(options: argparse.Namespace) -> int:
     )  # fmt: skip
 
 
+def _fitted(options: argparse.Namespace, private: PrivateChannel, counts: IntArray) -> FittedReports:
+    """Return fitted counts of reports; refuse ones that do not fit, or remark upon them if that is asked."""
+    fit = FittedReports(private, counts)
+    if fit.doubt and not options.despite_misfit:
+        raise ValueError(f"{fit.doubt} (--id). --despite-misfit estimates all the same.")
+    if fit.doubt:
+        remark(f"{fit.doubt}.")
+    return fit
+
+
 def _estimate_sample(options: argparse.Namespace, private: PrivateChannel) -> int:
     """Estimate shares and rates of a weighted or stratified sample, or of groups."""
-    for name in ("id", "compare_with", "picture", "mean", "cumulative"):
+    for name in ("compare_with", "picture", "mean", "cumulative"):
         if getattr(options, name) is not None:
             option = {"picture": "plot"}.get(name, name.replace("_", "-"))
             raise ValueError(f"--{option} does not go with --weight, --strata and --by.")
-    if options.simultaneous or options.despite_misfit:
+    if options.simultaneous:
         raise ValueError(
-            "--simultaneous and --despite-misfit do not go with --weight, --strata and --by: intervals are"
-            " for each number, and the fit is not checked."
+            "--simultaneous does not go with --weight, --strata and --by: intervals are for each number."
         )
     together = [options.replicates, options.replicate_method, options.weight]
     if any(together[:2]) and (not all(together) or options.strata is not None):
@@ -143,9 +149,11 @@ def _estimate_sample(options: argparse.Namespace, private: PrivateChannel) -> in
             " replicates have the strata in them."
         )
     sample = read_sample(
-        private, options.data, column=options.column, weight=options.weight, strata=options.strata,
-        by=options.by, replicates=options.replicates or (), method=options.replicate_method or "",
+        private, options.data, column=options.column, person=options.id, weight=options.weight,
+        strata=options.strata, by=options.by, replicates=options.replicates or (),
+        method=options.replicate_method or "",
     )  # fmt: skip
+    _fitted(options, private, np.bincount(sample.outputs, minlength=len(private.outputs)))
     groups = [("", None), *(sample.by_group() if options.by is not None else ())]
     found = [(name, weighted_estimates(private, sample, options.confidence, who)) for name, who in groups]
     titles = [f"{options.by} = {name}" if name else "" for name, _ in found]

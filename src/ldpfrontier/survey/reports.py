@@ -143,7 +143,7 @@ def count_reports(
         report of another channel, or several reports of a person if nobody says so.
     """
     counts = np.zeros(len(private.outputs), dtype=np.int64)
-    for _, outputs in first_reports(path, private.id, decoder(private, path, column), column, person):
+    for _, _, outputs in first_reports(path, private.id, decoder(private, path, column), column, person):
         counts += np.bincount(outputs, minlength=counts.size)
     return counts
 
@@ -157,7 +157,7 @@ def reports_of_people(
     column ``id`` if the file has one, and otherwise an id that is in no other file.
     """
     found = dict[str, int]()
-    for names, outputs in first_reports(path, private.id, decoder(private, path, column), column, person):
+    for _, names, outputs in first_reports(path, private.id, decoder(private, path, column), column, person):
         unnamed = [name or f" {path} {len(found) + place}" for place, name in enumerate(names)]
         found.update(zip(unnamed, outputs.tolist(), strict=True))
     return found
@@ -193,9 +193,19 @@ def report_chunks(
 
 
 def first_reports(
-    path: Path | str, channel: str, decode: Decoder, column: str, person: str | None
-) -> Iterator[tuple[list[str], NDArray[Any]]]:
-    """Yield ids, empty if there is none, and the first report of each person, decoded, in chunks."""
+    path: Path | str,
+    channel: str,
+    decode: Decoder,
+    column: str,
+    person: str | None,
+    columns: Sequence[str] = (),
+    *,
+    patterns: Sequence[str] = (),
+) -> Iterator[tuple[pd.DataFrame, list[str], NDArray[Any]]]:
+    """Yield further columns, ids, empty if there is none, and the first report of each person, decoded.
+
+    The columns that identify people are no further ones, unless they are asked for by their names.
+    """
     if person == column:
         raise ValueError(f"The column {column!r} contains the reports; it cannot identify people as well.")
     identity = person or PERSON
@@ -203,21 +213,26 @@ def first_reports(
     more = [PERSON] if person is None and column != PERSON else []
     seen = set[str]()
     done = again = 0
-    for chunk, outputs in report_chunks(path, channel, decode, column, asked, optional=more):
+    unasked = {column, *asked, *more} - {*columns}
+    asked += columns
+    for chunk, outputs in report_chunks(
+        path, channel, decode, column, asked, optional=more, patterns=patterns
+    ):
+        before, done = done, done + len(chunk)
         texts = [""] * len(chunk) if identity == column else chunk[identity].tolist()
         names = [""] * len(chunk)
         if any(texts) or person is not None:
             if person is None:  # whoever has no id in a column that nobody named is another person
-                names = [normal_id(text) or f" {place}" for place, text in enumerate(texts, start=done)]
+                names = [normal_id(text) or f" {place}" for place, text in enumerate(texts, start=before)]
             else:
-                names = ids_of(path, person, texts, done)
+                names = ids_of(path, person, texts, before)
             first = {name: place for place, name in reversed(list(enumerate(names)))}
             new = [place for name, place in first.items() if name not in seen]
             again += len(names) - len(new)
             seen.update(first)
             names, outputs = ["" if names[place][0] == " " else names[place] for place in new], outputs[new]
-        yield names, outputs
-        done += len(chunk)
+            chunk = chunk.iloc[new]
+        yield chunk.drop(columns=list(unasked)), names, outputs
     if again and person is None:
         raise ValueError(
             f"{shown(path)} has {done:,} reports, and {again:,} of them repeat a value of its column"

@@ -12,6 +12,7 @@ are Student's, for many reports.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,11 +23,11 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from ldpfrontier.survey.channel_file import PrivateChannel
-from ldpfrontier.survey.estimates import Estimated, Quantity, rows_text
+from ldpfrontier.survey.estimates import Estimated, Quantity, is_estimable, rows_text
 from ldpfrontier.survey.estimation import check_confidence, inversion, quantities
 from ldpfrontier.survey.layout import reports_text
 from ldpfrontier.survey.reading import as_number, said, shown
-from ldpfrontier.survey.reports import decoder, report_chunks
+from ldpfrontier.survey.reports import decoder, first_reports
 from ldpfrontier.types import FloatArray, IntArray
 
 
@@ -80,31 +81,31 @@ def read_sample(
     path: Path | str,
     *,
     column: str,
+    person: str | None = None,
     weight: str | None = None,
     strata: str | None = None,
     by: str | None = None,
     replicates: Sequence[str] = (),
     method: str = "",
 ) -> Sample:
-    """Read reports with the columns of their weights, strata and groups.
+    """Read the first report of each person, as `count_reports` does, with its weight, stratum and group.
 
     Columns of replicate weights are named, or by patterns such as ``repw*``; columns above are none of them.
     """
     named = [name for name in (weight, strata, by) if name is not None]
-    chunks = list(
-        report_chunks(path, private.id, decoder(private, path, column), column, named, patterns=replicates)
-    )
-    frame = pd.concat([chunk for chunk, _ in chunks])
+    decode = decoder(private, path, column)
+    chunks = list(first_reports(path, private.id, decode, column, person, named, patterns=replicates))
+    frame = pd.concat([chunk for chunk, _, _ in chunks])
     people = {name: frame[name].tolist() if name is not None else [""] * len(frame) for name in (strata, by)}
     found = Sample(
-        np.concatenate([outputs for _, outputs in chunks]),
+        np.concatenate([outputs for _, _, outputs in chunks]),
         np.ones(len(frame)) if weight is None else _numbers(path, frame[[weight]], "weights", 0.0)[:, 0],
         np.unique(people[strata], return_inverse=True)[1],
-        people[by],
+        [name or "(empty)" for name in people[by]],
     )
     if not replicates:
         return found
-    several = _numbers(path, frame.drop(columns=[column, *named]), "replicate weights", -np.inf).T
+    several = _numbers(path, frame.drop(columns=named), "replicate weights", -np.inf).T
     if len(several) < 2:
         raise ValueError(
             f"{len(several)} columns of {shown(path)} are replicate weights ({' '.join(replicates)}); two or"
@@ -120,7 +121,7 @@ def _numbers(path: Path | str, frame: pd.DataFrame, what: str, above: float) -> 
     if wrong.size:
         place, name = wrong[0]
         raise ValueError(
-            f"Record {place + 1} of {shown(path)} has {frame.iloc[place, name]!r} in the column"
+            f"Record {frame.index[place]} of {shown(path)} has {frame.iloc[place, name]!r} in the column"
             f" {frame.columns[name]!r}; {what} are numbers{' above 0' if above == 0.0 else ''}."
         )
     return found
@@ -131,19 +132,24 @@ def weighted_estimates(
 ) -> list[Estimated]:
     """Estimate shares, and rates given useful values, of a sample or of the group `among`, (n,), in it.
 
-    The size of a group is estimated as well, which the variance has.
+    The size of a group is estimated as well, which the variance has. Intervals have the degrees of freedom of
+    the people in the group, and count one more report at either end, as those of changes do. They are around
+    the nearest possible value. One person has no interval, and neither has a rate among people of whom there
+    may be none.
     """
     tail = 0.5 * (1.0 - check_confidence(confidence))
     sizes = np.bincount(sample.strata)
     if sizes.min() < 2 and sample.replicates is None:
         raise ValueError("A stratum has one person; each needs at least two, so join it with another one.")
     inside = np.ones(len(sample.weights)) if among is None else among.astype(np.float64)
-    w = sample.weights * inside
+    w, own = sample.weights * inside, sample.strata[inside > 0]
     linear, asked = inversion(private.channel.matrix, private.table), quantities(private.table)[0]
-    F = linear.weights[:, sample.outputs]
-    freedom = len(w) - len(sizes) if sample.replicates is None else len(sample.replicates) - 1
+    freedom = len(own) - len(np.unique(own))
+    if sample.replicates is not None:
+        freedom = min(len(own), len(sample.replicates)) - 1
     quantile = float(stdtrit(max(freedom, 1), 1.0 - tail))
     each = None if sample.replicates is None else sample.replicates * inside
+    drawn = private.channel.matrix.any(axis=0)
 
     def deviation(ratio: float, total: float, top: FloatArray, below: FloatArray) -> float:
         """Return the standard error of a ratio."""
@@ -156,25 +162,34 @@ def weighted_estimates(
         within = np.bincount(sample.strata, weights=(e - means[sample.strata]) ** 2)
         return float(np.sqrt((sizes / (sizes - 1) * within).sum()))
 
-    def made(quantity: Quantity, top: FloatArray, below: FloatArray, shown: bool, **more: Any) -> Estimated:
-        """Return the ratio of two weighted sums; of what is not shown, and if nobody is below, NaN."""
-        total = float((w * below).sum())
-        if not total or not shown:
+    def made(quantity: Quantity, over: FloatArray, under: FloatArray, known: bool, **more: Any) -> Estimated:
+        """Return the ratio of two weighted sums of weights of reports; NaN if it is not known."""
+        top, below = over[sample.outputs], under[sample.outputs]
+        total = float(w @ below)
+        if not known or not total > 0.0 or len(own) < 2:
             return Estimated(quantity, *[np.nan] * 3, estimable=False, **more)
-        ratio = float((w * top).sum()) / total
+        ratio = float(w @ top) / total
         error = deviation(ratio, total, top, below)
-        low, high = (float(np.clip(ratio + sign * quantile * error, 0.0, 1.0)) for sign in (-1.0, 1.0))
-        return Estimated(quantity, ratio, low, high, ratio, error, **more)
+        rest = (over - ratio * under)[drawn]
+        mean = float((w**2).sum() / w.sum())  # the weight of one more report
+        half = quantile * math.hypot(error, mean * rest.min() / total, mean * rest.max() / total)
+        near = min(max(ratio, 0.0), 1.0)
+        low, high = max(near - half, 0.0), min(near + half, 1.0)
+        known = is_estimable(ratio, high - low)
+        return Estimated(quantity, ratio, low, high, ratio, error, estimable=known, **more)
 
-    table, ones = private.table, np.ones(len(w))
-    told = zip(asked, F, linear.shown.tolist(), strict=True)
+    table, ones = private.table, np.ones(linear.weights.shape[1])
+    told = zip(asked, linear.weights, linear.shown.tolist(), strict=True)
     rows = [made(quantity, row, ones, shown) for quantity, row, shown in told]
     place = {(q.attributes, q.value): i for i, q in enumerate(asked)}
     for value, given in itertools.product(table.rows, table.columns if table.useful else ()):
         cell, column = place[table.attributes, value + given], place[table.useful, given]
         if linear.shown[cell] and linear.shown[column]:
             about = {"measure": "rate", "given_columns": table.useful, "given": given}
-            rows.append(made(Quantity(table.sensitive, value), F[cell], F[column], True, **about))
+            of, among_whom = linear.weights[cell], linear.weights[column]
+            rows.append(
+                made(Quantity(table.sensitive, value), of, among_whom, rows[column].low > 0.0, **about)
+            )
     return rows
 
 

@@ -143,3 +143,73 @@ def test_the_command_regresses_on_what_apply_wrote(tmp_path, monkeypatch, capsys
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
     assert main([*regress[:-1], "ill ~ nothing"]) == 2
     assert "'nothing' of the formula is not in the data" in capsys.readouterr().err
+
+
+@pytest.fixture
+def reported(tmp_path, monkeypatch, capsys):
+    """Return a call of the command, and a function that writes the records of its data."""
+    monkeypatch.chdir(tmp_path)
+    more = ["--reports", "None", "null", "--quiet"]
+    assert main(["channel", "--values", "ill=no,yes", "--design", "warner", "--p", "4/5", *more]) == 0
+
+    def write(times=1, change=lambda record: record):
+        data, truth, _ = drawn(300, np.random.default_rng(6))
+        rows = []
+        for place, (age, region) in enumerate(zip(data["age"].round(2), data["region"], strict=True)):
+            yes = (place % 5 > 0) == truth[place]  # as with the probability 4/5
+            record = {"id": f"p{place}", "report": ["None", "null"][int(yes)], "age": age, "region": region}
+            rows += [change({**record, "vote": ["a", "b"][place % 2]})] * times
+        pd.DataFrame(rows).to_csv("r.csv", index=False)
+
+    write()
+    return ["regress", "--channel", "channel.json", "--data", "r.csv", "--json", "--formula"], write
+
+
+def test_reports_may_have_names_that_pandas_takes_for_missing(reported, capsys):
+    words, write = reported
+    assert main([*words, "ill ~ age"]) == 0
+    assert json.loads(capsys.readouterr().out)["nobs"] == 300
+    write(change=lambda record: {**record, "report": "" if record["id"] == "p7" else record["report"]})
+    assert main([*words, "ill ~ age"]) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["nobs"] == 299
+    assert "1 rows without a report were left out" in said.err
+
+
+def test_a_regression_counts_each_person_once(reported, capsys):
+    words, write = reported
+    assert main([*words, "ill ~ age"]) == 0
+    once = json.loads(capsys.readouterr().out)
+    write(times=5)
+    assert main([*words, "ill ~ age"]) == 2
+    assert "1,200 of them repeat a value of its column 'id'" in capsys.readouterr().err
+    assert main([*words, "ill ~ age", "--id", "id"]) == 0
+    assert json.loads(capsys.readouterr().out) == once
+
+
+@pytest.mark.parametrize(
+    ("formula", "changes", "more", "words"),
+    [
+        ("ill ~ age", {}, ["--confidence", "95"], "must lie strictly between 0 and 1"),
+        ("vote ~ ill", {"vote": ""}, [], "The column 'vote' has '', which may stand for a missing value"),
+        ("ill ~ region", {"region": "NA"}, [], "The column 'region' has 'NA', which may"),
+        ("ill ~ np.log(age)", {"age": 0.0}, [], "The term 'np.log(age)' of the formula is no finite number"),
+        ("ill ~ age +", {}, [], "The formula 'age +' cannot be used"),
+        ("vote ~ ill +", {}, [], "The formula 'ill +' cannot be used"),
+    ],
+)
+def test_what_the_command_cannot_fit_is_refused(reported, capsys, formula, changes, more, words):
+    call, write = reported
+    write(change=lambda record: {**record, **(changes if record["id"] == "p7" else {})})
+    assert main([*call, formula, *more]) == 2
+    said = capsys.readouterr()
+    assert words in said.err
+    assert "x1b" not in said.err
+    assert "\x1b" not in said.err
+
+
+def test_missing_values_of_an_outcome_are_refused():
+    data, _, reports = drawn(200, np.random.default_rng(0))
+    data["votes"] = ["a", "b", *[None] * 198]
+    with pytest.raises(ValueError, match="'votes' has missing values"):
+        randomized_logit("votes ~ ill", data, reports, FORCED, ["ill"], ILL)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from scipy.linalg import hadamard
+from scipy.stats import t
 
 from ldpfrontier.survey.cli import main
 from ldpfrontier.survey.estimation import inversion
@@ -101,6 +102,37 @@ def test_groups_are_estimated_from_their_people():
         assert row.error == pytest.approx(own.error, rel=0.02)
 
 
+@pytest.mark.parametrize("people", [2, 5, 20])
+def test_intervals_of_small_groups_cover(people, long):
+    """Of 1,000 repetitions with --long; they are never single points, and never say more than they know."""
+    rng, times, covered, truth = np.random.default_rng(people), 1_000 if long else 150, 0, 0.3
+    inside = np.arange(200) < people
+    for _ in range(times):
+        ill = (rng.random(200) < truth).astype(int)
+        outputs = (rng.random(200) < FORCED.channel.matrix[ill, 1]).astype(int)
+        row = yes(weighted_estimates(FORCED, sample_of(outputs), among=inside))
+        covered += row.low <= truth <= row.high
+        assert row.low < row.high
+        assert row.estimable == (row.high - row.low < 0.9)
+    assert covered / times >= 0.94 - 3.0 * math.sqrt(0.94 * 0.06 / times)
+
+
+def test_the_interval_of_a_group_counts_its_people_and_two_more_reports():
+    outputs, inside = np.arange(80) % 5 % 2, np.arange(80) < 40
+    row = yes(weighted_estimates(FORCED, sample_of(outputs), among=inside))
+    each = np.array([-0.25, 1.25])  # what a report stands for
+    share = each[outputs[:40]].mean()
+    variance = row.error**2 + ((each - share) ** 2).sum() / 40**2
+    half = t.ppf(0.975, 39) * math.sqrt(variance)
+    assert (row.low, row.high) == pytest.approx((share - half, share + half))
+    # A person alone is not estimated, with replicate weights either.
+    jackknife = sample_of(outputs, replicates=1.0 - np.eye(80), factor=79 / 80)
+    for sample in (sample_of(outputs), jackknife):
+        alone = yes(weighted_estimates(FORCED, sample, among=np.arange(80) == 0))
+        assert not alone.estimable
+        assert math.isnan(alone.estimate)
+
+
 def test_a_jackknife_is_that_of_estimates_without_each_person():
     rng = np.random.default_rng(0)
     outputs, weights, groups = rng.integers(0, 2, 60), rng.uniform(1, 5, 60), np.arange(60) % 3 == 0
@@ -186,6 +218,39 @@ def test_the_command_estimates_weights_strata_and_groups(reports, capsys):
     assert {row["group"] for row in rows} == {"", "n", "s"}
 
 
+def test_samples_have_one_report_of_each_person_and_reports_of_the_channel(tmp_path, monkeypatch, capsys):
+    """As files without weights; and people without a group are a group of their own."""
+    monkeypatch.chdir(tmp_path)
+    FORCED.write("channel.json")
+    rng = np.random.default_rng(0)
+    people = [
+        f"{i},{FORCED.outputs[int(y)]},{rng.choice(['n', ''])},{i % 4 + 1},{i % 7 + 1}"
+        for i, y in enumerate(rng.random(300) < 0.4)
+    ]
+    estimate = ["estimate", "--channel", "channel.json", "--by", "g", "--weight", "w", "--data"]
+    for name, rows in (("once", people), ("often", [row for row in people for _ in range(10)])):
+        (tmp_path / f"{name}.csv").write_text("\n".join(["id,report,g,w,r1", *rows]) + "\n", encoding="utf-8")
+        assert main([*estimate, f"{name}.csv", "--id", "id", "--out", f"{name}.out", "--quiet"]) == 0
+    assert (tmp_path / "once.out").read_text() == (tmp_path / "often.out").read_text()
+    assert main([*estimate, "often.csv"]) == 2
+    assert "2,700 of them repeat a value of its column 'id'" in capsys.readouterr().err
+    with open("once.out", encoding="utf-8", newline="") as stream:
+        assert {row["group"] for row in csv.DictReader(stream)} == {"", "n", "(empty)"}
+    # Ids are no replicate weights.
+    replicates = ["--replicates", "*", "--replicate-method", "brr"]
+    assert main([*estimate, "once.csv", *replicates]) == 2
+    assert "1 columns of once.csv are replicate weights" in capsys.readouterr().err
+    same = [f"{i},{FORCED.outputs[1]},n,1,1" for i in range(1_000)]
+    (tmp_path / "same.csv").write_text("\n".join(["id,report,g,w,r1", *same]) + "\n", encoding="utf-8")
+    assert main([*estimate, "same.csv"]) == 2
+    assert "do not fit the channel" in capsys.readouterr().err
+    assert main([*estimate, "same.csv", "--despite-misfit", "--json"]) == 0
+    said = capsys.readouterr()
+    assert "do not fit the channel" in said.err
+    rows = json.loads(said.out)["groups"][0]["estimates"]
+    assert all(row["low"] < row["high"] for row in rows)
+
+
 def test_the_command_takes_replicate_weights(reports, capsys):
     """Of three, which leave a third of the people out each."""
     assert main([*reports, "--weight", "w", "--json"]) == 0
@@ -222,7 +287,7 @@ REPLICATES = ["--weight", "w", "--replicate-method", "brr", "--replicates"]
         (["--weight", "nothing"], "'nothing' is not in r.csv"),
         (["--strata", "alone"], "each needs at least two"),
         (["--weight", "w", "--plot", "p.png"], "--plot does not go with --weight"),
-        (["--by", "region", "--simultaneous"], "do not go with --weight"),
+        (["--by", "region", "--simultaneous"], "does not go with --weight"),
         (["--weight", "w", "--replicates", "r?"], "must be given together"),
         (["--replicates", "r?", "--replicate-method", "brr"], "must be given together"),
         ([*REPLICATES, "r?", "--strata", "stratum"], "without --strata"),

@@ -186,7 +186,7 @@ def estimate(options: argparse.Namespace) -> int:
     texts = first_reports(
         options.data, channel.id, lambda texts, _: np.array(texts, dtype=object), options.column, options.id
     )
-    for _, some in texts:
+    for _, _, some in texts:
         counts.update(some.tolist())
     found = estimate_questionnaire(
         channel, read_reports(channel, counts), options.confidence, simultaneous=options.simultaneous,
