@@ -179,7 +179,7 @@ def _refused(terms: str) -> Iterator[None]:
     try:
         yield
     except FormulaicError as problem:
-        why = re.sub(r"\x1b\[[0-9;]*m", "", str(problem))
+        why = " ".join(re.sub(r"\x1b\[[0-9;]*m", "", str(problem)).split())
         raise ValueError(f"The formula {terms!r} cannot be used: {why}") from None
 
 
@@ -196,6 +196,8 @@ def design_matrix(terms: str, data: pd.DataFrame) -> tuple[FloatArray, list[str]
 
     with _refused(terms), np.errstate(all="ignore"):
         matrix = model_matrix(terms, data, na_action="ignore")
+    if not len(getattr(matrix, "columns", ())):  # 0, or a formula in several parts
+        raise ValueError(f"The formula {terms!r} has no terms of one model; it must be like 'age + region'.")
     found, names = np.asarray(matrix, dtype=np.float64), list(map(str, matrix.columns))
     if wrong := [name for name, column in zip(names, found.T, strict=True) if not np.isfinite(column).all()]:
         raise ValueError(f"The term {wrong[0]!r} of the formula is no finite number for some people.")

@@ -114,6 +114,8 @@ def test_intervals_cover_the_coefficient_of_a_randomized_predictor(long):
         ("region ~ age", "does not name 'ill'"),
         ("age ~ ill", "it must have two"),
         ("ill ~ age +", "cannot be used"),
+        ("ill ~ 0", "'0' has no terms"),
+        ("ill ~ age | region", "has no terms of one model"),
         ("ill ~ age + I(2 * age)", "cannot be told apart"),
     ],
 )
