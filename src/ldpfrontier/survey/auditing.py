@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincinv, chdtrc
+from scipy.special import betaincinv, chdtrc, xlogy
 
 from ldpfrontier import rldp_epsilon
 from ldpfrontier.survey.attackers import WITHOUT_TABLE, Levels
@@ -203,12 +203,13 @@ def level_from_below(counts: IntArray, confidence: float, compared: NDArray[np.b
 def goodness(matrix: FloatArray, counts: IntArray) -> float:
     """Return how likely counts as far from a channel are, if they come from it; both are (inputs, outputs).
 
-    Pearson's chi-squared over all inputs. In each row outputs of which fewer than 5 are expected count as
-    one; an output that is impossible makes the answer 0.
+    The larger of the probabilities by Pearson's chi-squared and by the likelihood ratio over all inputs:
+    where few reports are expected, the former is too small with one such output, the latter with many. In
+    each row outputs of which fewer than 5 are expected count as one; an impossible one makes the answer 0.
     """
     if ((matrix == 0) & (counts > 0)).any():
         return 0.0
-    statistic, freedom = 0.0, 0
+    pearson, likelihood, freedom = 0.0, 0.0, 0
     for expected, found in zip(matrix * counts.sum(axis=1, keepdims=True), counts, strict=True):
         rare = expected < 5.0
         cells = np.append(expected[~rare], expected[rare].sum())
@@ -219,9 +220,10 @@ def goodness(matrix: FloatArray, counts: IntArray) -> float:
             seen[place] += seen[-1]
             cells, seen = cells[:-1], seen[:-1]
         if len(cells) > 1:
-            statistic += float(((seen - cells) ** 2 / cells).sum())
+            pearson += float(((seen - cells) ** 2 / cells).sum())
+            likelihood += 2.0 * float(xlogy(seen, seen / cells).sum())
             freedom += len(cells) - 1
-    return float(chdtrc(freedom, statistic)) if freedom else 1.0
+    return float(chdtrc(freedom, max(min(pearson, likelihood), 0.0))) if freedom else 1.0
 
 
 def count_pairs(

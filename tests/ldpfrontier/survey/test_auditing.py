@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import beta
+from scipy.stats import beta, binom
 
 from ldpfrontier import MutualInformation, conditional_cone, optimal_mechanism, robust_cone
 from ldpfrontier.survey import PrivateChannel, audit_channel, count_pairs, privatize, privatize_file
@@ -158,6 +158,17 @@ def test_rows_in_another_order_are_found(table):
 def test_an_output_that_is_impossible_is_found():
     assert goodness(np.array([[1.0, 0.0]]), np.array([[10**6, 1]])) == 0.0
     assert goodness(np.array([[0.5, 0.5]]), np.array([[2, 1]])) == 1.0
+
+
+@pytest.mark.parametrize("expected", [5, 8, 15, 30])
+def test_a_rare_output_is_no_false_alarm(expected):
+    """By the binomial probabilities of all counts of an output of which few are expected."""
+    n = 5000
+    x = np.arange(20 * expected)
+    chance = binom.pmf(x, n, expected / n)
+    fits = [goodness(np.array([[expected / n, 1 - expected / n]]), np.array([[k, n - k]])) for k in x]
+    for level in (1e-4, 1e-6):
+        assert chance[np.array(fits) < level].sum() <= 5 * level
 
 
 def test_fits_are_uniform():
