@@ -12,8 +12,9 @@ from scipy.stats import t
 from ldpfrontier.survey.cli import main
 from ldpfrontier.survey.estimation import inversion
 from ldpfrontier.survey.known_channels import classical_matrix, known_channel
-from ldpfrontier.survey.tables import table_of_values
+from ldpfrontier.survey.tables import CountTable, table_of_values
 from ldpfrontier.survey.weighted import Sample, replicate_factor, weighted_estimates
+from support.owndata import channel_of
 
 FORCED = known_channel(
     table_of_values({"ill": ["no", "yes"]}, ["ill"]),
@@ -119,18 +120,32 @@ def test_intervals_of_small_groups_cover(people, long):
 
 def test_the_interval_of_a_group_counts_its_people_and_two_more_reports():
     outputs, inside = np.arange(80) % 5 % 2, np.arange(80) < 40
-    row = yes(weighted_estimates(FORCED, sample_of(outputs), among=inside))
     each = np.array([-0.25, 1.25])  # what a report stands for
     share = each[outputs[:40]].mean()
-    variance = row.error**2 + ((each - share) ** 2).sum() / 40**2
-    half = t.ppf(0.975, 39) * math.sqrt(variance)
-    assert (row.low, row.high) == pytest.approx((share - half, share + half))
-    # A person alone is not estimated, with replicate weights either.
     jackknife = sample_of(outputs, replicates=1.0 - np.eye(80), factor=79 / 80)
     for sample in (sample_of(outputs), jackknife):
+        row = yes(weighted_estimates(FORCED, sample, among=inside))
+        variance = row.error**2 + ((each - share) ** 2).sum() / 40**2
+        half = t.ppf(0.975, 39) * math.sqrt(variance)
+        assert (row.low, row.high) == pytest.approx((share - half, share + half))
         alone = yes(weighted_estimates(FORCED, sample, among=np.arange(80) == 0))
         assert not alone.estimable
         assert math.isnan(alone.estimate)
+
+
+def test_a_rate_needs_people_whom_it_is_among():
+    """A third of the reports say m, as some do without anybody: among 12 there may be nobody."""
+    values = [(("no",), ("yes",)), (("f",), ("m",))]
+    table = CountTable(("ill",), ("sex",), *values, np.full((2, 2), 100))
+    private, outputs = channel_of(table, "grr", 2.0, "anyone"), np.array([0, 0, 1, 2, 2, 3])
+    for times, known in ((2, False), (200, True)):
+        found = weighted_estimates(private, sample_of(np.tile(outputs, times)))
+        rates = [row for row in found if row.given == ("m",)]
+        assert [row.estimable for row in rates] == [known, known]
+        assert [math.isfinite(row.estimate) for row in rates] == [known, known]
+        (share,) = [row for row in found if row.quantity.value == ("m",)]
+        assert (share.low > 0) == known
+        assert share.estimate > 0.2
 
 
 def test_a_jackknife_is_that_of_estimates_without_each_person():
