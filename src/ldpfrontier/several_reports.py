@@ -29,6 +29,9 @@ from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 #: Entries of a composition that is computed: 160 MB.
 MOST_ENTRIES = 20_000_000
 
+#: Reports by one channel that are composed: the number of their orders has to be a number of the machine.
+MOST_REPORTS = 170
+
 
 def composition(channels: Iterable[Channel]) -> Channel:
     """Return the channel of one report by each of several channels, independent given the input.
@@ -44,7 +47,7 @@ def composition(channels: Iterable[Channel]) -> Channel:
     Raises
     ------
     Intractable
-        If the composition has more than 20 million entries.
+        If the composition has more than 20 million entries, or there are more than 170 reports by a channel.
     ValueError
         If there is no channel, or they have different numbers of inputs.
     """
@@ -84,6 +87,8 @@ def _repeated(channel: Channel, number: int) -> Channel:
     """Return the channel of several reports by one channel, as multisets."""
     if number == 1:
         return channel
+    if number > MOST_REPORTS:
+        raise Intractable(f"There are {number} reports by one channel; the limit is {MOST_REPORTS}.")
     outputs = channel.n_outputs
     _check_size(channel.n_inputs, math.comb(outputs + number - 1, number))
     chosen = np.array(list(combinations_with_replacement(range(outputs), number)), dtype=np.int64)
@@ -116,7 +121,8 @@ class ReportLevels:
     outsiders : float or None
         For those who know the distribution alone, any in the uncertainty set; None without one.
     exact : bool
-        Whether the last two are the levels. If not, they are bounds: the composition was too large.
+        Whether the last two are the levels. If not, they are bounds: the composition was too large, or had
+        probabilities below 1e-308.
     """
 
     anyone: float
@@ -169,7 +175,7 @@ def levels_of_reports(
     apart[np.arange(a1), :, np.arange(a1)] = 0.0
     anyone = float(apart.max())
     acquaintances = outsiders = None
-    together = _composition_if_small(channels) if odds is not None or ball is not None else None
+    together = _composition_if_possible(channels) if odds is not None or ball is not None else None
     if odds is not None:
         as_instance(odds, OddsRatios, "The odds ratios")
         if together is not None:
@@ -187,11 +193,14 @@ def levels_of_reports(
     return ReportLevels(anyone, given, acquaintances, outsiders, exact)
 
 
-def _composition_if_small(channels: list[Channel]) -> Channel | None:
+def _composition_if_possible(channels: list[Channel]) -> Channel | None:
+    """Return the composition; None if it is too large, or has numbers that are too small for the machine."""
     try:
-        return composition(channels)
+        together = composition(channels)
     except Intractable:
         return None
+    lost = together.matrix.min() < np.finfo(float).tiny and all(one.matrix.all() for one in channels)
+    return None if lost else together
 
 
 def _cell_levels(channel: Channel, shape: tuple[int, int]) -> FloatArray:

@@ -218,3 +218,14 @@ def test_many_reports_need_a_level_each() -> None:
     few = optimal_repeated(OddsRatios.known([[0.4, 0.1], [0.1, 0.4]]), 0.002, 2)
     assert few.epsilon >= 0.001 * (1 - 1e-9)
     assert few.level <= 0.002 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("chance", "number"), [(1e-4, 100), (0.2, 171)])
+def test_what_the_machine_cannot_compose_is_bounded(chance, number):
+    """Probabilities of all reports below 1e-308, and numbers of orders above 1e308."""
+    rows = [[chance, 1.0 - chance]] * 2 + [[1.05 * chance, 1.0 - 1.05 * chance]] * 2
+    found = levels_of_reports(
+        [Channel(rows)] * number, (2, 2), odds=OddsRatios.confidence([[30, 20], [10, 40]])
+    )
+    assert not found.exact
+    assert found.given_useful - 1e-9 <= found.acquaintances <= found.anyone + 1e-9

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ldpfrontier.survey.attackers import reader_of
 from ldpfrontier.survey.layout import WIDTH, reports_text
 from ldpfrontier.survey.promises import is_for_same_answers
 from ldpfrontier.survey.reading import said
@@ -144,6 +145,8 @@ def _chances(private: PrivateChannel) -> str:
     shares = table.distribution.sum(axis=1)
     rarest = int(np.where(shares > 0, shares, 1.0).argmin())
     p, value = float(shares[rarest]), visible(shortened(said(table.rows[rarest]), NAME))
+    if p == 1.0:
+        return ""  # no other value has records
     name = _named(table.sensitive) if table.useful else "the record"
     first = f"A chance of {_percent(p)} that {name} is '{value}' rises to at most"
     if not table.useful:
@@ -173,18 +176,20 @@ def _several(private: PrivateChannel) -> str:
     if allowance is None:
         return ""
     shares = private.table.distribution.sum(axis=1)
-    limit = _raised(float(shares[shares > 0].min()), allowance.level)
+    p = float(shares[shares > 0].min())
+    limit = (
+        f"{_raised(p, allowance.level)} for {reader_of(private.certificate.against, private.table.useful)}"
+    )
     if is_for_same_answers(private):
         limit += ", if the answers are the same each time"
     if allowance.reports is not None:
-        return (
-            f"A person may report {allowance.reports} times with this channel, and with no other one. All"
-            f" these reports together raise that chance to at most {limit}."
+        return f"A person may report {allowance.reports} times with this channel, and with no other one." + (
+            f" All these reports together raise that chance to at most {limit}." if p < 1.0 else ""
         )
     return (
         f"A person may report with all channels of the budget {allowance.level:g} while their levels, here"
-        f" {private.certificate.epsilon:g}, add up to no more. All of them raise that chance to at most"
-        f" {limit}."
+        f" {private.certificate.epsilon:g}, add up to no more."
+        + (f" All of them raise that chance to at most {limit}." if p < 1.0 else "")
     )
 
 
@@ -209,9 +214,14 @@ def _useful(private: PrivateChannel) -> str:
 
 
 def _raised(chance: float, level: float) -> str:
-    """Return the largest chance that a report of a level may lead to."""
+    """Return the largest chance that a report of a level may lead to.
+
+    It is the limit of the chance that `_percent` prints as well, if that is larger.
+    """
     if level > SETTINGS.max_epsilon:
         return "100%"
+    unit = 0.01 if chance >= 0.01 else 0.001
+    chance = min(max(chance, round(chance / unit) * unit, 0.001), 1.0)
     odds = chance / (1.0 - chance) * math.exp(level) if chance < 1.0 else math.inf
     return _percent(1.0 if math.isinf(odds) else odds / (1.0 + odds), upwards=True)
 

@@ -79,9 +79,15 @@ function reader(name, values) {
   const groups = values
     .map((label) => ({ label, found: GROUP.exec(label) }))
     .filter(({ found }) => found && (found[1] ?? found[2]) !== undefined)
-    .map(({ label, found }) => ({ label, start: found[1] === undefined ? -Infinity : Number(found[1]) }))
+    .map(({ label, found }) => ({
+      label,
+      start: found[1] === undefined ? -Infinity : asNumber(found[1]),
+      end: found[2] === undefined ? Infinity : asNumber(found[2]),
+    }))
     .sort((one, other) => one.start - other.start);
-  const grouped = groups.length > 1 && groups[0].start === -Infinity;
+  // Every number is in one group: each ends where the next one begins.
+  const ends = [-Infinity, ...groups.map(({ end }) => end)];
+  const grouped = groups.length > 1 && [...groups, { start: Infinity }].every(({ start }, i) => start === ends[i]);
   const allowed = `${grouped ? "a number, or " : ""}${values.map((value) => JSON.stringify(value)).join(", ")}`;
   return (record) => {
     const value = record?.[name];
@@ -97,12 +103,9 @@ function reader(name, values) {
   };
 }
 
-/** Return the number that a text is; NaN for none, and for 1,250, which may be 1250 or 1.25. */
+/** Return the number that a text is; NaN for none, and for 12,5 and 1,250, which may be 1250 or 1.25. */
 function asNumber(text) {
-  let plain = text.trim();
-  if (/^[+-]?[0-9]+,[0-9]+$/.test(plain) && !/^[+-]?[1-9][0-9]{0,2},[0-9]{3}$/.test(plain)) {
-    plain = plain.replace(",", ".");
-  }
+  const plain = text.trim();
   return NUMBER.test(plain) ? Number(plain) : NaN;
 }
 

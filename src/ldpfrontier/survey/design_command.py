@@ -42,6 +42,10 @@ def design(options: argparse.Namespace) -> int:
     """Design a channel."""
     sources = [source for source in (options.table, options.data) if source is not None]
     check_outputs([*written_files(options.out), *given(options.picture)], sources)
+    if options.error is not None and not SETTINGS.rounding <= options.error < math.inf:
+        raise ValueError(
+            f"The error is {options.error:g}; it must be a finite number, at least {SETTINGS.rounding:g}."
+        )
     if is_questionnaire_asked(options):
         from ldpfrontier.survey.questionnaire import command
 

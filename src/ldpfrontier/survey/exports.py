@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from contextlib import suppress
-from dataclasses import fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass, replace
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,9 @@ def certified(private: PrivateChannel) -> tuple[dict[str, Any], list[str]]:
     """
     table, levels, against = private.table, private.certificate.levels, private.certificate.against
     around, rows = private.certificate.population, private.weights.tolist()
+    # Less than the least level is not certified.
+    least = {name: level and max(level, SETTINGS.least_epsilon) for name, level in asdict(levels).items()}
+    levels = replace(levels, **least)
     promised = {
         "insider-only": {"privacy given U": levels.insider},
         "outsider": {"privacy over F": levels.outsider},

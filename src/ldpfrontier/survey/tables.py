@@ -250,7 +250,7 @@ def count_records(
     missing = missing_name(missing)
 
     def amount(row: int, text: str) -> float:
-        return _whole_count(path, row, text) if weight is None else weight_of(path, row, text, decimal)
+        return whole_count(path, row, text) if weight is None else weight_of(path, row, text, decimal)
 
     def notice(name: str) -> None:
         option = "" if name == "count" else f" --count {shlex.quote(name)}"
@@ -309,7 +309,8 @@ def count_records(
     )  # fmt: skip
 
 
-def _whole_count(path: Path | str, row: int, text: str) -> int:
+def whole_count(path: Path | str, row: int, text: str) -> int:
+    """Return a count of a row, a whole number; a `ValueError` if the text is none."""
     if (whole := as_whole(text)) is None:
         raise ValueError(
             f"Row {row} of {shown(path)} has the count {text!r}; counts must be whole numbers, 0 or more, of"

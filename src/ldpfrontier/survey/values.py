@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from string import ascii_lowercase
 
-from ldpfrontier.survey.reading import Label, as_number
+from ldpfrontier.survey.reading import Label, as_number, close_name
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.verify import visible
 
@@ -50,12 +50,18 @@ def missing_name(missing: str | None) -> str | None:
 def declared_codes(words: Iterable[str], columns: Sequence[str]) -> dict[str, set[float | str]]:
     """Return the codes for missing values that are declared, by column: ``99``, or ``age=99`` in one column.
 
-    A code that is a number stands for all ways to write it.
+    A code that is a number stands for all ways to write it. A `ValueError` if there is no such column.
     """
     found: dict[str, set[float | str]] = {}
     for word in words:
         column, equals, code = word.partition("=")
-        one = bool(equals) and column in columns
+        one = bool(equals) and bool(column)
+        if one and column not in columns:
+            raise ValueError(
+                f"--missing-codes has {word!r}, but {column!r} is none of the columns {', '.join(columns)}."
+                f"{close_name(column, columns)} A code that has '=' in it follows its column, as in"
+                f" {columns[0]}={word}."
+            )
         for name in [column] if one else columns:
             found.setdefault(name, set()).add(as_code(code if one else word))
     return found

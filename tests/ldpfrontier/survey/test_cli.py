@@ -1,6 +1,7 @@
 """The command: what it says and writes; an error is a sentence and leaves everything as it was."""
 
 import csv
+import math
 import os
 import re
 import subprocess
@@ -266,6 +267,43 @@ def test_an_interruption_leaves_everything_as_it_was(ready, capsys, monkeypatch)
 # The answer in a few lines --------------------------------------------------------------------------------
 
 ONE_SIDED = ["--sensitive", "illness", "--useful", "region", "age"]
+
+
+@pytest.mark.parametrize("ill", [60, 600, 1_260])
+def test_chances_are_limits_of_the_chance_that_is_printed(tmp_path, monkeypatch, capsys, ill):
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text(f"ill,count\nno,{100_000 - ill}\nyes,{ill}\n", encoding="utf-8")
+    assert main(["design", "--table", "t.csv", "--sensitive", "ill", "--epsilon", "5"]) == 0
+    found = re.search(r"A chance of ([\d.]+)% .+ rises to at most ([\d.]+)%", capsys.readouterr().out)
+    p, limit = (float(number) / 100.0 for number in found.groups())
+    odds = max(p, ill / 100_000) / (1.0 - max(p, ill / 100_000)) * math.exp(5.0)
+    assert limit >= odds / (1.0 + odds) - 1e-6
+
+
+def test_nothing_is_said_of_the_chance_of_the_only_answer(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("ill,age,count\nno,20,900\nno,40,800\nyes,20,0\n", encoding="utf-8")
+    design = ["design", "--table", "t.csv", "--sensitive", "ill", "--useful", "age", "--against", "anyone"]
+    assert main([*design, "--epsilon", "1", "--reports", "2"]) == 0
+    said = capsys.readouterr().out
+    assert "may report 2 times" in said
+    assert "chance" not in said
+
+
+@pytest.mark.parametrize("error", ["0", "-1", "inf", "nan", "1e-320"])
+def test_errors_that_are_none_are_refused(here, capsys, error):
+    design = ["design", "--data", "people.csv", "--sensitive", "illness", "--epsilon", "1"]
+    assert main([*design, "--error", error]) == 2
+    assert "error" in capsys.readouterr().err
+
+
+def test_all_reports_together_raise_a_chance_for_the_reader_who_is_promised_it(here, capsys):
+    """The mechanism protects from anyone; together, reports are limited for the attacker of the design."""
+    design = ["design", "--data", "people.csv", "--sensitive", "illness", "--useful", "region"]
+    known = ["--against", "acquaintance", "--mechanism", "grr", "--epsilon", "1", "--budget", "2"]
+    assert main([*design, *known]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"to at most \d+% for whoever knows something about region, and nothing else", said)
 
 
 @pytest.mark.parametrize(

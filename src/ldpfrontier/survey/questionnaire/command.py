@@ -32,6 +32,7 @@ from ldpfrontier.survey.reports import Codes, first_reports
 from ldpfrontier.survey.sampling import Source
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.survey.tables import parsed_values
+from ldpfrontier.survey.values import declared_codes
 from ldpfrontier.verify import visible
 
 if TYPE_CHECKING:
@@ -89,8 +90,6 @@ def _least_level(
         raise ValueError(
             "Without a file of records, the number of records is needed (--records) for the least level."
         )
-    if not error > 0:
-        raise ValueError(f"The error is {error}; it must be a number above 0.")
     most = round(SETTINGS.max_epsilon * SETTINGS.levels_per_nat)
 
     def at(place: int) -> QuestionnaireOptimum:
@@ -130,6 +129,7 @@ def apply(options: argparse.Namespace, source: Source | None) -> int:
     labels = [[(answer,) for answer in answers] for answers in channel.answers]
     codes = {name: Codes(options.data, (name,), some) for name, some in zip(names, labels, strict=True)}
     made = dict[str, Translation]()
+    declared_codes(options.missing_codes, names)  # which refuses those of other columns
     for name, some in zip(names, labels, strict=True):
         own = [code for code in options.missing_codes if "=" not in code or code.partition("=")[0] == name]
         made |= translations_for(
@@ -182,6 +182,10 @@ def estimate(options: argparse.Namespace) -> int:
         if getattr(options, name) is not None:
             option = name.replace("_", "-")
             raise ValueError(f"--{option} is for channels of one table, and not for questionnaires.")
+    if options.despite_misfit:
+        raise ValueError(
+            "--despite-misfit is for channels of one table; the fit of a questionnaire is not checked."
+        )
     counts = Counter[str]()
     texts = first_reports(
         options.data, channel.id, lambda texts, _: np.array(texts, dtype=object), options.column, options.id

@@ -77,6 +77,9 @@ def estimate_questionnaire(
     fitted = _consistent(channel, tables, [one[0] for one in found], [one[1] for one in found])
     entries = []
     for table, (mean, error, low, high), nearest in zip(tables, found, fitted, strict=True):
+        # An end is never closer to the estimate than half of its distance from the mean, as for one table.
+        low = np.clip(np.minimum(low, nearest - 0.5 * (mean - low)), 0.0, 1.0)
+        high = np.clip(np.maximum(high, nearest + 0.5 * (high - mean)), 0.0, 1.0)
         names = tuple(channel.names[j] for j in table)
         labels = itertools.product(*(channel.answers[j] for j in table))
         rows = zip(labels, nearest, low, high, mean, error, strict=True)
@@ -158,13 +161,12 @@ def _merged(values: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatAr
 def _limits(
     values: FloatArray, counts: FloatArray, tail: float
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return means, their standard errors, and lower and upper limits from 0 to 1, shape (entries,) each."""
+    """Return means, their standard errors, and their lower and upper limits, shape (entries,) each."""
     number = counts.sum(axis=1)
     mean = counts @ values / number
     spread = np.maximum(counts @ values**2 / number - mean**2, 0.0)
     high = mean_limits(values[None, :], counts, tail)[:, 0]
     low = -mean_limits(-values[None, :], counts, tail)[:, 0]
-    low, high = np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
     return mean, np.sqrt(spread / number), low, high
 
 
@@ -258,16 +260,21 @@ def _rates(
     shares = {e.quantity.value[0]: e.estimate for e in made.of([channel.names[second]])}
     answers = list(itertools.product(*(channel.answers[j] for j in table)))
     rates = list[float]()
-    for a, b in answers:
-        cell = entries[(a, b) if first < second else (b, a)].estimate
-        rates.append(min(cell / shares[b], 1.0) if shares[b] > 1e-9 else math.nan)
+    cells = np.array([entries[(a, b) if first < second else (b, a)].estimate for a, b in answers])
+    given = np.array([shares[b] for _, b in answers])
+    for cell, of_all in zip(cells.tolist(), given.tolist(), strict=True):
+        rates.append(min(cell / of_all, 1.0) if of_all > 1e-9 else math.nan)
 
     def limit(t: FloatArray, rows: IntArray) -> FloatArray:
         """Return upper limits of P(a, b) - t P(b) for the first half of the rows, and of its negative."""
         signs, rows = np.where(rows < len(answers), 1.0, -1.0), rows % len(answers)
         weights = signs[:, None] * (values - t[:, None] * marginal)
         pairs = zip(weights, times[rows], strict=True)
-        return np.array([mean_limits(own[None], row, share)[0] for own, row in pairs])
+        limits = np.array([mean_limits(own[None], row, share)[0] for own, row in pairs])
+        means = (weights * times[rows]).sum(axis=1) / times[rows].sum(axis=1)
+        # As of entries; the estimates of what is bounded are those of the consistent tables.
+        nearest = signs * (cells[rows] - t * given[rows])
+        return np.asarray(np.maximum(limits, nearest + 0.5 * (limits - means)))
 
     inside = np.tile(np.nan_to_num(rates, nan=0.5), 2)
     ends = last_accepted(limit, inside, np.repeat([1.0, 0.0], len(answers))).reshape(2, -1)

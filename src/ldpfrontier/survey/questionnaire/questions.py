@@ -9,8 +9,8 @@ from pathlib import Path
 
 from ldpfrontier.survey.groups import Bins, Groups, ValueOrder, translations_of, with_groups
 from ldpfrontier.survey.layout import remark
-from ldpfrontier.survey.reading import Label, as_whole, close_name, labels_of, read_chunks, shown
-from ldpfrontier.survey.tables import check_columns
+from ldpfrontier.survey.reading import Label, close_name, labels_of, read_chunks, shown
+from ldpfrontier.survey.tables import check_columns, whole_count
 from ldpfrontier.survey.values import check_totals, look_alikes, missing_name, without_missing
 
 
@@ -40,13 +40,13 @@ def questions_of_file(
     `values` has all answers to some of the questions, in their order; combinations are not counted.
     """
     names = check_columns(names, (), count)
-    amounts = None if count is None else (count, lambda _, text: float(as_whole(text) or 0))
+    amounts = None if count is None else (count, lambda row, text: float(whole_count(path, row, text)))
     made = translations_of(path, names, bins or {}, missing_codes, decimal, amounts)
     found: list[Counter[Label]] = [Counter() for _ in names]
     order, records = ValueOrder(names), 0
     for chunk in read_chunks(path, names if count is None else (*names, count)):
-        times = [1] * len(chunk) if count is None else [as_whole(text) or 0 for text in chunk[count]]
-        records += sum(times)
+        rows = [] if count is None else zip(chunk.index, chunk[count], strict=True)
+        records += len(chunk) if count is None else sum(whole_count(path, *row) for row in rows)
         labels = labels_of(chunk, names, made)
         order.read(chunk, labels)
         for label in labels:

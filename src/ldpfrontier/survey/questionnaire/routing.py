@@ -11,8 +11,8 @@ from typing import Any
 #: What the file of a channel for a questionnaire says it is.
 QUESTIONNAIRE = "ldp-frontier questionnaire"
 
-#: Options of designs for one table, with what they are if they are not given.
-_OF_TABLES: Mapping[str, Any] = {
+#: Options that make a design that of a joint table, with what they are if they are not given.
+_OF_CHOICE: Mapping[str, Any] = {
     "useful": [],
     "against": None,
     "utility": None,
@@ -21,8 +21,14 @@ _OF_TABLES: Mapping[str, Any] = {
     "budget": None,
     "mechanism": None,
     "cone": None,
-    "compare": False,
     "weight": None,
+}
+
+#: Further options of designs for one table.
+_OF_TABLES: Mapping[str, Any] = {
+    **_OF_CHOICE,
+    "expect": [],
+    "compare": False,
     "radius_factor": 1.0,
     "alpha": 2.0,
     "beta": 0.05,
@@ -45,9 +51,10 @@ def is_questionnaire_asked(options: argparse.Namespace) -> bool:
     """Tell whether a design is that of a questionnaire.
 
     It is if all its columns are sensitive and tables of them have to be precise, which is so by default of
-    three or more, unless an option is about their joint table.
+    three or more, unless an option chooses among the mechanisms of their joint table.
     """
-    usual = options.precise is None and len(options.sensitive) > 2 and not given_for_tables(options)
+    chosen = any(getattr(options, name) != value for name, value in _OF_CHOICE.items())
+    usual = options.precise is None and len(options.sensitive) > 2 and not chosen
     return usual or (options.precise in TABLES and not options.useful)
 
 

@@ -117,6 +117,15 @@ def test_cells_of_three_columns_can_be_asked_for(people):
         (["--precise", "shares", "--mechanism", "grr"], "--mechanism is for the joint table"),
         (["--precise", "shares", "--for", "information"], "does not go with --for information"),
         (["--precise", "shares", "--records", "0"], "number of records is 0"),
+        # Options that say nothing about the choice do not turn it into a joint table.
+        (["--plot", "x.png"], "--picture is for the joint table"),
+        (["--max-seconds", "9"], "--max-seconds is for the joint table"),
+        (["--prove", "9"], "--prove is for the joint table"),
+        (["--beta", "0.1"], "--beta is for the joint table"),
+        (["--compare"], "--compare is for the joint table"),
+        (["--expect", "yes=0.1"], "--expect is for the joint table"),
+        (["--error", "0"], "at least 1e-09"),
+        (["--missing", "no", "--missing-codes", "Smokes=7"], "Did you mean 'smokes'?"),
         (["--epsilon", "50"], "epsilon is 50"),
         (["--values", "votes=left,right"], "'green' as its votes"),
     ],
@@ -144,6 +153,21 @@ def test_what_does_not_fit_is_refused(people, capsys, more, words):
         (["estimate", "--data", "r.csv", "--rates", "smokes", "nothing"], "no question 'nothing'"),
         (["estimate", "--data", "r.csv", "--rates", "smokes", "smokes"], "two different questions"),
         (["estimate", "--data", "r.csv", "--compare-with", "left"], "for channels of one table"),
+        (["estimate", "--data", "r.csv", "--despite-misfit"], "for channels of one table"),
+        (
+            [
+                "apply",
+                "--data",
+                "people.csv",
+                "--out",
+                "r.csv",
+                "--missing",
+                "no",
+                "--missing-codes",
+                "Age=7",
+            ],
+            "Did you mean 'age'?",
+        ),
         (["estimate", "--data", "r.csv", "--replicates", "w*"], "for channels of one table"),
     ],
 )
@@ -188,3 +212,28 @@ def test_missing_answers_have_a_name_or_are_refused(people, capsys):
     apply = ["apply", "--channel", "channel.json", "--data", "gaps.csv", "--out", "r.csv", "--quiet"]
     assert main(apply) == 2
     assert main([*apply, "--missing", "none given"]) == 0
+
+
+@pytest.mark.parametrize("count", ["32,000", "12.5", "abc"])
+def test_counts_that_cannot_be_read_are_refused(tmp_path, monkeypatch, capsys, count):
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text(f'a,b,count\n0,0,8\n1,1,"{count}"\n', encoding="utf-8")
+    assert main([*DESIGN, "--table", "t.csv", "--sensitive", "a", "b", "--precise", "pairs"]) == 2
+    assert f"Row 2 of t.csv has the count '{count}'" in capsys.readouterr().err
+
+
+def test_intervals_have_their_estimates_and_more_than_a_point(people, capsys):
+    """One report of the channel, many times: no distribution gives such reports."""
+    assert main([*DESIGN, *ASKED, "--quiet"]) == 0
+    apply = ["apply", "--channel", "channel.json", "--data", "people.csv", "--out", "r.csv", "--quiet"]
+    assert main(apply) == 0
+    header, first = Path("r.csv").read_text(encoding="utf-8").splitlines()[:2]
+    Path("r.csv").write_text("\n".join([header, *[first] * 500]), encoding="utf-8")
+    estimate = ["estimate", "--channel", "channel.json", "--data", "r.csv", "--out", "e.csv"]
+    assert main([*estimate, "--rates", "smokes", "votes", "--quiet"]) == 0
+    with open("e.csv", encoding="utf-8", newline="") as stream:
+        for row in csv.DictReader(stream):
+            low, high = float(row["low"]), float(row["high"])
+            assert low < high
+            if row["estimate"]:
+                assert low - 1e-6 <= float(row["estimate"]) <= high + 1e-6
