@@ -228,7 +228,7 @@ def covariates(formula: str, texts: pd.DataFrame, randomized: Sequence[str]) -> 
                 " people out, or write it in another way if it is an answer."
             )
         found[name] = numbers_or_categories(texts[name].tolist(), values)
-    return pd.DataFrame(found)
+    return pd.DataFrame(found, index=texts.index)
 
 
 def numbers_or_categories(column: Sequence[str], values: Sequence[str]) -> list[float] | pd.Categorical[Any]:
