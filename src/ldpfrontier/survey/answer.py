@@ -220,15 +220,20 @@ def _raised(chance: float, level: float) -> str:
     """
     if level > SETTINGS.max_epsilon:
         return "100%"
-    unit = 0.01 if chance >= 0.01 else 0.001
+    unit = _unit(chance)
     chance = min(max(chance, round(chance / unit) * unit, 0.001), 1.0)
     odds = chance / (1.0 - chance) * math.exp(level) if chance < 1.0 else math.inf
     return _percent(1.0 if math.isinf(odds) else odds / (1.0 + odds), upwards=True)
 
 
+def _unit(share: float) -> float:
+    """Return to what multiples a share is rounded: whole percents, and tenths below 1%."""
+    return 0.01 if share >= 0.01 else 0.001
+
+
 def _percent(share: float, *, upwards: bool = False) -> str:
     """Return a share in percent, without decimals above 1%; a limit is rounded upwards."""
-    unit = 1.0 if share >= 0.01 else 0.1
+    unit = 100.0 * _unit(share)
     percent = 100.0 * share / unit
     whole = (math.ceil(percent - 1e-6) if upwards else round(percent)) * unit
     return f"{min(whole, 100.0):g}%" if whole else "under 0.1%"

@@ -100,7 +100,7 @@ def people_needed(
     if precise in ("pairs", "triples") and aim.error is None:
         raise ValueError(f"There are no intervals of {precise} to plan with; --error is possible.")
     target, reports = target_of(table, precise), table.expected.ravel() @ matrix
-    linear, variances = _linear(table, matrix, precise)
+    linear, variances = _linear_estimates(table, matrix, precise)
     shown = np.isfinite(variances)
     people = np.full(len(variances), math.inf)
     least = -1.0 if precise == "differences" else 0.0
@@ -157,8 +157,8 @@ def _margins(
 ) -> FloatArray:
     """Return margins of surveys, (surveys, k), which are above 0 if and only if a survey reaches the aim.
 
-    Of power they are the limits that are compared with the value, which may be outside of what is possible:
-    the ends of intervals are not, so that those of small surveys are all the same.
+    For a power, a margin is the distance of a limit from the value. Limits may be outside of what is
+    possible; ends of intervals are not, so that those of small surveys would all be the same.
     """
     table, tail = private.table, 0.5 * (1.0 - aim.confidence)
     of_rates = precise in ("rates", "differences")
@@ -198,7 +198,7 @@ def _formula_margins(
     for counts, move in zip(drawn, moves, strict=True):
         at = np.maximum(linear.weights @ counts / n, 0.5 / n)
         moved = replace(table, assumed=(at / at.sum()).reshape(table.counts.shape))
-        half = z * np.sqrt(_linear(moved, matrix, precise)[1] / n)
+        half = z * np.sqrt(_linear_estimates(moved, matrix, precise)[1] / n)
         if aim.width is not None:
             found.append(math.log(aim.width) - np.log(2.0 * half))
         else:
@@ -212,7 +212,7 @@ def _quantile(aim: Aim) -> float:
     return 2.0 * z if aim.power is None else z + float(ndtri(aim.power))
 
 
-def _linear(table: CountTable, matrix: FloatArray, precise: str) -> tuple[Inversion, FloatArray]:
+def _linear_estimates(table: CountTable, matrix: FloatArray, precise: str) -> tuple[Inversion, FloatArray]:
     """Return unbiased estimates to first order, and their variances from one report, (k,).
 
     A variance is NaN if the channel does not show the estimate.

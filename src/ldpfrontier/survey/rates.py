@@ -191,13 +191,15 @@ def rates_of(fit: FittedReports, place: int, confidence: float, *, simultaneous:
 def distances(
     fit: FittedReports, place: int, measure: Measure, value: float, tail: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return whether intervals of rates, or of differences, are above a value, and whether they are below.
+    """Return how far the intervals of rates, or of differences, are above a value and below it, (k,) each.
 
-    They are where the numbers, (k,) each, in the order of `rates_of`, are above 0: these are the negatives of
-    the limits of the tests of this value, about linear in the counts of reports.
+    In the order of `rates_of`. An interval is above the value, or below, if and only if the number is above
+    0; it is the negative of the limit of the test of this value, and about linear in the counts of reports.
     """
     inversion = _Rates(fit, tail)
-    above, below = inversion.rate_distances(value) if measure == "rate" else inversion.differ(place, value)
+    above, below = (
+        inversion.rate_distances(value) if measure == "rate" else inversion.difference_distances(place, value)
+    )
     return above.ravel(), below.ravel()
 
 
@@ -242,7 +244,7 @@ class _Rates:
         """Return what `distances` does, of rates; shape (a1, a2) each."""
         return self._distances(self._rate(np.arange(self.shape[1])), value, self.tail)
 
-    def differ(self, place: int, value: float) -> tuple[FloatArray, FloatArray]:
+    def difference_distances(self, place: int, value: float) -> tuple[FloatArray, FloatArray]:
         """Return what `distances` does, of differences; shape (a1, a2 - 1) each.
 
         Rates given the more frequent value are as far as both rates can be from 0 to 1.

@@ -167,13 +167,13 @@ def _variables(terms: str) -> list[str]:
     """Return the columns that a formula names."""
     with extra("regression"):
         from formulaic import Formula
-    with _refused(terms):
+    with _with_plain_errors(terms):
         return sorted(map(str, Formula(terms).required_variables))
 
 
 @contextmanager
-def _refused(terms: str) -> Iterator[None]:
-    """Refuse a formula that cannot be used, in a sentence without colours."""
+def _with_plain_errors(terms: str) -> Iterator[None]:
+    """Turn what the formula library raises into a `ValueError`, without codes for colours."""
     from formulaic.errors import FormulaicError
 
     try:
@@ -194,7 +194,7 @@ def design_matrix(terms: str, data: pd.DataFrame) -> tuple[FloatArray, list[str]
         _check_complete(name, data)
     from formulaic import model_matrix
 
-    with _refused(terms), np.errstate(all="ignore"):
+    with _with_plain_errors(terms), np.errstate(all="ignore"):
         matrix = model_matrix(terms, data, na_action="ignore")
     if not len(getattr(matrix, "columns", ())):  # 0, or a formula in several parts
         raise ValueError(f"The formula {terms!r} has no terms of one model; it must be like 'age + region'.")

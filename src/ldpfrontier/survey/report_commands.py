@@ -104,7 +104,7 @@ def estimate(options: argparse.Namespace) -> int:
     has_rates = bool(private.table.useful) or options.compare_with is not None
     place = reference(private, options.compare_with) if has_rates else None
     counts = count_reports(private, options.data, column=options.column, person=options.id)
-    fit, together = _fitted(options, private, counts), options.simultaneous
+    fit, together = _fitted_reports(options, private, counts), options.simultaneous
     found = fit.distribution(confidence, simultaneous=together)
     rates = None if place is None else rates_of(fit, place, confidence, simultaneous=together)
     asked = options.mean or (), options.cumulative or ()
@@ -122,7 +122,7 @@ def estimate(options: argparse.Namespace) -> int:
     )  # fmt: skip
 
 
-def _fitted(options: argparse.Namespace, private: PrivateChannel, counts: IntArray) -> FittedReports:
+def _fitted_reports(options: argparse.Namespace, private: PrivateChannel, counts: IntArray) -> FittedReports:
     """Return fitted counts of reports; refuse ones that do not fit, or remark upon them if that is asked."""
     fit = FittedReports(private, counts)
     if fit.doubt and not options.despite_misfit:
@@ -153,7 +153,7 @@ def _estimate_sample(options: argparse.Namespace, private: PrivateChannel) -> in
         strata=options.strata, by=options.by, replicates=options.replicates or (),
         method=options.replicate_method or "",
     )  # fmt: skip
-    _fitted(options, private, np.bincount(sample.outputs, minlength=len(private.outputs)))
+    _fitted_reports(options, private, np.bincount(sample.outputs, minlength=len(private.outputs)))
     groups = [("", None), *(sample.by_group() if options.by is not None else ())]
     found = [(name, weighted_estimates(private, sample, options.confidence, who)) for name, who in groups]
     titles = [f"{options.by} = {name}" if name else "" for name, _ in found]

@@ -78,16 +78,17 @@ def together_text(paths: Sequence[str], privates: Sequence[PrivateChannel]) -> s
         stated = [private.certificate.levels for private in privates]
         given_useful, record = sum(one.insider for one in stated), sum(one.record for one in stated)
         head += (
-            f" If a person's answers change, the level is at most {_shown(given_useful)} for whoever knows"
-            f" {said(table.useful)} each time, and at most {_shown(record)} for anyone."
+            f" If a person's answers change, the level is at most {_level_text(given_useful)} for whoever"
+            f" knows {said(table.useful)} each time, and at most {_level_text(record)} for anyone."
         )
     lines = [["level", "", "for"]]
     for one in levels_together(privates):
-        shown = _shown(one.level)
+        shown = _level_text(one.level)
         kind = "" if shown == "no limit" else "exact" if one.exact else "at most"
         lines.append([shown, kind, reader_of(one.against, table.useful)])
     return wrapped(head) + "\n\n" + columns(lines)
 
 
-def _shown(level: float) -> str:
+def _level_text(level: float) -> str:
+    """Return a level in nats, rounded up to two decimals, or that there is no limit."""
     return "no limit" if level > SETTINGS.max_epsilon else f"{upwards(level):.2f}"

@@ -171,12 +171,12 @@ def weighted_estimates(
         ratio = float(w @ top) / total
         error = deviation(ratio, total, top, below)
         rest = (over - ratio * under)[drawn]
-        mean = float((w**2).sum() / w.sum())  # the weight of one more report
-        half = quantile * math.hypot(error, mean * rest.min() / total, mean * rest.max() / total)
+        one_more = float((w**2).sum() / w.sum()) / total  # the share of one more report of a typical weight
+        half = quantile * math.hypot(error, one_more * rest.min(), one_more * rest.max())
         near = min(max(ratio, 0.0), 1.0)
         low, high = max(near - half, 0.0), min(near + half, 1.0)
-        known = is_estimable(ratio, high - low)
-        return Estimated(quantity, ratio, low, high, ratio, error, estimable=known, **more)
+        estimable = is_estimable(ratio, high - low)
+        return Estimated(quantity, ratio, low, high, ratio, error, estimable=estimable, **more)
 
     table, ones = private.table, np.ones(linear.weights.shape[1])
     told = zip(asked, linear.weights, linear.shown.tolist(), strict=True)
@@ -186,10 +186,8 @@ def weighted_estimates(
         cell, column = place[table.attributes, value + given], place[table.useful, given]
         if linear.shown[cell] and linear.shown[column]:
             about = {"measure": "rate", "given_columns": table.useful, "given": given}
-            of, among_whom = linear.weights[cell], linear.weights[column]
-            rows.append(
-                made(Quantity(table.sensitive, value), of, among_whom, rows[column].low > 0.0, **about)
-            )
+            quantity, occurs = Quantity(table.sensitive, value), rows[column].low > 0.0
+            rows.append(made(quantity, linear.weights[cell], linear.weights[column], occurs, **about))
     return rows
 
 
