@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ldpfrontier import (
+    Channel,
     MutualInformation,
     PolyhedralCone,
     association_epsilon,
@@ -89,6 +90,18 @@ def test_levels_of_the_five_notions(page):
     for column in Q.T:
         invertible = (column > 1e-12).sum() == 1 and column.argmax() > 2
         assert invertible or column[:3].max() <= math.exp(epsilon) * column.min() * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("share", [0.3, 1.0])
+def test_pointwise_maximal_leakage_at_small_levels_has_its_closed_form(page, share):
+    prior = np.array([0.3, 0.2, 0.2, 0.1, 0.1, 0.1])
+    epsilon = -share * math.log1p(-prior.min())
+    Q = math.exp(epsilon) * np.tile(prior, (6, 1))
+    np.fill_diagonal(Q, 0.0)
+    np.fill_diagonal(Q, 1.0 - Q.sum(axis=1))
+    utility = MutualInformation(prior)
+    best = optimal_mechanism(utility, page("notions").pointwise_maximal_leakage(prior, epsilon))
+    assert best.value == pytest.approx(utility(Channel(np.maximum(Q, 0.0))), rel=1e-6)
 
 
 def test_what_attackers_learn_who_know_attributes(page):

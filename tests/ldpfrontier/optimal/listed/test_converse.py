@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mpmath import expm1, fsum, log, mpf
+from mpmath import exp, expm1, fsum, log, mpf
 
+from ldpfrontier.column_utility import ColumnUtility
 from ldpfrontier.mechanisms import randomized_response
 from ldpfrontier.optimal.listed.converse import converse
 from ldpfrontier.optimal.listed.ldp import optimal_ldp
@@ -101,12 +102,51 @@ def test_ends_of_the_converse(epsilon):
     assert response < converse(mixed, epsilon).bound < largest_information(epsilon)
 
 
-def test_universal_converse() -> None:
-    """I(X;Y) <= C(eps) for every prior and every eps-LDP mechanism; nearly attained at k = 12, eps = 1."""
-    top = math.e
-    limit = math.log((top - 1) / top) + top / (top - 1) - 1
-    assert limit == pytest.approx(0.1233, abs=5e-5)
+#: Generators f of f-informations, with the largest value of docs/kairouz2016.md in closed form.
+GENERATORS = {
+    "mutual information": (lambda r: r * np.log(r), largest_information),
+    "chi-squared": (lambda r: (r - 1.0) ** 2, lambda epsilon: math.sinh(epsilon / 2.0) ** 2),
+    "total variation": (lambda r: abs(r - 1.0) / 2.0, lambda epsilon: math.tanh(epsilon / 4.0)),
+}
+
+
+def largest_chord(f, epsilon):
+    """Return the largest mean of f over ratios in an interval [m, e^eps m] whose mean is 1."""
+    top, m = math.exp(epsilon), np.linspace(math.exp(-epsilon), 1.0, 100_001)
+    return (((1.0 - m) * f(top * m) + (top * m - 1.0) * f(m)) / (math.expm1(epsilon) * m)).max()
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.5, 1.0, 2.0, 5.0])
+@pytest.mark.parametrize("name", GENERATORS)
+def test_no_f_information_exceeds_its_converse_which_many_inputs_attain(name, epsilon):
+    f, closed_form = GENERATORS[name]
+    limit = closed_form(epsilon)
+    assert largest_chord(f, epsilon) == pytest.approx(limit, rel=1e-6)
+    for seed, k in ((0, 3), (1, 6), (2, 8)):
+        prior = random_prior(seed, k, math.inf if seed == 2 else 1.0)
+
+        def information(v, prior=prior):
+            mean = (v @ prior)[:, None]
+            return (mean * f(v / mean)) @ prior
+
+        optimum = optimal_ldp(ColumnUtility(prior, information), epsilon)
+        assert 0.0 < optimum.value <= optimum.upper_bound <= limit * (1.0 + 1e-9)
+    # Of many equally likely inputs, the best sets of one size cover all equally often.
+    share = np.arange(1, 10_000) / 10_000
+    mean = 1.0 + math.expm1(epsilon) * share
+    best = (share * f(math.exp(epsilon) / mean) + (1.0 - share) * f(1.0 / mean)).max()
+    assert limit * (1.0 - 1e-6) <= best <= limit * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.5, 1.0, 2.0, 5.0])
+def test_the_largest_information_is_the_logarithm_of_spechts_ratio(epsilon):
+    h = mpf(math.exp(epsilon))
+    ratio = (h - 1) * h ** (1 / (h - 1)) / (exp(1) * log(h))
+    assert largest_information(epsilon) == pytest.approx(float(log(ratio)), rel=1e-9)
+
+
+def test_twelve_inputs_nearly_attain_the_largest_information() -> None:
     for seed in range(5):
         prior = np.random.default_rng(seed).dirichlet(np.ones(12))
         optimum = optimal_ldp(MutualInformation(prior), 1.0)
-        assert 0.98 * limit < optimum.value < limit
+        assert 0.98 * largest_information(1.0) < optimum.value < largest_information(1.0)
