@@ -11,7 +11,7 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.arguments import as_count
 from ldpfrontier.optimum import checked_epsilon
 from ldpfrontier.types import Intractable
-from ldpfrontier.utility import FDivergence, MutualInformation
+from ldpfrontier.utility import FDivergence, MutualInformation, check_utility
 
 #: Largest alphabet of a square channel: 800 MB.
 MAX_LETTERS = 10_000
@@ -144,9 +144,7 @@ def binary_mechanism(utility: MutualInformation | FDivergence, epsilon: float) -
     ValueError
         If `epsilon` is out of range.
     """
-    if not isinstance(utility, (MutualInformation, FDivergence)):
-        name = type(utility).__name__
-        raise ValueError(f"The utility is a {name}; it must be a MutualInformation or an FDivergence.")
+    check_utility(utility, own=False)
     lie = math.exp(-checked_epsilon(epsilon))
     inside = utility.p0 >= utility.p1 if isinstance(utility, FDivergence) else utility.balanced
     Q = np.where(inside[:, None] == np.array([True, False]), 1.0, lie)

@@ -428,3 +428,12 @@ _SLOPES: dict[str, _Perspective] = {
     "chi2": lambda z1, difference, z0: 2.0 * difference / z1,
     "hellinger": lambda z1, difference, z0: difference / (np.sqrt(z0) + np.sqrt(z1)) ** 2,
 }
+
+
+def check_utility(utility: object, *, own: bool = True) -> None:
+    """Raise a ValueError if a utility is of another kind; one of one's own is allowed if `own` is set."""
+    if not isinstance(utility, SublinearUtility if own else (MutualInformation, FDivergence)):
+        allowed = "a MutualInformation or an FDivergence"
+        if own:
+            allowed = "a MutualInformation, an FDivergence or a ColumnUtility"
+        raise ValueError(f"The utility is a {type(utility).__name__}; it must be {allowed}.")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -145,6 +146,34 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: l.hamming_leakage([[1.0]], 0.2), "at least 2"),
     (lambda: class_two_leakage([[0.6, 0.4], [0.3, 0.7]], 0.2), "order"),
 ]
+
+
+#: What takes a utility.
+OF_UTILITIES: list[Callable[[Any], object]] = [
+    l.binary_threshold,
+    l.randomized_response_threshold,
+    lambda utility: l.binary_mechanism(utility, 1.0),
+    lambda utility: l.optimal_ldp(utility, 1.0),
+    lambda utility: l.optimal_mechanism(utility, l.local_cone(2, 1.0)),
+]
+
+
+@pytest.mark.parametrize("call", OF_UTILITIES, ids=range(len(OF_UTILITIES)))
+def test_a_refusal_names_the_utilities_that_are_taken(call: Callable[[Any], object]) -> None:
+    utilities = [
+        l.MutualInformation(HALF),
+        l.FDivergence(HALF, [0.9, 0.1]),
+        l.ColumnUtility(HALF, lambda v: (v**2 @ [0.5, 0.5]) / (v @ [0.5, 0.5])),
+    ]
+    for other in (HALF, BALL):
+        with pytest.raises(ValueError, match="The utility is a") as refused:
+            call(other)
+        for utility in utilities:
+            if type(utility).__name__ in str(refused.value):
+                call(utility)
+            else:
+                with pytest.raises(ValueError, match="The utility is a"):
+                    call(utility)
 
 
 @pytest.mark.parametrize(("call", "word"), CALLS, ids=range(len(CALLS)))

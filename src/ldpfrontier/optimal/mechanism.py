@@ -42,7 +42,7 @@ from ldpfrontier.optimum import (
     records_fallbacks,
 )
 from ldpfrontier.types import FloatArray, Intractable
-from ldpfrontier.utility import SublinearUtility
+from ldpfrontier.utility import SublinearUtility, check_utility
 
 
 @records_fallbacks
@@ -97,11 +97,7 @@ def optimal_mechanism(
     >>> best.status
     'optimal'
     """
-    if not isinstance(utility, SublinearUtility):
-        raise ValueError(
-            f"The utility is a {type(utility).__name__}; it must be a MutualInformation, an FDivergence or a"
-            " ColumnUtility."
-        )
+    check_utility(utility)
     check_cone(cone)
     tolerance = as_number(tolerance, "tolerance", "a relative gap, 0 or more", least=0.0)
     nodes = JOINT.polyhedral_nodes if isinstance(cone, PolyhedralCone) else JOINT.joint_nodes

@@ -72,9 +72,9 @@ def check_allowance(
 ) -> None:
     """Refuse what a person may report, with a `ValueError`, if all of it together does not keep its level.
 
-    Levels of reports of the same answers add up for anyone, and for those who know U. For acquaintances they
-    do if each report protects over intervals of the odds ratios that are widened at both ends by twice the
-    levels of all others (docs/beyond.md, statement 11 (f)).
+    Reports of the same answers have at most the sum of their levels for anyone, and for those who know U. For
+    acquaintances they do if each report protects over intervals of the odds ratios that are widened at both
+    ends by twice the levels of all others (docs/beyond.md, statement 11 (f)).
     """
     level, reports = allowance.level, allowance.reports
     check_several(against, reports)

@@ -103,6 +103,10 @@ def _named(label: tuple[str, ...]) -> str:
     return visible(shortened(said(label), NAME))
 
 
+def _undetermined(names: list[str]) -> str:
+    return f"Shares of {', '.join(names)} cannot be estimated, however many report."
+
+
 def _precision(made: Design, best: Candidate, error: float) -> str:
     """Return the errors, and how many reports give the one asked for."""
     table = made.table
@@ -114,9 +118,9 @@ def _precision(made: Design, best: Candidate, error: float) -> str:
     ]
     hidden = [name for name, e in zip(names, best.errors, strict=True) if not math.isfinite(e)]
     text = f"From {reports_text(made.records)}, shares have standard errors in percentage points of"
-    text = f"{text} {', '.join(shown)}." if shown else f"No number of reports shows {', '.join(hidden)}."
+    text = f"{text} {', '.join(shown)}." if shown else _undetermined(hidden)
     if shown and hidden:
-        text += f" No number of reports shows {', '.join(hidden)}."
+        text += f" {_undetermined(hidden)}"
     if made.precise == "rates":
         text += f" Rates of {names[1]} given {names[2]} have {points(best.rates)}."
     formula = is_formula(made.precise)

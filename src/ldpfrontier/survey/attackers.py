@@ -241,20 +241,21 @@ def scope_of(
     if population is None or against == "anyone":
         return ANYONE
     confidence = f"confidence {1.0 - population.beta:g}"
+    weighted = ""
     if effective is not None:
-        confidence += f", by weighted shares that count for {effective:,.0f} people,"
+        weighted = f", by weighted shares that count for {effective:,.0f} people"
     if against == "acquaintance":
         wider = f", widened by a factor of e^{population.widened:g}" if population.widened else ""
         return (
             f"for anyone whose knowledge about the person concerns {known} alone (nothing, the value, or"
             " something between, such as that it is one of two values), under every distribution with odds"
-            f" ratios in their {_INTERVALS[population.intervals]} ({confidence}){wider}"
+            f" ratios in their {_INTERVALS[population.intervals]} ({confidence}{weighted}){wider}"
         )
     times = "" if population.factor == 1.0 else f", {population.factor:g} times the radius"
     order = "" if population.order == 2.0 else f", Rényi order {population.order:g}"
     return (
         "for someone who knows nothing else about the person, under every distribution in F"
-        f" ({confidence} {_RADII[population.method]}{order}{times})"
+        f" ({confidence} {_RADII[population.method]}{order}{times}{weighted})"
     )
 
 

@@ -210,10 +210,11 @@ def _refuse_counts(path: Path, name: str) -> NoReturn:
 def several_reports_text(private: PrivateChannel) -> tuple[str, bool]:
     """Return what is known of two reports of one person, and whether the promise bounds nothing of them.
 
-    Levels of independent reports of the same answers add up for anyone, and for those who know u. For
-    acquaintances the largest odds ratio comes on top, once: given u, products of entries differ by a factor
-    of at most e^E, E the sum of the levels given u, and the weights of two values of u by at most an odds
-    ratio (docs/beyond.md, statement 11 (f)). What outsiders are promised says nothing of a second report.
+    Independent reports of the same answers have at most the sum of their levels for anyone, and for those who
+    know u. For acquaintances the largest odds ratio comes on top, once: given u, products of entries differ
+    by a factor of at most e^E, E the sum of the levels given u, and the weights of two values of u by at most
+    an odds ratio (docs/beyond.md, statement 11 (f)). What outsiders are promised says nothing of a second
+    report.
     """
     if private.certificate.allowance is not None:
         more = "--memo FILE --id COLUMN --wave NAME keeps an account of what each person has reported."

@@ -74,7 +74,7 @@ def together_text(paths: Sequence[str], privates: Sequence[PrivateChannel]) -> s
         f" the odds between any two values of {secret} by at most a factor of e^level."
     )
     if table.useful:
-        # The levels given U, and those of the whole record, add up (docs/beyond.md, statement 11 (f)).
+        # Given U, and for the whole record, the sum is a limit (docs/beyond.md, statement 11 (f)).
         stated = [private.certificate.levels for private in privates]
         given_useful, record = sum(one.insider for one in stated), sum(one.record for one in stated)
         head += (

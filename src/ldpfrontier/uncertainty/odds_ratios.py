@@ -143,8 +143,9 @@ class OddsRatios:
         """Return the intervals with both ends moved outwards by e^level.
 
         Whoever has seen reports whose levels given U add up to k reads the next one at odds ratios within the
-        intervals widened by 2 k: mechanisms that are private over these have levels that add up, even if each
-        is chosen after the reports before it were seen (docs/beyond.md, statement 11).
+        intervals widened by 2 k: mechanisms that are private over these have together at most the sum of
+        their levels, even if each is chosen after the reports before it were seen (docs/beyond.md, statement
+        11).
 
         Parameters
         ----------

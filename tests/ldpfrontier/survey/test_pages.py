@@ -53,6 +53,20 @@ def test_every_command_of_the_readme_works(example, monkeypatch, capsys):
     assert said.endswith("The matrix satisfies the promised level; 100,000 samples do not contradict it.")
 
 
+def test_numbers_beside_the_python_of_the_readme_are_rounded_and_bounds_upwards():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(import numpy.*?)```", text, re.DOTALL)
+    names: dict[str, object] = {}
+    exec(code, names)
+    shown = re.findall(r"^(\S+)  # (\d+\.(\d+))\b", code, re.MULTILINE)
+    assert len(shown) == 3
+    for expression, number, decimals in shown:
+        unit, value = 10.0 ** -len(decimals), eval(expression, names)
+        low, high = (0.0, 1.0) if "bound" in expression else (-0.5, 0.5)
+        # A little more, as the last digits of two machines differ.
+        assert low - 0.05 < (float(number) - value) / unit < high + 0.05
+
+
 def test_the_python_of_the_page_works(example, monkeypatch):
     (code,) = re.findall(r"```python\n(from ldpfrontier.survey .*?)```", PAGE, re.DOTALL)
     monkeypatch.chdir(example)

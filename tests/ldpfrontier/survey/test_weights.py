@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import warnings
 from pathlib import Path
 
@@ -139,7 +140,8 @@ def test_a_design_rests_on_the_weights_of_people(survey, capsys):
         assert design("--data", "people.csv", *more, against, "--mechanism", name) == 0
         promise = json.loads(capsys.readouterr().out)["promise"]
         assert what in promise
-        assert f"by weighted shares that count for {table.effective:,.0f} people" in promise
+        weighted = f", by weighted shares that count for {table.effective:,.0f} people"
+        assert re.search(rf"\(confidence [^()]*{weighted}\)", promise)
         private = read_channel("channel.json")
         assert private.table.effective == table.effective
         assert main(["audit", "--channel", "channel.json"]) == 0

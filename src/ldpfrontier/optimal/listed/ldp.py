@@ -33,7 +33,7 @@ from ldpfrontier.optimum import (
     uninformative,
 )
 from ldpfrontier.types import Intractable
-from ldpfrontier.utility import FDivergence, MutualInformation, Utility
+from ldpfrontier.utility import FDivergence, MutualInformation, Utility, check_utility
 
 _MECHANISMS = "locally differentially private mechanisms"
 
@@ -94,9 +94,7 @@ def optimal_ldp(
         If epsilon is out of range, `max_seconds` is negative or no number, or `start`
         has another number of inputs.
     """
-    if not hasattr(utility, "prior"):
-        name = type(utility).__name__
-        raise ValueError(f"The utility is a {name}; it must be a MutualInformation or an FDivergence.")
+    check_utility(utility)
     epsilon = checked_epsilon(epsilon)
     tolerance, max_rounds = checked_effort(tolerance, max_rounds)
     k = len(utility.prior)

@@ -24,7 +24,7 @@ from ldpfrontier.optimal.listed.staircase import Staircase
 from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimum import LEAST_EPSILON
 from ldpfrontier.types import FloatArray
-from ldpfrontier.utility import FDivergence, MutualInformation
+from ldpfrontier.utility import FDivergence, MutualInformation, check_utility
 
 _Utility = MutualInformation | FDivergence
 
@@ -148,9 +148,7 @@ def randomized_response_threshold(utility: MutualInformation | FDivergence) -> f
 
 def _checked(utility: _Utility) -> _Utility:
     """Return a utility, if it is one of those that have thresholds."""
-    if not isinstance(utility, (MutualInformation, FDivergence)):
-        name = type(utility).__name__
-        raise ValueError(f"The utility is a {name}; it must be a MutualInformation or an FDivergence.")
+    check_utility(utility, own=False)
     return utility
 
 

@@ -251,7 +251,8 @@ def _design_text(channel: QuestionnaireChannel, records: int | None, error: floa
     odds = math.exp(level) / 9.0
     lines.append(
         f"A chance of 10% of anything about a person rises to at most {_at_most(odds / (1.0 + odds))} with a"
-        " report, whatever somebody knows or believes. Levels of several reports add up."
+        " report, whatever somebody knows or believes. Several reports have at most the sum of their"
+        " levels."
     )
     lines.append(f"Written: {visible(written)} and the sampler beside it. They contain no counts.")
     lines = [wrapped(line, "  ") for line in lines]
