@@ -1,17 +1,33 @@
-"""Errors of what the literature offers for several questions, to compare with at the uniform distribution."""
+"""Errors of what the literature offers for several questions, to compare with at the uniform distribution.
+
+Each of these mechanisms treats the answers of a question alike. So it tells m_T of each interaction T, as
+those of `sets` do, and the best linear unbiased estimates of all tables from its reports together have the
+error sum_T c_T / m_T (docs/beyond.md, statement 13).
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Mapping
+
+import numpy as np
 
 from ldpfrontier.numerics.arguments import as_instance, as_number
 from ldpfrontier.optimum import LEAST_EPSILON
-from ldpfrontier.questionnaires.interactions import Questionnaire
+from ldpfrontier.questionnaires.interactions import Kinds, Questionnaire, Questions
 from ldpfrontier.questionnaires.solve import MOST_EPSILON, optimal_questionnaire
+from ldpfrontier.types import FloatArray
+
+#: Relative gap at which the shares of tables by lot are good enough, and a limit against a stall.
+_GAP, _ROUNDS = 1e-5, 10_000
 
 
 def questionnaire_errors(questionnaire: Questionnaire, epsilon: float) -> dict[str, float]:
     """Return the errors of usual mechanisms, as `QuestionnaireOptimum.error` is one.
+
+    All have the level epsilon for the whole record, and their best linear unbiased estimates: every table is
+    estimated from all reports that tell something about it.
 
     Parameters
     ----------
@@ -24,37 +40,106 @@ def questionnaire_errors(questionnaire: Questionnaire, epsilon: float) -> dict[s
     dict
         By name; inf where a mechanism does not show all tables.
 
-        ``"table by lot"``: each person is asked the questions of one table, which their share of the people
-        makes best, and answers by the optimum for it; tables are estimated from their own people alone.
+        ``"table by lot"``: each person is asked the questions of one table, and answers by the optimum for
+        it; the shares of the people that the tables have are the best ones.
         ``"GRR"``: randomized response for all combinations (Kairouz et al. 2016).
-        ``"RS+FD"``: one question by lot with randomized response, and random answers to all others (Arcolezi
-        et al. 2021, *Random sampling plus fake data*), of which shares are estimated. They raise the level of
-        the question to ln(1 + d (e^epsilon - 1)), which keeps epsilon for records that differ in one answer
-        alone; this is at the level epsilon for all records.
-        ``"parities"``: one interaction by lot, of which one bit is reported (Cormode, Kulkarni and Srivastava
-        2018, *Marginal release under local differential privacy*), if all questions have two answers.
+        ``"RS+FD[GRR]"``: one question by lot with randomized response, and random answers to all others
+        (Arcolezi et al. 2021, *Random sampling plus fake data*). Reports tell shares alone. Its authors raise
+        the level of the question to ln(1 + d (e^epsilon - 1)). If all d questions have equally many answers,
+        this keeps epsilon for records that differ in one answer, and for no others.
+        ``"parities"``: one interaction by lot, all equally likely, of which one bit is reported (Cormode,
+        Kulkarni and Srivastava 2018, *Marginal release under local differential privacy*), if all questions
+        have two answers.
+        ``"parities, best chances"``: the same with the chances that make the error least.
     """
     as_instance(questionnaire, Questionnaire, "The questionnaire")
     epsilon = as_number(
         epsilon, "epsilon", "a number from 0.001 to 20", least=LEAST_EPSILON, most=MOST_EPSILON
     )
-    sizes, gain = questionnaire.sizes, math.expm1(epsilon)
-    wanted = questionnaire.wanted
-    by_size = dict[tuple[int, ...], float]()
-    for table in questionnaire.tables:
-        key = tuple(sorted(sizes[j] for j in table))
-        if key not in by_size:
-            by_size[key] = optimal_questionnaire(key, epsilon, len(key)).error
-    roots = [math.sqrt(by_size[tuple(sorted(sizes[j] for j in table))]) for table in questionnaire.tables]
-    told = (gain / (gain + questionnaire.combinations)) ** 2
-    found = {"table by lot": sum(roots) ** 2, "GRR": sum(wanted.values()) / told}
-    shares = [gain / (gain + size) / len(sizes) for size in sizes]
-    single = all(len(table) == 1 for table in questionnaire.tables)
-    found["RS+FD"] = (
-        sum((1.0 - 1.0 / sizes[j]) / shares[j] ** 2 for (j,) in questionnaire.tables) if single else math.inf
+    wanted, gain = questionnaire.wanted, math.expm1(epsilon)
+    told = {
+        "table by lot": _table_by_lot(questionnaire, epsilon),
+        "GRR": dict.fromkeys(wanted, (gain / (gain + questionnaire.combinations)) ** 2),
+        "RS+FD[GRR]": _sampled_with_fakes(questionnaire, gain),
+        **_parities(questionnaire, epsilon),
+    }
+    return {name: _error(wanted, some) for name, some in told.items()}
+
+
+def _error(wanted: Mapping[Kinds, float], told: Mapping[Kinds, float]) -> float:
+    """Return n MSE of the best linear unbiased estimates from m_T by the kinds of T, 0 for those left out."""
+    if any(not told.get(kinds) for kinds in wanted):
+        return math.inf
+    return sum(cost / told[kinds] for kinds, cost in wanted.items())
+
+
+def _table_by_lot(questionnaire: Questionnaire, epsilon: float) -> dict[Kinds, float]:
+    """Return what is told by asking the questions of one table, each table with its optimum."""
+    place = {kinds: i for i, kinds in enumerate(questionnaire.wanted)}
+    rows, by_sizes = list[FloatArray](), dict[tuple[int, ...], dict[Questions, float]]()
+    for kinds in sorted(
+        {tuple(sorted(questionnaire.kinds[j] for j in table)) for table in questionnaire.tables}
+    ):
+        sizes = questionnaire.sizes_of(kinds)
+        if sizes not in by_sizes:
+            mechanism = optimal_questionnaire(sizes, epsilon, len(sizes)).mechanism
+            own = mechanism.questionnaire.kinds
+            by_sizes[sizes] = {
+                some: mechanism.told[tuple(sorted(own[j] for j in some))] for some in _subsets(len(sizes))
+            }
+        row = np.zeros(len(place))
+        for some, told in by_sizes[sizes].items():
+            part = tuple(sorted(kinds[j] for j in some))
+            row[place[part]] += told / questionnaire.sets_of(part)
+        rows.append(row)
+    return dict(zip(place, _best_shares(np.array(rows), questionnaire), strict=True))
+
+
+def _subsets(number: int) -> list[Questions]:
+    """Return all sets of these questions but the empty one."""
+    orders = (itertools.combinations(range(number), order) for order in range(1, number + 1))
+    return list(itertools.chain.from_iterable(orders))
+
+
+def _best_shares(columns: FloatArray, questionnaire: Questionnaire) -> FloatArray:
+    """Return what is told with the best weights of columns (`solve`), by multiplicative steps.
+
+    For sum_T c_T / m_T each step w_j <- w_j (lam . m_j / sum_T c_T / m_T)^(1/2), lam_T = c_T / m_T^2, is no
+    step up (Torsney 1983, *A moment inequality and monotonicity of an algorithm*).
+    """
+    c = np.array(list(questionnaire.wanted.values()))
+    weights = np.full(len(columns), 1.0 / len(columns))
+    for _ in range(_ROUNDS):
+        m = weights @ columns
+        worth, value = columns @ (c / m**2), float((c / m).sum())
+        if worth.max() <= value * (1.0 + _GAP):
+            break
+        weights *= np.sqrt(worth / value)
+        weights /= weights.sum()
+    return np.asarray(weights @ columns)
+
+
+def _sampled_with_fakes(questionnaire: Questionnaire, gain: float) -> dict[Kinds, float]:
+    """Return what RS+FD tells: the channel is P_0 + sum_j r_j P_j / d, r_j that of randomized response."""
+    number = len(questionnaire.sizes)
+    return {
+        kinds: (gain / (gain + questionnaire.sizes_of(kinds)[0]) / number) ** 2
+        for kinds in questionnaire.wanted
+        if len(kinds) == 1
+    }
+
+
+def _parities(questionnaire: Questionnaire, epsilon: float) -> dict[str, dict[Kinds, float]]:
+    """Return what one bit about one interaction tells, with equal chances of these and with the best ones."""
+    names = ("parities", "parities, best chances")
+    if set(questionnaire.sizes) != {2}:
+        return {name: {} for name in names}
+    bit = math.tanh(0.5 * epsilon) ** 2
+    number = {kinds: questionnaire.sets_of(kinds) for kinds in questionnaire.wanted}
+    # The best weight of each of the n_T interactions that share c_T is in proportion to (c_T / n_T)^(1/2).
+    roots = {kinds: math.sqrt(cost / number[kinds]) for kinds, cost in questionnaire.wanted.items()}
+    weighed = sum(root * number[kinds] for kinds, root in roots.items())
+    equal = dict.fromkeys(number, bit / sum(number.values()))
+    return dict(
+        zip(names, (equal, {kinds: bit * root / weighed for kinds, root in roots.items()}), strict=True)
     )
-    found["parities"] = math.inf
-    if set(sizes) == {2}:
-        total = sum(math.sqrt(cost * questionnaire.sets_of(kinds)) for kinds, cost in wanted.items())
-        found["parities"] = (total / math.tanh(0.5 * epsilon)) ** 2
-    return found

@@ -50,10 +50,8 @@ class Questionnaire:
         most, order = SETTINGS.max_answers, SETTINGS.max_order
         sizes = tuple(
             as_count(size, "The number of answers", f"a whole number from 2 to {most}", least=2, most=most)
-            for size in _sequence(self.sizes, "The numbers of answers")
+            for size in _sizes(self.sizes)
         )
-        if not 0 < len(sizes) <= SETTINGS.max_questions:
-            raise ValueError(f"There are {len(sizes)} questions; 1 to {SETTINGS.max_questions} are possible.")
         last = len(sizes) - 1
         tables = tuple(
             tuple(
@@ -78,7 +76,7 @@ class Questionnaire:
         """Return the questionnaire of which all tables of so many questions are wanted; 1 for shares."""
         most = SETTINGS.max_order
         order = as_count(order, "order", f"a whole number from 1 to {most}", least=1, most=most)
-        sizes = _sequence(sizes, "The numbers of answers")
+        sizes = _sizes(sizes)  # first, as there are about as many tables as this to the power of the order
         return cls(sizes, tuple(itertools.combinations(range(len(sizes)), min(order, len(sizes)))))
 
     @property
@@ -143,6 +141,14 @@ class Questionnaire:
     def entries(self) -> int:
         """The number of entries of all tables."""
         return sum(math.prod(self.sizes[j] for j in table) for table in self.tables)
+
+
+def _sizes(values: Any) -> tuple[Any, ...]:
+    """Return the numbers of answers, of no more questions than are possible."""
+    sizes = _sequence(values, "The numbers of answers")
+    if not 0 < len(sizes) <= SETTINGS.max_questions:
+        raise ValueError(f"There are {len(sizes)} questions; 1 to {SETTINGS.max_questions} are possible.")
+    return sizes
 
 
 def _sequence(values: Any, name: str) -> tuple[Any, ...]:

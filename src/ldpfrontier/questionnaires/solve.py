@@ -116,6 +116,9 @@ def optimal_questionnaire(
         asked = as_count(asked, "asked", "a whole number from 1 to 4", least=1, most=4)
     every = Questionnaire.of_order(sizes, order)
     questionnaire = every if tables is None else Questionnaire(every.sizes, tables)  # type: ignore[arg-type]
+    together = max(map(len, questionnaire.tables))
+    if asked is not None and asked < together:
+        raise ValueError(f"asked is {asked}; a table of {together} questions needs {together} at least.")
     c = np.array(list(questionnaire.wanted.values()))
     origin, columns = _columns(questionnaire, epsilon, asked)
     weights, least = _best_weights(columns, c)

@@ -1,5 +1,6 @@
 """Mechanisms for questionnaires against other optimizers, enumeration, and what others offer."""
 
+import functools
 import itertools
 import math
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
 
 from ldpfrontier import (
     Channel,
@@ -119,50 +121,88 @@ def test_nothing_that_others_offer_needs_fewer_people(sizes, order):
             assert found.error <= 1.07 * found.bound
 
 
-def test_usual_mechanisms_have_the_errors_that_are_compared_with():
-    """Their channels are listed here, from what their authors say."""
-    epsilon, sizes = 1.0, (2, 2)
-    shares, uniform = Questionnaire.of_order(sizes, 1), np.full(4, 0.25)
-    found = questionnaire_errors(shares, epsilon)
-    response = randomized_response(4, epsilon)
-    assert estimation_error(response, uniform, target(shares)) == pytest.approx(found["GRR"])
-    one = randomized_response(2, epsilon).matrix
-    fake = np.full((2, 2), 0.5)
-    sampled = 0.5 * (np.kron(one, fake) + np.kron(fake, one))
-    of_shares = [target(shares)[2 * j : 2 * j + 2] for j in range(2)]
-    # Shares are estimated from the reports about their own question alone.
-    errors = [
-        estimation_error(
-            Channel(sampled @ np.kron(*(np.eye(2) if i == j else np.ones((2, 1)) for i in range(2)))),
-            uniform,
-            rows,
+def generalized_least_squares(matrix, rows):
+    """Return n MSE at uniform answers from the whole channel; inf where reports do not determine the rows."""
+    information = (matrix / matrix.mean(axis=0)) @ matrix.T
+    inverse = np.linalg.pinv(information, hermitian=True)
+    if not np.allclose(rows @ inverse @ information, rows):
+        return math.inf
+    return np.trace(rows @ inverse @ rows.T) - (rows.mean(axis=1) ** 2).sum()
+
+
+def sampled_with_fakes(sizes, level):
+    """Return RS+FD: one question with randomized response, the others with random answers."""
+    lots = []
+    for asked in range(len(sizes)):
+        parts = [
+            randomized_response(size, level).matrix if j == asked else np.full((size, size), 1.0 / size)
+            for j, size in enumerate(sizes)
+        ]
+        lots.append(functools.reduce(np.kron, parts))
+    return np.mean(lots, axis=0)
+
+
+@pytest.mark.parametrize("sizes", [(2, 2), (2, 3), (2, 2, 2), (2, 2, 3)])
+@pytest.mark.parametrize("order", [1, 2])
+def test_usual_mechanisms_have_their_best_unbiased_estimates_from_all_reports(sizes, order):
+    """The whole channels are listed here, from what their authors say."""
+    epsilon, cells = 1.0, math.prod(sizes)
+    questionnaire = Questionnaire.of_order(sizes, order)
+    rows, found = target(questionnaire), questionnaire_errors(questionnaire, epsilon)
+    records = np.array(list(itertools.product(*map(range, sizes))))
+
+    def lots_of(parts, shares):
+        return generalized_least_squares(
+            np.hstack([w * part for w, part in zip(shares, parts, strict=True)]), rows
         )
-        for j, rows in enumerate(of_shares)
-    ]
-    assert sum(errors) == pytest.approx(found["RS+FD"])
-    pairs = Questionnaire.of_order((2, 2, 2), 2)
-    signs = np.array([[(-1) ** (x >> j & 1) for j in range(3)] for x in range(8)])
-    parities = [signs[:, j] for j in range(3)] + [
-        signs[:, i] * signs[:, j] for i, j in [(0, 1), (0, 2), (1, 2)]
-    ]
-    weights = np.sqrt([0.5] * 3 + [0.25] * 3)
-    bit = math.tanh(0.5 * epsilon)
-    columns = [
-        w / weights.sum() * 0.5 * (1 + s * bit * x)
-        for w, x in zip(weights, parities, strict=True)
-        for s in (1, -1)
-    ]
-    error = estimation_error(Channel(np.array(columns).T), np.full(8, 0.125), target(pairs))
-    assert error == pytest.approx(questionnaire_errors(pairs, epsilon)["parities"])
+
+    tables = []
+    for table in questionnaire.tables:
+        asked = [sizes[j] for j in table]
+        own = optimal_questionnaire(asked, epsilon, len(asked)).mechanism.channel().matrix
+        tables.append(own[np.ravel_multi_index(records[:, list(table)].T, asked)])
+    unlike = [sum(sizes[j] for j in table) for table in questionnaire.tables]
+
+    def with_share(share):  # of tables with the most answers, against the others
+        weights = np.where(np.array(unlike) == max(unlike), share, 1.0 - share)
+        return lots_of(tables, weights / weights.sum())
+
+    best = minimize_scalar(with_share, bounds=(0.05, 0.95), method="bounded").fun
+    other = {
+        "table by lot": best,
+        "GRR": generalized_least_squares(randomized_response(cells, epsilon).matrix, rows),
+        "RS+FD[GRR]": generalized_least_squares(sampled_with_fakes(sizes, epsilon), rows),
+        "parities": math.inf,
+        "parities, best chances": math.inf,
+    }
+    if set(sizes) == {2}:
+        signs, bit = 1.0 - 2.0 * records, 0.5 * math.tanh(0.5 * epsilon)
+        sets = [T for n in range(1, order + 1) for T in itertools.combinations(range(len(sizes)), n)]
+        parts = [0.5 + bit * np.outer(signs[:, list(some)].prod(axis=1), [1.0, -1.0]) for some in sets]
+        other["parities"] = lots_of(parts, np.full(len(sets), 1.0 / len(sets)))
+        singles = [len(some) == 1 for some in sets]
+
+        def with_chance(chance):  # of single questions, against pairs
+            weights = np.where(singles, chance, 1.0 - chance)
+            return lots_of(parts, weights / weights.sum())
+
+        other["parities, best chances"] = minimize_scalar(
+            with_chance, bounds=(0.05, 0.95), method="bounded"
+        ).fun
+    assert found == pytest.approx(other, rel=1e-4)
 
 
 def test_the_level_that_a_lot_is_said_to_amplify_is_not_that_of_the_whole_record():
-    """RS+FD at the level ln(1 + d (e - 1)) of its question is private at 1 only if one answer differs."""
+    """RS+FD at the level ln(1 + d (e - 1)) of its question is private at 1 only if one answer differs.
+
+    With unequal numbers of answers it is not even that.
+    """
     amplified = math.log(1 + 2 * math.expm1(1.0))
-    one, fake = randomized_response(2, amplified).matrix, np.full((2, 2), 0.5)
-    matrix = 0.5 * (np.kron(one, fake) + np.kron(fake, one))
-    assert ldp_epsilon(Channel(matrix)) == pytest.approx(amplified)
-    assert np.log(matrix[0] / matrix[1]).max() == pytest.approx(1.0)  # one answer differs
+    for sizes in [(2, 2), (2, 3)]:
+        matrix = sampled_with_fakes(sizes, amplified)
+        assert ldp_epsilon(Channel(matrix)) == pytest.approx(amplified)
+        one = np.log(matrix[0] / matrix[1]).max()  # the last answer alone differs
+        assert one == pytest.approx(1.0) if sizes == (2, 2) else one > 1.05
 
 
 def test_asking_one_yes_or_no_question_is_optimal_up_to_the_level_ln_3():
@@ -239,11 +279,13 @@ def test_interactions_sum_to_the_function_and_do_not_overlap(seed):
         (([2, 2], 21.0), "epsilon is 21"),
         (([2, 2], 1.0, 2, [(1, 0)]), "increasing order"),
         (([2] * 5, 1.0, 4), "1 to 3"),
+        (([2] * 5, 1.0, 2, None, 1), "asked is 1; a table of 2 questions needs 2"),
     ],
 )
 def test_what_is_out_of_range_is_refused(arguments, words):
+    *usual, asked = (*arguments, None) if len(arguments) < 5 else arguments
     with pytest.raises(ValueError, match=words):
-        optimal_questionnaire(*arguments)
+        optimal_questionnaire(*usual, asked=asked)
 
 
 def test_a_channel_that_is_too_large_is_refused():

@@ -1,6 +1,7 @@
 """The pages on own data say what is true today."""
 
 import csv
+import math
 import re
 import shutil
 from pathlib import Path
@@ -118,11 +119,29 @@ def test_the_people_of_questionnaires_are_those_of_the_optima():
         size, _, times = sizes.partition(" × ")
         asked = [int(size)] * int(times.split()[0]) if times else list(map(int, sizes.split(",")))
         told = []
-        for order, last in ((1, "RS+FD"), (2, "parities")):
+        for order, last in ((1, ["RS+FD[GRR]"]), (2, ["parities", "parities, best chances"])):
             found = optimal_questionnaire(asked, float(epsilon), order)
             others = questionnaire_errors(found.mechanism.questionnaire, float(epsilon))
             told += [found.mechanism.people(0.01), found.error / found.bound]
-            told += [others[name] / found.error for name in ("table by lot", "GRR", last)]
+            told += [others[name] / found.error for name in ("table by lot", "GRR", *last)]
         for number, value in zip(numbers, told, strict=True):
-            if number != "–":
-                assert float(number.replace(",", "")) == pytest.approx(value, rel=0.03)
+            shown = math.inf if number == "–" else float(number.replace(",", ""))
+            assert shown == pytest.approx(value, rel=0.03)
+
+
+def test_the_readme_and_the_page_compare_questionnaires_as_the_program_does():
+    found = optimal_questionnaire([2] * 20, 1.0)
+    others = questionnaire_errors(found.mechanism.questionnaire, 1.0)
+    by_lot, parities, best = (
+        others[name] / found.error for name in ("table by lot", "parities", "parities, best chances")
+    )
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"need {round(found.mechanism.people(0.01), -3):,.0f} people" in text
+    assert f"two questions by lot, with the optimum for these two, takes {by_lot:.2f} times" in text
+    assert f"2018) takes {parities:.2f} times as many, and {best:.2f} times" in text
+    page = " ".join(MAKE.QUESTIONNAIRES.read_text(encoding="utf-8").split())
+    two = optimal_questionnaire([2] * 20, 1.0, asked=2).error / found.error
+    assert f"two questions alone needs {two:.2f} times" in page
+    shares = {len(lot.kinds): lot.weight for lot in found.mechanism.lots}
+    assert f"{shares[2]:.0%} of the people are asked two questions" in page
+    assert set(shares) == {2, 3}

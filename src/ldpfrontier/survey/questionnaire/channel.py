@@ -30,6 +30,9 @@ from ldpfrontier.survey.sampling import BITS, TOTAL, whole_weights
 
 VERSION = 1
 
+#: Questions of a lot, as those that `optimal_questionnaire` asks together.
+MOST_ASKED = 4
+
 #: The questions of the tables that a channel is designed for.
 ORDERS: Mapping[str, int] = {name: order for order, name in enumerate(TABLES, start=1)}
 
@@ -179,6 +182,9 @@ def _parsed(content: Mapping[str, Any]) -> QuestionnaireChannel:
     weights, accept = tuple(int(lot["weight"]) for lot in content["lots"]), int(content["accept"])
     lots = []
     for weight, lot in zip(weights, content["lots"], strict=True):
+        # Interactions are computed of all sets of these questions.
+        if len(lot["questions"]) > MOST_ASKED:
+            raise ValueError(f"a lot has {len(lot['questions'])} questions; {MOST_ASKED} are possible.")
         kinds = tuple(questionnaire.members.index(tuple(some)) for some in lot["questions"])
         sizes = questionnaire.sizes_of(kinds)
         if (

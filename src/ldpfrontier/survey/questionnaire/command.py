@@ -284,7 +284,11 @@ def _comparison_text(channel: QuestionnaireChannel) -> str:
         lots.append(
             [f"L{number}", f"{lot.weight:.3f}", sizes, str(int(lot.members.sum())), str(lot.members.size)]
         )
-    return f"{columns(rows)}\n\n{columns(lots)}"
+    told = (
+        "All have this level for the whole record, and their best unbiased estimates that are linear in the"
+        " shares of the reports."
+    )
+    return f"{columns(rows)}\n{wrapped(told)}\n\n{columns(lots)}"
 
 
 def _estimate_text(channel: QuestionnaireChannel, found: QuestionnaireEstimate) -> str:

@@ -240,6 +240,34 @@ def test_a_file_that_was_changed_is_refused(tmp_path, change, hashed):
         read_questionnaire(path)
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda c: c.update(questions=c["questions"] * 1000), "There are 5000 questions"),
+        (lambda c: c["lots"][0].update(questions=[list(range(5))] * 5, set="01" * 16), "has 5 questions"),
+    ],
+)
+def test_a_file_of_more_than_can_be_treated_is_refused_before_anything_is_listed(
+    tmp_path, change, words, monkeypatch
+):
+    path = tmp_path / "c.json"
+    channel_of((2,) * 5, 1.0).write(path)
+    content = json.loads(path.read_text(encoding="utf-8"))
+    change(content)
+    content.pop("content_sha256")
+    content["content_sha256"] = content_digest(content)
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+    def few(values, number):
+        assert len(values) <= 60
+        return list_of(values, number)
+
+    list_of = itertools.combinations
+    monkeypatch.setattr(itertools, "combinations", few)
+    with pytest.raises(ChannelFileError, match=words):
+        read_questionnaire(path)
+
+
 def test_a_channel_above_its_level_is_refused():
     channel = channel_of((2, 3, 2), 1.0)
     with pytest.raises(ValueError, match="its level is above 1"):
