@@ -33,13 +33,16 @@ from reproduction.planning.paper import papers  # noqa: E402
 
 NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)*(?:e-?\d+)?%?")
 
-#: What stands in braces: how the rows are taken together, the table, an expression of columns, the rows.
+#: In braces: a limit, how the rows are taken together, the table, an expression of columns, the rows.
 PLACE = re.compile(r"\{([^{}]+)\}")
 LOOKED_UP = re.compile(
-    r"(?P<bound>at most )?(?:(?P<take>min|median|mean|max|sum|count) (?!\|))?(?:(?P<table>[\w/]+): )?"
-    r"(?P<column>.+?)(?: \| (?P<rows>.+))?",
+    r"(?P<limit>at most |up |down )?(?:(?P<take>min|median|mean|max|sum|count) (?!\|))?"
+    r"(?:(?P<table>[\w/]+): )?(?P<column>.+?)(?: \| (?P<rows>.+))?",
     re.DOTALL,
 )
+
+#: What is rounded upwards or downwards, and by how much, in units of its last digit, two machines may differ.
+_OUTWARDS, _SLACK = {"up": 1.0, "down": -1.0}, HALF - 0.5
 
 #: A bound is at most so many times the number, and a number less than a rounding error counts as one.
 LOOSE, ROUNDING = 1000.0, 1e-16
@@ -53,12 +56,17 @@ class Number:
     end: int
     text: str
     quote: Quote
-    is_bound: bool = False
+    limit: str = ""
 
     def renewed(self, table: pd.DataFrame) -> str:
         """Return the text that the page should have: its own one if that agrees with the table."""
         value, (said, unit) = self.quote.number(table), read_number(self.text)
-        if self.is_bound:
+        if self.limit in _OUTWARDS:
+            sign = _OUTWARDS[self.limit]
+            if -_SLACK <= sign * (said - value) / unit <= 1.0 + _SLACK:
+                return self.text
+            return format(sign * math.ceil(sign * value / unit - _SLACK) * unit, self.quote.form)
+        if self.limit:
             if value <= said <= LOOSE * max(value, ROUNDING):
                 return self.text
             percent = "%" in self.text
@@ -73,9 +81,11 @@ class Quoted:
 
     The text is as the page has it, but for what stands in braces. ``{max gap | epsilon > 1}`` is a number:
     the largest of the column or expression ``gap`` where epsilon is above 1. Without ``max`` there is only
-    one, and ``{max fig2: gap}`` is of another table. ``{at most max gap}`` is a bound on it, and not a loose
-    one (`LOOSE`). ``{epsilon=}`` is a value that the page gives, ``{=}`` one of `labels`, names that stand
-    for conditions on rows: the rows are those that have it, and the page may have the text repeatedly.
+    one, and ``{max fig2: gap}`` is of another table. ``{up bound}`` and ``{down bound}`` are limits, which are
+    rounded so that they hold; ``{at most max gap}`` is a bound on what another machine computes otherwise,
+    and not a loose one (`LOOSE`). ``{epsilon=}`` is a value that the page gives, ``{=}`` one of `labels`,
+    names that stand for conditions on rows: the rows are those that have it, and the page may have the text
+    repeatedly.
 
     `rows` is a condition on the rows of all the numbers, and `configuration` the file of `config/` of the run
     that is quoted, if that is not the one of the page.
@@ -125,8 +135,8 @@ class Quoted:
                     given.append(f"{spec[:-1]} == {text if NUMBER.fullmatch(text) else repr(text)}")
             for n, spec in enumerate(specified, start=1):
                 if not spec.endswith("="):
-                    is_bound = spec.startswith("at most ")
-                    yield Number(*place.span(n), place[n], self._quote(spec, given, place[n]), is_bound)
+                    limit = (LOOKED_UP.fullmatch(spec)["limit"] or "").strip()
+                    yield Number(*place.span(n), place[n], self._quote(spec, given, place[n]), limit)
 
     def _quote(self, spec: str, given: list[str], text: str) -> Quote:
         """Return what a number is in the tables, written as the page writes it."""

@@ -117,6 +117,24 @@ def test_a_bound_that_does_not_hold_or_is_loose_is_noticed(page, text, value, re
     assert texts(quoted, tables) == [(renewed, renewed)]
 
 
+@pytest.mark.parametrize(
+    ("limit", "text", "value", "renewed"),
+    [
+        ("up", "0.6715", 0.67155, "0.6716"),
+        ("up", "0.6716", 0.67151, "0.6716"),
+        ("up", "1.4%", 0.01402, "1.4%"),  # as another machine may have it
+        ("up", "1.4%", 0.0141, "1.5%"),
+        ("up", "1.4%", 0.0129, "1.3%"),
+        ("down", "1.04", 1.0361, "1.03"),
+        ("down", "1.03", 1.0399, "1.03"),
+    ],
+)
+def test_a_limit_is_rounded_so_that_it_holds(page, limit, text, value, renewed):
+    page.write_text(f"It is {text} here.\n")
+    quoted = QUOTED.Quoted(page, "p", "t", f"It is {{{limit} value}} here.")
+    assert texts(quoted, {"t": pd.DataFrame({"value": [value]})}) == [(text, renewed)]
+
+
 @pytest.mark.parametrize("by_entry", [False, True])
 @pytest.mark.parametrize(
     ("configuration", "expected"), [("config", ["12.5%"]), ("beyond", ["12.5%", "3e-9"])]
