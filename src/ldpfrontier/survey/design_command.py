@@ -135,7 +135,8 @@ def design(options: argparse.Namespace) -> int:
 
 def _table(options: argparse.Namespace, sources: Sequence[str]) -> CountTable:
     """Return the table of a design, from a file or from values alone, and print its hints."""
-    values, bins = parsed_values(options.values or ()), parsed_bins(options.bins)
+    names = [*options.sensitive, *options.useful]
+    values, bins = parsed_values(options.values or (), names), parsed_bins(options.bins, names)
     if not sources:
         table = table_of_values(values, options.sensitive, options.useful, bins=bins)
     else:

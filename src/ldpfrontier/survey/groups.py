@@ -12,20 +12,23 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 
 from ldpfrontier.extras import extra
 from ldpfrontier.survey.layout import remark
+from ldpfrontier.survey.names import close_name, split_column
 from ldpfrontier.survey.reading import (
     Label,
+    Records,
     Translation,
+    UnreadableValue,
     as_number,
     is_standard_input,
     read_chunks,
     remembered,
     shown,
+    translated,
 )
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.survey.values import DROP, KEEP, as_code, declared_codes, may_be_missing, missing_name
@@ -43,7 +46,7 @@ _INTERVAL = re.compile(r"(?:\(-inf|\[([^,\[\]()]+)),(?:inf|([^,\[\]()]+))\)")
 class Groups:
     """Puts numbers into the intervals that begin at rising edges; the path is for errors."""
 
-    def __init__(self, path: Path | str, column: str, edges: Sequence[float], decimal: str = ".") -> None:
+    def __init__(self, path: Records, column: str, edges: Sequence[float], decimal: str = ".") -> None:
         self._path, self._column, self._decimal, self._edges = path, column, decimal, list(map(float, edges))
         rising = all(low < high for low, high in pairwise([-math.inf, *self._edges, math.inf]))
         if not self._edges or not rising:
@@ -64,7 +67,7 @@ class Groups:
         if may_be_missing(value):
             return value
         mark = "a decimal point (or a comma with --decimal ,)" if self._decimal == "." else "a decimal comma"
-        raise ValueError(
+        raise UnreadableValue(
             f"{shown(self._path)} has {value!r} as its {self._column}, whose values are put into groups; they"
             f" must be finite numbers with {mark}, and without separators of thousands."
         )
@@ -109,14 +112,17 @@ class ValueOrder:
         return tuple(sorted(set(values), key=lambda text: (places.get(text, math.inf), in_order([text]))))
 
 
-def parsed_bins(words: Iterable[str]) -> dict[str, Bins]:
-    """Return groups that are written as ``COLUMN=5`` or ``COLUMN=18,40,65``, by their column."""
+def parsed_bins(words: Iterable[str], columns: Sequence[str] = ()) -> dict[str, Bins]:
+    """Return groups that are written as ``COLUMN=5`` or ``COLUMN=18,40,65``, by their column.
+
+    Columns that are known may have ``=`` in their names (`split_column`).
+    """
     found: dict[str, Bins] = {}
     for word in words:
-        column, equals, text = word.rpartition("=")
-        numbers = [as_number(part) for part in text.removesuffix(",").split(",")]
+        column, text = split_column(word, columns)
+        numbers = [as_number(part) for part in (text or "").strip().removesuffix(",").split(",")]
         edges = [number for number in numbers if number is not None]
-        if not equals or not column or len(edges) < len(numbers):
+        if text is None or not column or len(edges) < len(numbers):
             raise ValueError(
                 f"--bins has {word!r}; it must be COLUMN=N, where N is the number of groups, or"
                 " COLUMN=A,B,..., the numbers at which groups begin (for a single number COLUMN=A, with the"
@@ -153,7 +159,7 @@ def _number_of_groups(column: str, number: float) -> int:
 
 
 def translations_of(
-    path: Path | str,
+    path: Records,
     columns: Sequence[str],
     bins: Mapping[str, Bins],
     codes: Sequence[str],
@@ -171,7 +177,7 @@ def translations_of(
         if column not in columns:
             raise ValueError(
                 f"The values of the column {column!r} cannot be put into groups, since it is neither"
-                f" sensitive nor useful; allowed are {', '.join(columns)}."
+                f" sensitive nor useful; allowed are {', '.join(columns)}.{close_name(column, columns)}"
             )
         number = _number_of_groups(column, wanted) if isinstance(wanted, int) else 0
         edges = wanted
@@ -189,7 +195,7 @@ def translations_of(
 
 
 def translations_for(
-    path: Path | str,
+    path: Records,
     attributes: Sequence[str],
     labels: Sequence[Sequence[str]],
     missing: str | None = None,
@@ -244,7 +250,7 @@ def _without(codes: Collection[float | str], then: Callable[[str], str] | None =
 
 
 def _quantiles(
-    path: Path | str,
+    path: Records,
     column: str,
     number: int,
     decimal: str,
@@ -261,10 +267,9 @@ def _quantiles(
     asked = (column,) if amounts is None else (column, amounts[0])
     values, weights = list[FloatArray](), list[FloatArray]()
     for chunk in read_chunks(path, asked):
-        texts = chunk[column] if before is None else list(map(before, chunk[column]))
+        texts = chunk[column] if before is None else pd.Series(map(before, chunk[column]), chunk.index)
+        translated(texts, check)  # refuses what is neither a number nor missing
         numbers = {text: as_number(text, decimal) for text in dict.fromkeys(texts)}
-        for text in (text for text, value in numbers.items() if value is None):
-            check(text)  # raises unless it is missing
         values.append(np.array([numbers[text] for text in texts], dtype=float))
         each = None if amounts is None else list(map(amounts[1], chunk.index, chunk[amounts[0]]))
         weights.append(np.ones(len(chunk)) if each is None else np.array(each, dtype=float))

@@ -7,7 +7,6 @@ is the sensitive answer.
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -18,13 +17,18 @@ import numpy as np
 from scipy.stats import binom
 
 from ldpfrontier import Channel, entropy, mutual_information
+from ldpfrontier.extras import extra
 from ldpfrontier.survey.attackers import Levels, whole_levels
 from ldpfrontier.survey.channel_file import PrivateChannel, Promise
-from ldpfrontier.survey.reading import Label, said
+from ldpfrontier.survey.names import close_name
+from ldpfrontier.survey.reading import Label, labels_of, read_chunks, said
 from ldpfrontier.survey.sampling import sampled_channel, whole_weights
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.survey.tables import CountTable
 from ldpfrontier.types import FloatArray
+
+with extra("survey"):
+    import pandas as pd
 
 #: A channel, (values, reports), and the usual names of its reports; none if they are those of the values.
 _Matrix = tuple[FloatArray, tuple[str, ...]]
@@ -96,22 +100,31 @@ def classical_matrix(design: str, parameters: Mapping[str, float], values: int) 
 
 def read_matrix(path: Path | str, attributes: Label, values: Sequence[Label]) -> _Matrix:
     """Read a matrix as ``design`` writes one: a row for each value, its columns first, then the reports."""
-    with open(path, encoding="utf-8-sig", newline="") as stream:
-        head, *rows = [row for row in csv.reader(stream) if row]
-    cut = len(attributes)
-    if tuple(head[:cut]) != attributes or len(head) < cut + 1 or len(set(head)) < len(head):
+    frame = pd.concat(read_chunks(path, attributes, patterns=["*"]))
+    names = list(map(str, frame))
+    reports = [name for name in names if name not in attributes]
+    if not reports:
         raise ValueError(
-            f"{path} begins with the columns {', '.join(head[: cut + 1])}; it must have {said(attributes)}"
-            " and then a column for each report, all different."
+            f"{path} has the columns {', '.join(names)}; it must have {said(attributes)}, and a column for"
+            " each report."
         )
-    found = {}
-    for row in rows:
-        if len(row) != len(head):
-            raise ValueError(f"{path} has a row with {len(row)} fields, and its header has {len(head)}.")
-        found[tuple(row[:cut])] = [parameter(text) for text in row[cut:]]
-    if set(found) != set(values) or len(found) != len(rows):
-        raise ValueError(f"{path} must have one row for each of the values {'; '.join(map(said, values))}.")
-    return np.array([found[value] for value in values]), tuple(head[cut:])
+    found = dict[Label, list[float]]()
+    for row, label in zip(frame.index, labels_of(frame, attributes, {}), strict=True):
+        if label not in values or label in found:
+            why = "is there twice" if label in found else "is none of those of --values"
+            raise ValueError(
+                f"Record {row} of {path} is of the value {said(label)!r}, which {why}; each of"
+                f" {'; '.join(map(said, values))} has one row.{close_name(said(label), map(said, values))}"
+            )
+        found[label] = []
+        for name in reports:
+            try:
+                found[label].append(parameter(str(frame.loc[row, name])))
+            except ValueError as error:
+                raise ValueError(f"In the column {name!r} of record {row} of {path}, {error}") from None
+    if lacks := [value for value in values if value not in found]:
+        raise ValueError(f"{path} has no row for the value {said(lacks[0])!r}; each value needs one.")
+    return np.array([found[value] for value in values]), tuple(reports)
 
 
 def known_channel(

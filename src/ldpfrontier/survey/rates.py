@@ -36,7 +36,8 @@ from ldpfrontier.survey.channel_file import PrivateChannel
 from ldpfrontier.survey.estimates import Estimated, Measure, Quantity
 from ldpfrontier.survey.estimation import FittedReports, check_confidence
 from ldpfrontier.survey.intervals import upper_limits
-from ldpfrontier.survey.reading import Label, close_name, said
+from ldpfrontier.survey.names import close_name
+from ldpfrontier.survey.reading import Label, said
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.types import FloatArray, IntArray
 

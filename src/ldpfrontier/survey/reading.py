@@ -1,19 +1,17 @@
-"""Tables in files, read by pandas a chunk of records at a time: CSV in UTF-8, Parquet, the standard input.
+"""Tables in files, read a chunk of records at a time: CSV in UTF-8, Parquet, the standard input, data frames.
 
 Every value is a text, as it is in the file: ``"01"`` and ``"1"`` are two values. `statistics_files` reads the
-files of statistics programs.
+files of statistics programs. Records are numbered from 1, without headers and empty lines.
 """
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import io
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from os import PathLike
@@ -21,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from ldpfrontier.extras import extra
+from ldpfrontier.survey.csv_files import csv_blocks
+from ldpfrontier.survey.names import close_name
 from ldpfrontier.survey.statistics_files import column_names, read_answers, reader_of
 
 with extra("survey"):
@@ -32,20 +32,27 @@ Label = tuple[str, ...]
 #: What becomes of a value of a column.
 Translation = Callable[[str], str]
 
+#: Where records are: in a file, the standard input (``-``), or a data frame of pandas.
+Records = Path | str | pd.DataFrame
+
 #: Records held in memory at a time.
 CHUNK = 16_384
 
 #: Stands for the standard input where the path of a file is asked for.
 STANDARD_INPUT = "-"
 
-#: Separators of fields that are recognised; the first one if several fit.
-SEPARATORS = ",;\t|"
-
 #: Bytes of a file that are looked at before it is read: its header must lie in them to be recognised.
 START = 1 << 16
 
-#: What archives begin with: zip (also .xlsx and .ods), gzip and zstd.
-_ARCHIVES = (b"PK\x03\x04", b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
+#: What files begin with that are no tables yet, what they are, and how to make a CSV file of one.
+_OTHERS = (
+    (b"PK\x03\x04", "a spreadsheet, such as .xlsx, or another zip archive", "save the sheet as 'CSV UTF-8'"),
+    (b"\xd0\xcf\x11\xe0", "an old spreadsheet, such as .xls", "save the sheet as 'CSV UTF-8'"),
+    (b"\x1f\x8b", "packed by gzip", "unpack it: gunzip -c FILE | ldp-frontier ... -"),
+    (b"\x28\xb5\x2f\xfd", "packed by zstd", "unpack it: zstd -dc FILE | ldp-frontier ... -"),
+    (b"\xff\xfe", "a text in UTF-16", "iconv -f UTF-16 -t UTF-8 FILE > NEW makes a CSV file in UTF-8"),
+    (b"\xfe\xff", "a text in UTF-16", "iconv -f UTF-16 -t UTF-8 FILE > NEW makes a CSV file in UTF-8"),
+)
 
 #: Names that a column of counts often has, and a column of survey weights.
 _COUNTS = {"count", "counts", "freq", "frequency", "n", "number", "total", "records"}
@@ -64,8 +71,10 @@ def said(label: Label) -> str:
     return ", ".join(label)
 
 
-def shown(path: Path | str) -> str:
+def shown(path: Records) -> str:
     """Return how a file is named in sentences."""
+    if isinstance(path, pd.DataFrame):
+        return "the data frame"
     return "the standard input" if is_standard_input(path) else str(path)
 
 
@@ -94,14 +103,7 @@ def has_weights(name: str) -> bool:
     return name.strip().casefold() in _WEIGHTS
 
 
-def close_name(name: str, known: Iterable[str]) -> str:
-    """Return a question for the name that may be meant, with a space before it; nothing if none is close."""
-    names = {other.strip().casefold(): other for other in reversed(list(known))}
-    found = get_close_matches(name.strip().casefold(), names, n=1)
-    return f" Did you mean {names[found[0]]!r}?" if found else ""
-
-
-def like_counts(path: Path | str, name: str) -> str:
+def like_counts(path: Records, name: str) -> str:
     """Return the sentence that a file looks like a table of counts, which are in the column of a name."""
     return (
         f"{shown(path)} looks like a table of counts: the column {name!r} has whole numbers, and no two rows"
@@ -109,16 +111,16 @@ def like_counts(path: Path | str, name: str) -> str:
     )
 
 
-def digest_of(path: Path | str) -> str:
-    """Return the SHA-256 of a file; nothing for the standard input, which is read once."""
-    if is_standard_input(path):
+def digest_of(path: Records) -> str:
+    """Return the SHA-256 of a file; nothing for the standard input, which is read once, and for a frame."""
+    if isinstance(path, pd.DataFrame) or is_standard_input(path):
         return ""
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def read_chunks(
-    path: Path | str,
+    path: Records,
     columns: Sequence[str],
     *,
     optional: Sequence[str] = (),
@@ -129,13 +131,16 @@ def read_chunks(
 
     Values are texts. A column whose values have an order in the file is an ordered categorical one. The file
     may be CSV in UTF-8 with a row of column names and commas, semicolons, tabs or vertical bars, Parquet, or
-    a file of SPSS, Stata or SAS; ``-`` is the standard input. Empty lines do not count.
+    a file of SPSS, Stata or SAS; ``-`` is the standard input. Empty lines do not count. A data frame is read
+    as a Parquet file with its columns is.
 
     Optional columns are empty if the file does not have them; `patterns` such as ``w*`` name further ones, at
     least one each. `on_counts` is called with the column of counts if the file looks like a table of counts.
     """
     done = 0
     for frame in _frames(path, columns, optional, patterns):
+        if not len(frame):
+            continue
         if on_counts and not done and (name := _column_of_counts(frame, columns)) is not None:
             on_counts(name)
         header = list(map(str, frame))
@@ -155,10 +160,27 @@ def remembered(translation: Translation) -> Translation:
     return lru_cache(CHUNK)(translation)
 
 
+class UnreadableValue(ValueError):
+    """A value that a translation cannot take; its text follows the number of a record."""
+
+
 def labels_of(chunk: pd.DataFrame, columns: Sequence[str], made: Mapping[str, Translation]) -> list[Label]:
     """Return the values of some columns of records, translated where there is a translation."""
-    values = [map(made[name], chunk[name]) if name in made else chunk[name] for name in columns]
+    values = [translated(chunk[name], made[name]) if name in made else chunk[name] for name in columns]
     return list(zip(*values, strict=True))
+
+
+def translated(values: pd.Series[Any], made: Translation) -> list[str]:
+    """Return what becomes of the values of a column; an error names the record."""
+    try:
+        return list(map(made, values))
+    except UnreadableValue as error:
+        for row, value in values.items():
+            try:
+                made(value)
+            except UnreadableValue:
+                raise ValueError(f"Record {row} of {error}") from None
+        raise
 
 
 def _matching(header: Iterable[str], patterns: Sequence[str]) -> list[str]:
@@ -166,9 +188,17 @@ def _matching(header: Iterable[str], patterns: Sequence[str]) -> list[str]:
 
 
 def _frames(
-    path: Path | str, columns: Sequence[str], optional: Sequence[str], patterns: Sequence[str]
+    path: Records, columns: Sequence[str], optional: Sequence[str], patterns: Sequence[str]
 ) -> Iterator[pd.DataFrame]:
     """Yield the records of a file as texts, with at least the columns that are asked for."""
+    if isinstance(path, pd.DataFrame):
+        yield from _data_frames(path, columns, optional, patterns)
+        return
+    if not isinstance(path, (str, PathLike)):
+        raise ValueError(
+            f"The records are {type(path).__name__}; they must be the path of a file, or a data frame of"
+            " pandas."
+        )
     with ExitStack() as stack:
         if is_standard_input(path):
             if sys.stdin is None:
@@ -182,97 +212,60 @@ def _frames(
             yield from _parquet_frames(path, columns, optional, patterns)
         elif reader := reader_of(start):
             yield from _statistics_frames(path, reader, columns, optional, patterns)
-        elif b"\0" in start or start.startswith(_ARCHIVES):
+        elif other := next((words for begin, *words in _OTHERS if start.startswith(begin)), None):
+            raise ValueError(f"{shown(path)} is {other[0]}, and no text in UTF-8; {other[1]}.")
+        elif b"\0" in start:
             raise ValueError(
-                f"{shown(path)} is no text in UTF-8, and no Parquet file; save it as CSV in UTF-8 (or unpack"
-                " it), as spreadsheet and statistics programs can."
+                f"{shown(path)} is no text in UTF-8, and no Parquet file; save it as CSV in UTF-8."
             )
         else:
-            yield from _csv_frames(path, stream, start, columns, optional)
-
-
-def _csv_frames(
-    path: Path | str,
-    stream: io.BufferedReader[Any],
-    start: bytes,
-    columns: Sequence[str],
-    optional: Sequence[str],
-) -> Iterator[pd.DataFrame]:
-    separator = _separator(start.decode("utf-8-sig", errors="replace"), columns)
-    header: list[str] | None = None
-    done = 0
-    try:
-        # The engine that tells short records from empty fields, and a quote that is never closed.
-        frames = pd.read_csv(
-            io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""), sep=separator, header=None,
-            index_col=False, dtype=object, keep_default_na=False, engine="python", chunksize=CHUNK,
-            skip_blank_lines=False,
-        )  # fmt: skip
-        for frame in frames:
-            if header is None:
-                header, frame = frame.iloc[0].tolist(), frame.iloc[1:]
-                check_header(path, header, columns, optional)
-                frame = frame.iloc[_further_headers(path, frame) :]
-            frame = frame.dropna(how="all")  # empty lines
-            short = frame.isna().any(axis=1)
-            if short.any():
-                place = int(short.to_numpy().argmax())
-                raise ValueError(
-                    f"Record {done + place + 1} of {shown(path)} has {frame.iloc[place].count()} fields; its"
-                    f" header has {len(header)}."
-                )
-            done += len(frame)
-            if len(frame):
-                yield frame.set_axis(header, axis=1)
-    except pd.errors.EmptyDataError:
-        raise ValueError(f"{shown(path)} is empty; a row of column names is needed.") from None
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{shown(path)} is not UTF-8: it has the byte 0x{error.object[error.start]:02x} after record"
-            f" {done}; save it as CSV in UTF-8."
-        ) from None
-    except (pd.errors.ParserError, csv.Error) as error:
-        raise ValueError(
-            f"{shown(path)} is not a CSV file that can be read: {error}, after record {done}."
-        ) from None
-
-
-def _further_headers(path: Path | str, frame: pd.DataFrame) -> int:
-    """Return how many of the first records are texts and ids of questions, as Qualtrics writes them.
-
-    The second line of a header, as SurveyMonkey writes it, is refused.
-    """
-    if len(frame) > 1 and str(frame.iloc[1, 0]).startswith('{"ImportId":'):
-        return 2
-    first = frame.iloc[0].tolist() if len(frame) else [None]
-    if first[0] == "" and not {"Response", "Open-Ended Response"}.isdisjoint(first):
-        raise ValueError(
-            f"The first record of {shown(path)} is no answer, but looks like the second line of a header, as"
-            " SurveyMonkey writes it; remove it, as pandas.read_csv(file, skiprows=[1]) does."
-        )
-    return 0
-
-
-def _separator(start: str, columns: Sequence[str]) -> str:
-    """Return the separator with which the header has most of the columns that are asked for."""
-
-    def found(separator: str) -> int:
-        rows = csv.reader(io.StringIO(start, newline=""), delimiter=separator)
-        return len(set(columns).intersection(next(filter(None, rows), [])))
-
-    return max(SEPARATORS, key=found)
+            blocks = csv_blocks(shown(path), stream, start, [*columns, *optional], CHUNK)
+            (header,) = next(blocks)
+            check_header(path, header, columns, optional, patterns)
+            places = {name: header.index(name) for name in _read_columns(header, columns, optional, patterns)}
+            for block in blocks:
+                part = {name: [row[place] for row in block] for name, place in places.items()}
+                yield pd.DataFrame(part, dtype=object)
 
 
 def check_header(
-    path: Path | str, header: Sequence[str], columns: Sequence[str], optional: Sequence[str] = ()
+    path: Records,
+    header: Sequence[str],
+    columns: Sequence[str],
+    optional: Sequence[str] = (),
+    patterns: Sequence[str] = (),
 ) -> None:
     """Check that columns are in a header, and no further ones are there twice."""
-    for name in (*columns, *optional):
+    for name in dict.fromkeys((*columns, *optional, *_matching(header, patterns))):
         times = header.count(name)
         if times > 1 or (not times and name in columns):
             found = "twice" if times else "not"
             has = f"The column {name!r} is {found} in {shown(path)}; its columns are {', '.join(header)}."
             raise ValueError(has + ("" if times else close_name(name, header)))
+
+
+def _data_frames(
+    frame: pd.DataFrame, columns: Sequence[str], optional: Sequence[str], patterns: Sequence[str]
+) -> Iterator[pd.DataFrame]:
+    """Yield columns of a data frame, as the texts that Python has for them; a missing value is empty."""
+    header = list(map(str, frame))
+    check_header(frame, header, columns, optional, patterns)
+    some = _read_columns(header, columns, optional, patterns)
+    for first in range(0, len(frame), CHUNK):
+        part = frame.iloc[first : first + CHUNK]
+        yield pd.DataFrame({name: _frame_texts(part.iloc[:, header.index(name)]) for name in some})
+
+
+def _frame_texts(values: pd.Series[Any]) -> pd.Series[Any]:
+    """Return the texts of a column of a data frame; categories are the order of its values."""
+    gone = values.isna()
+    texts = pd.Series(
+        ["" if no else str(value) for no, value in zip(gone, values, strict=True)], dtype=object
+    )
+    if not isinstance(values.dtype, pd.CategoricalDtype):
+        return texts
+    listed = [*map(str, values.cat.categories), ""]
+    return texts.astype(pd.CategoricalDtype(list(dict.fromkeys(listed)), ordered=True))
 
 
 def _parquet_frames(
@@ -286,7 +279,7 @@ def _parquet_frames(
     try:
         with open(path, "rb") as stream, pyarrow.parquet.ParquetFile(stream) as table:
             header = table.schema_arrow.names
-            check_header(path, header, columns, optional)
+            check_header(path, header, columns, optional, patterns)
             some = _read_columns(header, columns, optional, patterns)
             for name in set(some).intersection((*columns, *optional, *_matching(header, patterns))):
                 kind = table.schema_arrow.field(name).type
@@ -307,7 +300,7 @@ def _statistics_frames(
     """Yield columns of a file of a statistics program; those that are asked for are read at once."""
     _check_named(path, "a file of a statistics program")
     header = column_names(path, reader)
-    check_header(path, header, columns, optional)
+    check_header(path, header, columns, optional, patterns)
     frame = read_answers(path, reader, _read_columns(header, columns, optional, patterns))
     for first in range(0, len(frame), CHUNK):
         yield frame.iloc[first : first + CHUNK]

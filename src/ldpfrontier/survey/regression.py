@@ -24,7 +24,8 @@ from scipy.special import log_softmax, logsumexp, ndtr, ndtri
 from ldpfrontier.extras import extra
 from ldpfrontier.survey.estimation import check_confidence
 from ldpfrontier.survey.layout import columns, wrapped
-from ldpfrontier.survey.reading import Label, as_number, close_name, said
+from ldpfrontier.survey.names import close_name
+from ldpfrontier.survey.reading import Label, as_number, said
 from ldpfrontier.survey.values import may_be_missing
 from ldpfrontier.types import FloatArray, IntArray
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from ldpfrontier.survey.channel_file import PrivateChannel
 from ldpfrontier.survey.layout import remark
-from ldpfrontier.survey.reading import Label, as_number, close_name, read_chunks, said, shown
+from ldpfrontier.survey.names import close_name
+from ldpfrontier.survey.reading import Label, as_number, read_chunks, said, shown
 from ldpfrontier.survey.values import is_missing, may_be_missing
 from ldpfrontier.types import IntArray
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from ldpfrontier.survey.estimates import Estimated, Measure, Quantity, is_estimable
 from ldpfrontier.survey.estimation import FittedReports, check_confidence
-from ldpfrontier.survey.reading import Label, as_number, close_name
+from ldpfrontier.survey.names import close_name, split_column
+from ldpfrontier.survey.reading import Label, as_number
 from ldpfrontier.survey.tables import CountTable
 from ldpfrontier.types import FloatArray
 
@@ -32,9 +33,9 @@ def estimate_scores(
     """
     table, asked, vectors = fit.table, list[tuple[Measure, Quantity, float, float]](), list[FloatArray]()
     for word in means:
-        name, _, given = (word, "", "") if word in table.attributes else word.partition("=")
+        name, given = (word, None) if word in table.attributes else split_column(word, table.attributes)
         values, parts = _values(table, name)
-        scores = _numbers_of_values(name, values, given.split(",") if given else values)
+        scores = _numbers_of_values(name, values, values if given is None else given.split(","))
         least, most = min(scores.values()), max(scores.values())
         asked.append(("mean", Quantity((name,), ()), least, most))
         vectors.append(np.array([(scores[part] - least) / (most - least) for part in parts]))

@@ -13,12 +13,14 @@ from pathlib import Path
 
 import numpy as np
 
+from ldpfrontier.survey.csv_files import text_lines
 from ldpfrontier.survey.groups import Bins, ValueOrder, translations_of, with_groups
 from ldpfrontier.survey.layout import remark
+from ldpfrontier.survey.names import close_name, split_column
 from ldpfrontier.survey.reading import (
     Label,
+    Records,
     as_whole,
-    close_name,
     digest_of,
     has_weights,
     is_standard_input,
@@ -182,7 +184,7 @@ class CountTable:
 
 
 def count_records(
-    path: Path | str,
+    path: Records,
     sensitive: Sequence[str],
     useful: Sequence[str] = (),
     *,
@@ -199,8 +201,8 @@ def count_records(
 
     Parameters
     ----------
-    path : path
-        As of `read_chunks`.
+    path : path or DataFrame
+        A file, as of `read_chunks`, or a data frame of pandas.
     sensitive, useful : sequence of str
         Columns; several together are one attribute, whose values are all combinations of theirs, so that
         everybody can report.
@@ -250,7 +252,9 @@ def count_records(
     missing = missing_name(missing)
 
     def amount(row: int, text: str) -> float:
-        return whole_count(path, row, text) if weight is None else weight_of(path, row, text, decimal)
+        if weight is None:
+            return whole_count(path, str(count), row, text)
+        return weight_of(path, weight, row, text, decimal)
 
     def notice(name: str) -> None:
         option = "" if name == "count" else f" --count {shlex.quote(name)}"
@@ -309,20 +313,20 @@ def count_records(
     )  # fmt: skip
 
 
-def whole_count(path: Path | str, row: int, text: str) -> int:
+def whole_count(path: Records, column: str, row: int, text: str) -> int:
     """Return a count of a row, a whole number; a `ValueError` if the text is none."""
     if (whole := as_whole(text)) is None:
         raise ValueError(
-            f"Row {row} of {shown(path)} has the count {text!r}; counts must be whole numbers, 0 or more, of"
-            " at most 15 digits, and without separators of thousands. If the numbers are weights and not"
-            " people, name their column with --weight."
+            f"Row {row} of {shown(path)} has the count {text!r} in the column {column!r}; counts must be"
+            " whole numbers, 0 or more, of at most 15 digits, and without separators of thousands. If the"
+            " numbers are weights and not people, name their column with --weight."
         )
     return whole
 
 
-def _name(path: Path | str) -> str:
+def _name(path: Records) -> str:
     """Return the name of a file as a text that can be written, whatever its bytes are."""
-    if is_standard_input(path):
+    if not isinstance(path, (str, Path)) or is_standard_input(path):
         return shown(path)
     return Path(path).name.encode("utf-8", "backslashreplace").decode("utf-8")
 
@@ -360,17 +364,18 @@ def _combinations(
 # From lists of values -------------------------------------------------------------------------------------
 
 
-def parsed_values(words: Iterable[str]) -> dict[str, Label]:
+def parsed_values(words: Iterable[str], columns: Sequence[str] = ()) -> dict[str, Label]:
     """Return the values of columns that are written as ``COLUMN=VALUE,VALUE``, by their column.
 
-    A word without an equals sign is the path of a file with such a text in every line. Values with commas
-    stand in double quotation marks.
+    Columns that are known may have ``=`` in their names (`split_column`). A word without an equals sign is
+    the path of a file with such a text in every line. Values with commas stand in double quotation marks.
     """
     found: dict[str, Label] = {}
     for word in words:
-        for line in [word] if "=" in word else _lines(word):
-            column, equals, text = map(str.strip, line.partition("="))
-            if not equals or not column or column in found:
+        for line in [word] if "=" in word else text_lines(word):
+            column, rest = split_column(line, columns)
+            text = (rest or "").strip()
+            if rest is None or not column or column in found:
                 raise ValueError(
                     f"--values has {line!r}; it must be COLUMN=VALUE,VALUE,... or the name of a file with"
                     " such lines, once for each column."
@@ -384,14 +389,6 @@ def parsed_values(words: Iterable[str]) -> dict[str, Label]:
                 ) from None
             found[column] = tuple(value.strip() for value in values)
     return found
-
-
-def _lines(path: str) -> list[str]:
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise ValueError(f"{path} is not UTF-8; save it as UTF-8.") from None
-    return [line for line in text.splitlines() if line.strip()]
 
 
 def table_of_values(
@@ -461,7 +458,10 @@ def _check_listed(values: Mapping[str, Sequence[str]], columns: Sequence[str]) -
     """Check that values are those of some columns, texts with letters, and that none occurs twice."""
     for name, some in values.items():
         if name not in columns:
-            raise ValueError(f"The column {name!r} has values, but is neither sensitive nor useful.")
+            raise ValueError(
+                f"The column {name!r} has values, but is neither sensitive nor useful."
+                f"{close_name(name, columns)}"
+            )
         if "" in some or len(set(some)) < len(some):
             raise ValueError(
                 f"The values of {name!r} are {', '.join(map(repr, some))}; each must have letters, and occur"

@@ -13,8 +13,9 @@ from scipy.special import softmax
 from ldpfrontier import logit_coefficients, logit_target, rate_target
 from ldpfrontier.survey.estimates import Quantity
 from ldpfrontier.survey.estimation import column_quantities, quantities
+from ldpfrontier.survey.names import close_name
 from ldpfrontier.survey.questionnaire.routing import TABLES
-from ldpfrontier.survey.reading import Label, as_number, close_name, said
+from ldpfrontier.survey.reading import Label, as_number, said
 from ldpfrontier.survey.regression import design_matrix, numbers_or_categories, outcome_and_terms
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.survey.tables import CountTable
@@ -211,10 +212,12 @@ def _expected_numbers(texts: Sequence[str], allowed: Sequence[str]) -> Mapping[i
     for text in texts:
         value, _, part = text.rpartition("=")
         number = as_number(part)
-        if value not in allowed or number is None or not 0 <= number <= 1:
+        if value not in allowed:
             raise ValueError(
-                f"--expect has {text!r}; it must be VALUE=NUMBER, a number from 0 to 1 and one of the values"
+                f"--expect has {text!r}; it must be VALUE=NUMBER with one of the values"
                 f" {', '.join(allowed)}.{close_name(value, allowed)}"
             )
+        if number is None or not 0 <= number <= 1:
+            raise ValueError(f"--expect has {part!r} for {value!r}; it must be a number from 0 to 1.")
         found[allowed.index(value)] = float(number)
     return found

@@ -7,7 +7,8 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from string import ascii_lowercase
 
-from ldpfrontier.survey.reading import Label, as_number, close_name
+from ldpfrontier.survey.names import close_name
+from ldpfrontier.survey.reading import Label, as_number
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.verify import visible
 

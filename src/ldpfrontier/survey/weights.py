@@ -17,21 +17,20 @@ variances smaller, which is not used. Clusters make them larger, and weights do 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from pathlib import Path
 from typing import TypeVar
 
-from ldpfrontier.survey.reading import as_number, shown
+from ldpfrontier.survey.reading import Records, as_number, shown
 
 Cell = TypeVar("Cell", bound=Hashable)
 
 
-def weight_of(path: Path | str, row: int, text: str, decimal: str) -> float:
+def weight_of(path: Records, column: str, row: int, text: str, decimal: str) -> float:
     """Return the weight of a row of a file, a number of 0 or more."""
     weight = as_number(text, decimal)
     if weight is None or weight < 0:
         raise ValueError(
-            f"Row {row} of {shown(path)} has the weight {text!r}; weights must be numbers, 0 or more, without"
-            " separators of thousands (with decimal commas, --decimal ,)."
+            f"Row {row} of {shown(path)} has the weight {text!r} in the column {column!r}; weights must be"
+            " numbers, 0 or more, without separators of thousands (with decimal commas, --decimal ,)."
         )
     return weight
 

@@ -107,7 +107,9 @@ def test_a_design_without_a_level_is_estimated_and_promises_nothing(tmp_path, mo
         (["--design", "crosswise", "--p", "0.2", "--reports", "a"], "each needs one of its own"),
         (["--matrix", "m.csv", "--p", "1"], "does not go with --matrix"),
         (["--matrix", "m.csv"], "row sums from"),
-        (["--matrix", "short.csv"], "one row for each of the values"),
+        (["--matrix", "short.csv"], "has no row for the value 'yes'"),
+        (["--matrix", "other.csv"], "Record 2 of other.csv is of the value 'Yes', which is none of those"),
+        (["--matrix", "words.csv"], "In the column 'r2' of record 1 of words.csv, 'half' is no number"),
     ],
 )
 def test_what_is_no_channel_is_refused(tmp_path, monkeypatch, capsys, words, why):
@@ -115,6 +117,8 @@ def test_what_is_no_channel_is_refused(tmp_path, monkeypatch, capsys, words, why
     for name, rows in (
         ("m.csv", [["no", "0.5", "0.4"], ["yes", "0.1", "0.9"]]),
         ("short.csv", [["no", "1", "0"]]),
+        ("other.csv", [["no", "1", "0"], ["Yes", "1", "0"]]),
+        ("words.csv", [["no", "1", "half"]]),
     ):
         with open(name, "w", encoding="utf-8", newline="") as stream:
             csv.writer(stream).writerows([["trait", "r1", "r2"], *rows])

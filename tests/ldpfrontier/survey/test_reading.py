@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from ldpfrontier.survey import count_records, privatize_file
+from ldpfrontier.survey.csv_files import SEPARATORS
 from ldpfrontier.survey.questionnaire.questions import questions_of_file
 from ldpfrontier.survey.reading import CHUNK, as_number, as_whole, read_chunks
 from support.malformed import APPLY, ESTIMATE, RECORDS, TABLE, refused
@@ -33,7 +34,7 @@ def counts_of(path, **more):
 # What is read ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("separator", SEPARATORS)
 @pytest.mark.parametrize("quote", ["", '"'])
 def test_separators_and_quotation_marks_are_recognised(tmp_path, separator, quote):
     assert counts_of(written(tmp_path / "in.csv", separator, quote)) == [[1, 1], [2, 0]]
@@ -44,6 +45,31 @@ def test_a_separator_is_recognised_by_the_columns_that_are_asked_for(tmp_path):
     path = tmp_path / "in.csv"
     path.write_text("name, given;s;u\nDoe, J.;a;x\n\nRoe, R.;b;y\n", encoding="utf-8")
     assert counts_of(path) == [[1, 0], [0, 1]]
+
+
+def test_a_field_of_any_length_in_a_column_that_is_not_used_is_read(tmp_path):
+    path = written(tmp_path / "in.csv")
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([f"{lines[0]},text", *(f"{line},{'x' * 200_000}" for line in lines[1:])]))
+    assert counts_of(path) == [[1, 1], [2, 0]]
+
+
+def test_a_data_frame_is_read_as_its_file_is(tmp_path):
+    """Also its categories and what is missing; whatever is neither is refused."""
+    pytest.importorskip("pyarrow")
+    answers = pd.Categorical(["low", "high", None, "middle"] * 5, ["low", "middle", "high"])
+    frame = pd.DataFrame({"s": [10, 9, 8, 9] * 5, "u": answers, "x": [0.5, None] * 10})
+    frame.to_parquet(tmp_path / "in.parquet")
+    tables = [
+        count_records(data, ["s"], ["u", "x"], missing="no") for data in (frame, tmp_path / "in.parquet")
+    ]
+    assert tables[0].labels == tables[1].labels
+    assert (tables[0].counts == tables[1].counts).all()
+    assert (tables[0].source, tables[0].sha256) == ("the data frame", "")
+    with pytest.raises(ValueError, match=r"'S' is not in the data frame; .* Did you mean 's'\?"):
+        count_records(frame, ["S"])
+    with pytest.raises(ValueError, match="The records are list; they must be the path of a file, or a data"):
+        count_records([("a", "b")], ["s"])
 
 
 def test_quotes_commas_line_ends_and_what_pandas_takes_for_missing_are_part_of_a_value(tmp_path):
@@ -174,19 +200,39 @@ def test_chunks_lose_nothing_and_memory_does_not_grow_with_the_file(tmp_path):
 BAD_RECORDS = {
     "nothing": (b"", "is empty"),
     "a header alone": (b"illness,region,age\n", "has no records"),
-    "UTF-16": ("illness,region,age\nno,north,old\n".encode("utf-16"), "is no text in UTF-8"),
-    "Latin-1 header": ("illness,région,age\nno,n,o\n".encode("latin-1"), "is not UTF-8: it has the byte"),
-    "a sheet": (b"PK\x03\x04" + bytes(range(1, 99)), "is no text in UTF-8"),
+    "UTF-16": ("illness,region,age\nno,north,old\n".encode("utf-16"), "is a text in UTF-16, and"),
+    "UTF-16 without a mark": (
+        "illness,region,age\nno,north,old\n".encode("utf-16-le"),
+        "is no text in UTF-8, and no Parquet file",
+    ),
+    "Latin-1 header": (
+        "illness,région,age\nno,n,o\n".encode("latin-1"),
+        "The header of people.csv is not UTF-8",
+    ),
+    "Latin-1 later": (
+        b"illness,region,age\n" + b"no,north,old\n" * 50 + "no,südlich,old\n".encode("latin-1"),
+        "Record 51 of people.csv is not UTF-8: it has the byte 0xfc in the column 'region'",
+    ),
+    "a sheet": (b"PK\x03\x04" + bytes(range(1, 99)), "is a spreadsheet, such as .xlsx"),
+    "an old sheet": (b"\xd0\xcf\x11\xe0" + bytes(99), "is an old spreadsheet, such as .xls"),
+    "packed": (
+        b"\x1f\x8b" + bytes(range(1, 99)),
+        "is packed by gzip, and no text in UTF-8; unpack it: gunzip",
+    ),
     "JSON": (b'[{"illness": "no", "region": "north", "age": "old"}]', "is not in people.csv; its columns"),
     "too few fields": (b"illness,region,age\nno,north,old\nno,north\n", "Record 2 of people.csv has 2"),
     "an empty last field": (b"illness,region,age\nno,north,\n", "has '' as age"),
-    "too many fields": (b"illness;region;age\nno;north;old;x\n", "Expected 3 fields in line 2, saw 4"),
+    "too many fields": (b"illness;region;age\nno;north;old;x\n", "Record 1 of people.csv has 4 fields; its"),
     "too many later": (
-        b"illness,region,age\n" + b"no,north,old\n" * 20000 + b"a,b,c,d\n",
-        "Expected 3 fields",
+        b"illness,region,age\n" + b"no,north,old\n\n" * 20000 + b"a,b,c,d\n",
+        "Record 20001 of people.csv has 4 fields; its header has 3",
     ),
-    "an open quote": (b'illness,region,age\nno,"north,old\n', "is not a CSV file that can be read"),
-    "a letter after a quote": (b'illness,region,age\nno,"north"x,old\n', "is not a CSV file that can be"),
+    "an open quote": (b'illness,region,age\nno,"north,old\n', "Record 1 of people.csv cannot be read as CSV"),
+    "a letter after a quote": (
+        b"illness,region,age\n" + b"no,north,old\n" * 50 + b'no,"north"x,old\n',
+        "Record 51 of people.csv cannot be read as CSV: ',' expected after '\"' (line 52 of the file)",
+    ),
+    "spaces in the header": (b" illness ; region;age\nno;north;old\n", "Did you mean ' illness '?"),
     "no age": (b"illness,region\nno,north\n", "The column 'age' is not in people.csv"),
     "age twice": (b"illness,region,age,age\nno,north,old,old\n", "The column 'age' is twice in people.csv"),
     "capital letters": (b"illness,region,Age\nno,north,old\n", "Did you mean 'Age'?"),

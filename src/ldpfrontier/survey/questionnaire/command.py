@@ -106,7 +106,8 @@ def _least_level(
 
 
 def _questions(options: argparse.Namespace) -> QuestionList:
-    values, bins = parsed_values(options.values or ()), parsed_bins(options.bins)
+    names = options.sensitive
+    values, bins = parsed_values(options.values or (), names), parsed_bins(options.bins, names)
     path = options.data or options.table
     if path is None:
         return questions_of_values(values, options.sensitive, bins=bins)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from ldpfrontier.survey.groups import Bins, Groups, ValueOrder, translations_of, with_groups
 from ldpfrontier.survey.layout import remark
-from ldpfrontier.survey.reading import Label, close_name, labels_of, read_chunks, shown
+from ldpfrontier.survey.names import close_name
+from ldpfrontier.survey.reading import Label, labels_of, read_chunks, shown
 from ldpfrontier.survey.tables import check_columns, whole_count
 from ldpfrontier.survey.values import check_totals, look_alikes, missing_name, without_missing
 
@@ -40,13 +41,17 @@ def questions_of_file(
     `values` has all answers to some of the questions, in their order; combinations are not counted.
     """
     names = check_columns(names, (), count)
-    amounts = None if count is None else (count, lambda row, text: float(whole_count(path, row, text)))
+
+    def number(row: int, text: str) -> int:
+        return whole_count(path, str(count), row, text)
+
+    amounts = None if count is None else (count, number)
     made = translations_of(path, names, bins or {}, missing_codes, decimal, amounts)
     found: list[Counter[Label]] = [Counter() for _ in names]
     order, records = ValueOrder(names), 0
     for chunk in read_chunks(path, names if count is None else (*names, count)):
         rows = [] if count is None else zip(chunk.index, chunk[count], strict=True)
-        records += len(chunk) if count is None else sum(whole_count(path, *row) for row in rows)
+        records += len(chunk) if count is None else sum(number(*row) for row in rows)
         labels = labels_of(chunk, names, made)
         order.read(chunk, labels)
         for label in labels:
@@ -93,7 +98,9 @@ def _listed(name: str, found: Label, listed: Label | None, source: str) -> Label
 
 def _check_asked(names: Label, values: Mapping[str, Label]) -> None:
     if unknown := next((name for name in values if name not in names), None):
-        raise ValueError(f"The column {unknown!r} has values, but is not among the questions.")
+        raise ValueError(
+            f"The column {unknown!r} has values, but is not among the questions.{close_name(unknown, names)}"
+        )
 
 
 def _made(names: Label, answers: Sequence[Label], records: int | None) -> QuestionList:
