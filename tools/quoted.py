@@ -81,8 +81,8 @@ class Quoted:
 
     The text is as the page has it, but for what stands in braces. ``{max gap | epsilon > 1}`` is a number:
     the largest of the column or expression ``gap`` where epsilon is above 1. Without ``max`` there is only
-    one, and ``{max fig2: gap}`` is of another table. ``{up bound}`` and ``{down bound}`` are limits, which are
-    rounded so that they hold; ``{at most max gap}`` is a bound on what another machine computes otherwise,
+    one, and ``{max fig2: gap}`` is of another table. ``{up bound}`` and ``{down bound}`` are limits, rounded
+    so that they hold; ``{at most max gap}`` is a bound on what another machine computes otherwise,
     and not a loose one (`LOOSE`). ``{epsilon=}`` is a value that the page gives, ``{=}`` one of `labels`,
     names that stand for conditions on rows: the rows are those that have it, and the page may have the text
     repeatedly.
