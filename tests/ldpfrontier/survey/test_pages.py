@@ -102,6 +102,16 @@ def test_pages_name_every_option_that_they_use():
         assert f'"{option}"' in help_text, option
 
 
+def test_the_price_of_a_promise_is_what_a_design_prints(tmp_path, capsys):
+    prices = dict(re.findall(r"^\| `([a-z-]+)`.* \| ([\d,]+) \|$", PAGE, re.MULTILINE))
+    assert len(prices) == 4
+    assert f"region. {prices['acquaintance']} reports give 1." in PAGE
+    table = ["--table", str(DOCS / "example/survey.csv"), "--sensitive", "illness", "--useful", "region"]
+    how = ["--epsilon", "1", "--against", "insider-only", "--out", str(tmp_path / "channel.json")]
+    assert main(["design", *table, *how]) == 0
+    assert f"{prices['insider-only']} reports give 1." in " ".join(capsys.readouterr().out.split())
+
+
 def test_what_the_page_concludes_is_what_its_output_says():
     """The sentence under the estimates of the survey, about the ratios of the rates of the ill."""
     ratios = re.findall(r"^yes given (\w+) .*  ([\d.]+) to ([\d.]+)$", PAGE, re.MULTILINE)
