@@ -58,8 +58,8 @@ def answer_text(made: Design, best: Candidate, private: PrivateChannel, error: f
     if not table.counted and table.source:
         known = "from an unknown number of people"
         if table.effective is not None:
-            known = f"which count for {table.effective:,.0f} people of equal weights"
-        origin = f"Weighted shares of {visible(shortened(table.source, NAME))}, {known}"
+            known = f"which count for {table.effective:,.0f} people drawn at random"
+        origin = f"Shares of {visible(shortened(table.source, NAME))}, {known}"
         counts = "It contains these shares, which are public then."
     elif not table.counted:
         origin, counts = "No table; all values are taken to be equally frequent", "It contains no counts."

@@ -86,13 +86,14 @@ class Population:
         """Return the set F around a table."""
         return RenyiBall.confidence(
             table.counts, self.beta, self.order, method=self.method, factor=self.factor,
-            effective=table.effective,
+            effective=table.effective, freedom=table.freedom,
         )  # fmt: skip
 
     def odds(self, table: CountTable) -> OddsRatios:
         """Return the intervals of the odds ratios of a table."""
         counts = tuple(map(tuple, table.counts.tolist()))
-        return _intervals(counts, self.beta, self.intervals, self.widened, table.effective)
+        sure = (table.effective, table.freedom)
+        return _intervals(counts, self.beta, self.intervals, self.widened, *sure)
 
 
 @functools.lru_cache(maxsize=4)
@@ -102,11 +103,12 @@ def _intervals(
     method: IntervalMethod,
     widened: float,
     effective: float | None,
+    freedom: float | None,
 ) -> OddsRatios:
     """Return the intervals of odds ratios: a design and the levels of its channel need the same ones."""
     if widened:
-        return _intervals(counts, beta, method, 0.0, effective).widened(widened)
-    return OddsRatios.confidence(counts, beta, method, effective=effective)
+        return _intervals(counts, beta, method, 0.0, effective, freedom).widened(widened)
+    return OddsRatios.confidence(counts, beta, method, effective=effective, freedom=freedom)
 
 
 def population_of(
@@ -118,8 +120,8 @@ def population_of(
 ) -> Population | None:
     """Return what is chosen around a table, with exact intervals of odds ratios if they are quick.
 
-    Those of weighted shares are normal ones. None if all of a record is sensitive, or it is not known how
-    sure the shares are: no promise is about a population then.
+    Those of weighted and clustered samples are normal ones. None if all of a record is sensitive, or it is
+    not known how sure the shares are: no promise is about a population then.
     """
     if not table.useful or not table.sampled:
         return None
@@ -234,28 +236,28 @@ def best_guesses(channel: Channel, joint: FloatArray) -> tuple[Guess, Guess]:
 def scope_of(
     against: Attacker, useful: Label, population: Population | None, effective: float | None = None
 ) -> str:
-    """Return whom a level holds for, in words; `effective` is for how many people weighted shares count."""
+    """Return whom a level holds for, in words; a table counts for `effective` people drawn at random."""
     known = said(useful)
     if useful and against == "insider-only":
         return f"for someone who knows the person's {known}, under every distribution"
     if population is None or against == "anyone":
         return ANYONE
     confidence = f"confidence {1.0 - population.beta:g}"
-    weighted = ""
+    sample = ""
     if effective is not None:
-        weighted = f", by weighted shares that count for {effective:,.0f} people"
+        sample = f", as if {effective:,.0f} people had been drawn at random"
     if against == "acquaintance":
         wider = f", widened by a factor of e^{population.widened:g}" if population.widened else ""
         return (
             f"for anyone whose knowledge about the person concerns {known} alone (nothing, the value, or"
             " something between, such as that it is one of two values), under every distribution with odds"
-            f" ratios in their {_INTERVALS[population.intervals]} ({confidence}{weighted}){wider}"
+            f" ratios in their {_INTERVALS[population.intervals]} ({confidence}{sample}){wider}"
         )
     times = "" if population.factor == 1.0 else f", {population.factor:g} times the radius"
     order = "" if population.order == 2.0 else f", Rényi order {population.order:g}"
     return (
         "for someone who knows nothing else about the person, under every distribution in F"
-        f" ({confidence} {_RADII[population.method]}{order}{times}{weighted})"
+        f" ({confidence} {_RADII[population.method]}{order}{times}{sample})"
     )
 
 

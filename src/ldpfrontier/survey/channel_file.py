@@ -130,7 +130,7 @@ class PrivateChannel:
         table, around = self.table, self.certificate.population
         known = None if around is None else asdict(replace(around, widened=0.0))
         counts = table.counts.tolist() if table.sampled else None
-        sure = [] if table.effective is None else [table.effective]
+        sure = [] if table.effective is None else [table.effective, *filter(None, [table.freedom])]
         return json.dumps([table.sensitive, table.useful, table.rows, table.columns, counts, known, *sure])
 
     @property
@@ -208,6 +208,7 @@ class PrivateChannel:
                 "counts": table.counts.tolist() if table.counted else None,
                 "shares": table.counts.tolist() if shares else None,
                 "effective": table.effective,
+                "freedom": table.freedom,
             },
             "outputs": list(self.outputs),
             "bits": BITS,

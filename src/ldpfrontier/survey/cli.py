@@ -194,8 +194,9 @@ def _contradiction(options: argparse.Namespace) -> str:
         return "--precise is about frequencies, and does not go with --for information or --utility"
     if options.data is options.table is None and not options.values:
         return "one of --data, --table and --values is needed"
-    if options.data is options.table is None and (options.missing or options.count or options.weight):
-        return "--missing, --count and --weight are about a table; with --values alone there is none"
+    about = (options.missing, options.count, options.weight, options.cluster)
+    if options.data is options.table is None and any(about):
+        return "--missing, --count, --weight and --cluster are about a table; --values alone have none"
     if options.count is not None and (options.data is not None or options.weight is not None):
         return "--count names the numbers of people in --table, and does not go with --data or --weight"
     if options.weight is None and not options.people is options.design_effect is None:

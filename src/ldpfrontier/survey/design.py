@@ -269,8 +269,8 @@ def design_channel(
         "illness ~ age".
     beta, order, radius_method, radius_factor : float, float, str, float
         As beta, order, method and factor of `RenyiBall.confidence`; beta is also that of the intervals of
-        odds ratios, which are exact ones, or normal ones of weighted shares and on tables for which that
-        takes long.
+        odds ratios, which are exact ones, or normal ones of weighted or clustered samples and on tables for
+        which that takes long.
     records : int, optional
         The number of records that will be privatized. By default it is the number of counted records.
     budget : float, optional

@@ -141,7 +141,7 @@ def _table(options: argparse.Namespace, sources: Sequence[str]) -> CountTable:
         table = table_of_values(values, options.sensitive, options.useful, bins=bins)
     else:
         count = options.count or ("count" if options.table is not None and options.weight is None else None)
-        weights = {"weight": options.weight, "totals": options.table is not None}
+        weights = {"weight": options.weight, "cluster": options.cluster, "totals": options.table is not None}
         weights |= {"effective": stated_people(options.people, options.design_effect)}
         table = count_records(
             sources[0], options.sensitive, options.useful, count=count, bins=bins,

@@ -335,6 +335,11 @@ def methods_for(table: CountTable, against: Attacker) -> Mapping[str, Method]:
 
 def attacker_of(table: CountTable, against: Attacker | None) -> Attacker:
     """Return whom a design protects from: acquaintances by default, and anyone if no people were sampled."""
+    if table.useful and table.doubt and against not in WITHOUT_TABLE:
+        raise ValueError(
+            f"{table.doubt} So no promise for an {against or 'acquaintance'} can rest on the table: merge"
+            " values into groups, or take --against anyone or insider-only, which need no table."
+        )
     if against is None:
         return "acquaintance" if table.sampled else "anyone"
     if against not in ATTACKERS:
@@ -343,7 +348,7 @@ def attacker_of(table: CountTable, against: Attacker | None) -> Attacker:
         raise ValueError(
             f"Protection against an {against} depends on the distribution of the population, and needs a"
             " table that counts people, or tells how sure its weighted shares are (--data with a person per"
-            " row, or --people and --design-effect). Without one, only protection against anyone or"
-            " insider-only is possible."
+            " row, --cluster, or --people and --design-effect). Without one, only protection against anyone"
+            " or insider-only is possible."
         )
     return against

@@ -210,12 +210,15 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
         option("--weight", metavar="COLUMN", help=
             "the column of survey weights: in --data of people, which tell how sure the shares are; in"
             " --table of totals, which do not (needs --records)"),
+        option("--cluster", metavar="COLUMN", help=
+            "the column of the clusters, such as villages or schools, that people were drawn in; --table"
+            " has a row for each cluster and combination of values then (needs --records)"),
         option("--people", metavar="NUMBER", type=number, help=
             "the number of people behind weighted shares, with --design-effect; needed for totals of"
-            " weights"),
+            " weights without --cluster"),
         option("--design-effect", metavar="NUMBER", type=number, help=
-            "the largest design effect of these shares, which clusters make larger; needed for totals of"
-            " weights"),
+            "the largest generalized design effect of all these shares together (Rao and Scott), which may"
+            " be far above the effect of each share; needed for totals of weights without --cluster"),
         option("--sensitive", metavar="COLUMN", nargs="+", required=True, help="the columns to be protected"),
         option("--useful", metavar="COLUMN", nargs="+", default=[], help=
             "the columns to be reported together with the sensitive ones; several columns are treated as"

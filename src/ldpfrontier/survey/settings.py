@@ -34,6 +34,12 @@ class SurveySettings:
     max_reports: int = 100
     #: Entries of a channel whose level is proved with exact arithmetic: seconds.
     max_proved_entries: int = 20_000
+    #: People of equal weights that those of a cell must count for, so that a promise may rest on weighted
+    #: shares. With 30, a sample that happens to have nobody of a rare large weight misled: of cells with
+    #: some 40 people, of whom 5% have 30 times the weight, in one of eight.
+    least_weighted: int = 50
+    #: The same of clusters.
+    least_clusters: int = 30
     #: Records of a table times its odds ratios, or a thousand, up to which intervals of these are exact.
     max_exact_work: int = 1_000_000_000
 

@@ -37,7 +37,7 @@ from ldpfrontier.survey.values import (
     missing_name,
     without_missing,
 )
-from ldpfrontier.survey.weights import effective_people, weight_of
+from ldpfrontier.survey.weights import Evidence, clusters_of, weight_of
 from ldpfrontier.types import FloatArray, IntArray
 
 #: Parts of a distribution that is known by weights.
@@ -68,7 +68,12 @@ class CountTable:
         Whether records were counted. Else the counts are parts of a distribution: those of weights, or 1 each
         without a file.
     effective : float or None
-        For how many people of equal weights weighted shares count (`survey.weights`); None if not known.
+        For how many people drawn at random the shares of a weighted or clustered sample count
+        (`survey.weights`); None if not known.
+    freedom : float or None
+        The degrees of freedom of that number if it was estimated from the sample; None if it was stated.
+    doubt : str
+        Why no promise can rest on the shares, although there is a sample; they have no number then.
     assumed : ndarray, shape (rows, columns), optional
         The distribution of those who will report, if it is another one.
 
@@ -88,6 +93,8 @@ class CountTable:
     sha256: str = ""
     counted: bool = True
     effective: float | None = None
+    freedom: float | None = None
+    doubt: str = ""
     assumed: FloatArray | None = None
 
     def __post_init__(self) -> None:
@@ -128,6 +135,15 @@ class CountTable:
             )
         counts.flags.writeable = False
         object.__setattr__(self, "counts", counts)
+        if self.freedom is not None and not self.doubt and not counts.all():
+            empty = said(self.labels[int(np.argmin(counts))])
+            doubt = f"{self.source} has nobody with {empty!r}; each combination of values needs people."
+            object.__setattr__(self, "doubt", doubt)
+        if self.doubt:
+            object.__setattr__(self, "effective", None)
+            object.__setattr__(self, "freedom", None)
+        elif self.freedom is not None and not self.freedom > 0.0:
+            raise ValueError(f"The shares have {self.freedom} degrees of freedom; they must be above 0.")
 
     @property
     def sampled(self) -> bool:
@@ -190,6 +206,7 @@ def count_records(
     *,
     count: str | None = None,
     weight: str | None = None,
+    cluster: str | None = None,
     totals: bool = False,
     effective: float | None = None,
     missing: str | None = None,
@@ -212,12 +229,15 @@ def count_records(
     weight : str, optional
         Column of survey weights, numbers of 0 or more. The table has the shares of the weights then, in
         millionths.
+    cluster : str, optional
+        Column of the clusters, such as villages or schools, that people were drawn in; with a row for each
+        cluster and combination, of totals, too.
     totals : bool
-        Whether weights are totals of several people. Otherwise a row is a person, and the weights tell how
-        sure the shares are (`effective_people`).
+        Whether weights are totals of several people. Otherwise a row is a person. Weights of people and
+        clusters tell how sure the shares are (`survey.weights`).
     effective : float, optional
-        For how many people of equal weights the shares count, if less than the weights tell, or if those are
-        totals; without it no promise can rest on totals.
+        For how many people drawn at random the shares count, if less than the sample tells, or if it has
+        nothing but totals, on which no promise can rest otherwise.
     missing : str, optional
         What becomes of missing values, which are empty fields, ``nan``, and texts such as ``NA``, ``None``,
         ``?`` and ``-``: ``drop`` leaves these records out, ``keep`` takes the texts for answers, any other
@@ -249,6 +269,7 @@ def count_records(
         )
     numbers = count if weight is None else weight
     columns = check_columns(sensitive, useful, numbers)
+    others = [name for name in (numbers, cluster) if name is not None]
     missing = missing_name(missing)
 
     def amount(row: int, text: str) -> float:
@@ -265,21 +286,19 @@ def count_records(
 
     amounts = None if numbers is None else (numbers, amount)
     made = translations_of(path, columns, bins or {}, missing_codes, decimal, amounts)
-    found, squares, order = Counter[Label](), Counter[Label](), ValueOrder(columns)
-    for chunk in read_chunks(
-        path,
-        columns if numbers is None else (*columns, numbers),
-        on_counts=notice if numbers is None else None,
-    ):
+    found, evidence, order = Counter[Label](), Evidence[Label](), ValueOrder(columns)
+    for chunk in read_chunks(path, (*columns, *others), on_counts=notice if numbers is None else None):
         labels = labels_of(chunk, columns, made)
         order.read(chunk, labels)
         if numbers is None:
+            times = [1.0] * len(labels)
             found.update(labels)
         else:
-            for label, row, text in zip(labels, chunk.index, chunk[numbers], strict=True):
-                number = amount(row, text)
+            times = [amount(row, text) for row, text in zip(chunk.index, chunk[numbers], strict=True)]
+            for label, number in zip(labels, times, strict=True):
                 found[label] += number  # type: ignore[assignment]
-                squares[label] += number**2  # type: ignore[assignment]
+        if weight is not None or cluster is not None:
+            evidence.add(labels, times, [] if cluster is None else clusters_of(path, chunk[cluster]))
         if len(found) > SETTINGS.max_values:  # noticed before a column of ids fills the memory
             size, name = max((len({label[i] for label in found}), name) for i, name in enumerate(columns))
             raise ValueError(
@@ -293,12 +312,16 @@ def count_records(
     # Every combination has a row, with or without records: a person whom no row fits could not report.
     values = [order(name, texts) for name, texts in zip(columns, zip(*left, strict=True), strict=True)]
     cut = len(sensitive)
-    rows, others = _combinations(columns, values[:cut], values[cut:])
-    counts = np.array([[left.get(row + other, 0) for other in others] for row in rows])
+    rows, answers = _combinations(columns, values[:cut], values[cut:])
+    counts = np.array([[left.get(row + other, 0) for other in answers] for row in rows])
+    freedom, doubt = None, ""
+    if counts.sum() > 0 and (cluster is not None or (weight is not None and not totals)):
+        sure = evidence.renamed(
+            lambda cell, some: without_missing(shown(path), columns, {some: 0, cell: 1}, missing)[0], left
+        ).sureness(lambda cell: repr(said(cell)), weighted=weight is not None, persons=not totals)
+        effective, freedom = min(effective or sure.people, sure.people), sure.freedom
+        doubt = sure.doubt and f"{shown(path)} has {sure.doubt}."
     if weight is not None and counts.sum() > 0:
-        if not totals:
-            of_weights = effective_people(left, without_missing(shown(path), columns, squares, missing)[0])
-            effective = min(effective or of_weights, of_weights)
         # A share that is above 0 stays so.
         counts = np.maximum(np.rint(counts / counts.sum() * SHARES), counts > 0).astype(np.int64)
     elif count is not None and counts.sum() > SETTINGS.many_people:
@@ -308,8 +331,8 @@ def count_records(
             " --people and --design-effect."
         )
     return CountTable(
-        tuple(sensitive), tuple(useful), rows, others, counts, _name(path), digest_of(path), weight is None,
-        effective,
+        tuple(sensitive), tuple(useful), rows, answers, counts, _name(path), digest_of(path),
+        weight is cluster is None, effective, freedom, doubt,
     )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ def design_text(made: Design, best: Candidate, error: float) -> str:
     if not table.counted:
         known, numbers = "without a table", "values that are equally frequent"
         if table.source:
-            known, numbers = f"with weights, of {table.source}", "its weighted shares"
+            known, numbers = f"from {table.source}", "its shares"
         head = (
             f"{size} values of {', '.join(table.attributes)}, {known}: all numbers below are those of"
             f" {numbers}. The levels for insiders, for anyone and for the record hold for every distribution."

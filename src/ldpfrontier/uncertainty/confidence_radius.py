@@ -4,7 +4,9 @@ r"""Radii of confidence sets {P : D_order(P-hat || P) <= B}, for many samples or
 (sum P-hat^alpha P^(1-alpha) - 1), tends to chi-squared with k - 1 degrees of freedom for every order, hence
 B = log(1 + alpha (alpha - 1) c / (2 n)) / (alpha - 1), c the 1 - beta quantile. Order 2 gives log(1 + c/n),
 as printed (lopuhaa2024, sections 3 and 8); order 1 the limit c / (2 n); every order B ~ alpha c / (2 n). For
-an order below 1 and few samples no P can be excluded, and B = inf.
+an order below 1 and few samples no P can be excluded, and B = inf. Of a complex sample, n is for how many
+simple random samples it counts, and c is k - 1 times the quantile of F if that number is estimated (Rao and
+Scott 1981).
 
 **Finite samples.** For every P on k letters and every n:
 
@@ -22,19 +24,31 @@ from __future__ import annotations
 
 import math
 
-from scipy.special import chdtri, lambertw
+from scipy.special import chdtri, fdtri, lambertw
 
 #: By how much a finite-sample radius is raised for its rounding, as a share of it.
 _ROUNDING = 1e-12
 
 
-def asymptotic_radius(samples: float, letters: int, beta: float, order: float) -> float:
-    """Return the radius in nats whose set has the level 1 - beta in the limit of many samples."""
-    quantile = float(chdtri(letters - 1, beta)) if letters > 1 else 0.0
+def asymptotic_radius(
+    samples: float, letters: int, beta: float, order: float, freedom: float | None = None
+) -> float:
+    """Return the radius in nats whose set has the level 1 - beta in the limit of many samples.
+
+    With `freedom`, the covariance that `samples` stand for was estimated with so many degrees of freedom.
+    """
+    quantile = chi_squared_quantile(letters - 1, beta, freedom) if letters > 1 else 0.0
     if order == 1:
         return quantile / (2.0 * samples)
     x = order * (order - 1.0) * quantile / (2.0 * samples)
     return math.log1p(x) / (order - 1.0) if x > -1.0 else math.inf
+
+
+def chi_squared_quantile(letters: float, beta: float, freedom: float | None = None) -> float:
+    """Return the 1 - beta quantile of chi-squared, or of so many times F if a variance was estimated."""
+    if freedom is None:
+        return float(chdtri(letters, beta))
+    return letters * float(fdtri(letters, freedom, 1.0 - beta))
 
 
 def finite_radius(samples: float, letters: int, beta: float, order: float) -> float:

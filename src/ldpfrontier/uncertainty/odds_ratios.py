@@ -24,13 +24,13 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import chdtri
 
 from ldpfrontier.channel import Channel
 from ldpfrontier.numerics.arguments import as_distribution, as_instance, as_numbers, check_choice
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.privacy import conditional_epsilon, log_ratio
 from ldpfrontier.types import FloatArray, IntArray
+from ldpfrontier.uncertainty.confidence_radius import chi_squared_quantile
 from ldpfrontier.uncertainty.exact_intervals import exact_ends
 from ldpfrontier.uncertainty.odds_over_ball import least_odds_ratios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
@@ -233,6 +233,7 @@ class OddsRatios:
         method: IntervalMethod = "exact",
         impossible: ArrayLike | None = None,
         effective: float | None = None,
+        freedom: float | None = None,
     ) -> OddsRatios:
         r"""Build intervals that contain all odds ratios at once with probability 1 - beta or more.
 
@@ -258,8 +259,9 @@ class OddsRatios:
         method : {"exact", "bonferroni", "scheffe"}
         impossible : array_like of bool, shape (a1, a2), optional
             Cells that nobody can be in, without samples; a cell that is empty by chance is none of these.
-        effective : float, optional
-            As of `RenyiBall.confidence`, for weighted shares; not by the exact method.
+        effective, freedom : float, optional
+            As of `RenyiBall.confidence`, for weighted shares; not by the exact method. Quantiles are those of
+            Student's t and of F then.
 
         Raises
         ------
@@ -269,7 +271,8 @@ class OddsRatios:
             If `RenyiBall.confidence` refuses the counts, or another argument is out of range.
         """
         check_choice(method, "method", get_args(IntervalMethod))
-        prior = RenyiBall.confidence(counts, beta, 1.0, effective=effective).centre  # which checks them
+        # Which checks the arguments.
+        prior = RenyiBall.confidence(counts, beta, 1.0, effective=effective, freedom=freedom).centre
         table, level = as_numbers(counts, "The table of counts"), float(beta)
         if effective is not None:
             check_choice(method, "method of weighted shares", ("bonferroni", "scheffe"))
@@ -284,7 +287,9 @@ class OddsRatios:
             return cls(prior, np.ones((a1, a1, a2, a2)), excluded)
         if method == "exact":
             return cls(prior, exact_ends(table, cells, math.log(level) - math.log(number)), excluded)
-        quantile = chdtri(1, level / number) if method == "bonferroni" else chdtri(cells.sum() - 1.0, level)
+        single = method == "bonferroni"
+        contrasts, tail = (1.0, level / number) if single else (float(cells.sum()) - 1.0, level)
+        quantile = chi_squared_quantile(contrasts, tail, freedom)
         with np.errstate(divide="ignore", invalid="ignore"):
             variances = _contrasts(1.0 / table, signs=(1, 1, 1, 1))
             ends = np.exp(_contrasts(np.log(table)) - np.sqrt(quantile * variances))

@@ -104,6 +104,7 @@ class RenyiBall:
         method: RadiusMethod = "asymptotic",
         factor: float = 1.0,
         effective: float | None = None,
+        freedom: float | None = None,
     ) -> RenyiBall:
         """Build a confidence set of level 1 - beta from a table of counts.
 
@@ -124,6 +125,8 @@ class RenyiBall:
         effective : float, optional
             Number of samples of equal weights, 1 or more, that weighted shares are taken for: the set has its
             level if their covariance matrix is at most that of a multinomial sample of this size.
+        freedom : float, optional
+            Degrees of freedom, above 0, of the covariance that `effective` was estimated from; many without.
 
         Raises
         ------
@@ -144,6 +147,10 @@ class RenyiBall:
             raise ValueError("The counts are all 0; at least one sample is needed.")
         if effective is not None:
             n = as_number(effective, "The effective number of samples", "a number of 1 or more", least=1.0)
+        if freedom is not None:
+            freedom = as_number(freedom, "The degrees of freedom", "a number above 0", least=math.ulp(0.0))
+            if effective is None:
+                raise ValueError("Degrees of freedom belong to an effective number of samples.")
         if max(n, total) > SETTINGS.max_samples:
             raise ValueError(f"The counts add up to {n:.6g}; at most 2^53, about 9e15, are supported.")
         level = as_number(beta, "beta", "a significance level, strictly between 0 and 1")
@@ -155,10 +162,11 @@ class RenyiBall:
             raise ValueError(
                 'The method "finite" is for counts of samples; weighted shares have an "asymptotic" radius.'
             )
-        radius_of = finite_radius if method == "finite" else asymptotic_radius
-        radius = radius_of(n, table.size, level, order) * as_number(
-            factor, "factor", "a number above 0", least=math.ulp(0.0)
-        )
+        if method == "finite":
+            radius = finite_radius(n, table.size, level, order)
+        else:
+            radius = asymptotic_radius(n, table.size, level, order, freedom)
+        radius *= as_number(factor, "factor", "a number above 0", least=math.ulp(0.0))
         return cls(table / total, radius, order)
 
     @cached_property

@@ -22,6 +22,7 @@ _OF_CHOICE: Mapping[str, Any] = {
     "mechanism": None,
     "cone": None,
     "weight": None,
+    "cluster": None,
 }
 
 #: Further options of designs for one table.
