@@ -31,7 +31,7 @@ from ldpfrontier.survey.reports import decoder, first_reports
 from ldpfrontier.survey.tables import parsed_values, table_of_values
 from ldpfrontier.survey.targets import with_expected
 from ldpfrontier.survey.texts import audit_text, kept_promise
-from ldpfrontier.survey.together import levels_together, read_channels, together_text
+from ldpfrontier.survey.together import changing_levels, levels_together, read_channels, together_text
 from ldpfrontier.survey.values import is_missing
 from ldpfrontier.types import IntArray
 from ldpfrontier.verify import visible
@@ -85,7 +85,8 @@ def level(options: argparse.Namespace) -> int:
     """Compute what several reports of one person reveal together."""
     privates = read_channels(options.files)
     if options.json:
-        print(as_json({"files": options.files, "levels": levels_together(privates)}))
+        about = {"files": options.files, "levels": levels_together(privates)}
+        print(as_json(about, if_answers_change=changing_levels(privates)))
     else:
         print(together_text(options.files, privates))
     return 0

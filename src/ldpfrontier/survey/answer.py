@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ldpfrontier.survey.attackers import reader_of
 from ldpfrontier.survey.layout import WIDTH, reports_text
-from ldpfrontier.survey.promises import is_for_same_answers
+from ldpfrontier.survey.promises import (
+    kept_by_all,
+    kept_by_one,
+    percent,
+    protects_all,
+    raised,
+    readers_of,
+)
 from ldpfrontier.survey.reading import said
-from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.survey.targets import is_formula
 from ldpfrontier.survey.values import listed_values, shortened
 from ldpfrontier.verify import visible
@@ -145,27 +150,22 @@ def _precision(made: Design, best: Candidate, error: float) -> str:
 
 def _chances(private: PrivateChannel) -> str:
     """Return how much likelier a report makes the rarest sensitive value, by what somebody knows."""
-    table, levels = private.table, private.certificate.levels
-    shares = table.distribution.sum(axis=1)
-    rarest = int(np.where(shares > 0, shares, 1.0).argmin())
-    p, value = float(shares[rarest]), visible(shortened(said(table.rows[rarest]), NAME))
-    if p == 1.0:
+    table, kept, levels = private.table, kept_by_one(private), private.certificate.levels
+    p, value = _rarest(private)
+    if p == 1.0 or kept is None:
         return ""  # no other value has records
     name = _named(table.sensitive) if table.useful else "the record"
-    first = f"A chance of {_percent(p)} that {name} is '{value}' rises to at most"
-    if not table.useful:
-        return f"{first} {_raised(p, levels.record)} with a report, whatever somebody knows or believes."
+    is_value = f"{name} is '{visible(shortened(said(value), NAME))}'"
+    first, limit = f"A chance of {percent(p)} that {is_value} rises to at most", raised(p, kept.level)
     useful = _named(table.useful)
-    if private.protects == "anyone":
-        whole = levels.record <= private.certificate.epsilon
-        more = f" The same holds for {useful}, and for both together." if whole else ""
-        return (
-            f"{first} {_raised(p, levels.anyone)} with a report, whatever somebody knows or believes.{more}"
-        )
-    if private.protects == "insider-only":
-        return f"{first} {_raised(p, levels.insider)} with a report, for whoever knows {useful}."
-    limits = [_raised(p, level) for level in (levels.outsider, levels.acquaintance, levels.insider)]
-    if private.protects == "acquaintance" or len(set(limits)) == 1:
+    if kept.against == "anyone":
+        more = f" The same holds for {useful}, and for both together."
+        more = more if table.useful and protects_all(private) else ""
+        return f"{first} {limit} with a report, whatever somebody knows or believes.{more}"
+    if kept.against == "insider-only":
+        return f"{first} {limit} with a report, for whoever knows {useful}."
+    limits = [raised(p, level) for level in (levels.outsider, levels.acquaintance, levels.insider)]
+    if kept.against == "acquaintance" or len(set(limits)) == 1:
         # That level holds for those who know nothing, too, over the distributions that it is about.
         return f"{first} {limits[1]} with a report, for whoever knows nothing, something or all of {useful}."
     return (
@@ -174,70 +174,45 @@ def _chances(private: PrivateChannel) -> str:
     )
 
 
+def _rarest(private: PrivateChannel) -> tuple[float, tuple[str, ...]]:
+    """Return the smallest positive share of a sensitive value, and the value."""
+    shares = private.table.distribution.sum(axis=1)
+    rarest = int(np.where(shares > 0, shares, 1.0).argmin())
+    return float(shares[rarest]), private.table.rows[rarest]
+
+
 def _several(private: PrivateChannel) -> str:
     """Return how often a person may report, and how much likelier all reports make the rarest value."""
-    allowance = private.certificate.allowance
-    if allowance is None:
+    kept, stated = kept_by_all(private), private.certificate
+    if kept is None or stated.allowance is None:
         return ""
-    shares = private.table.distribution.sum(axis=1)
-    p = float(shares[shares > 0].min())
-    limit = (
-        f"{_raised(p, allowance.level)} for {reader_of(private.certificate.against, private.table.useful)}"
+    p, _ = _rarest(private)
+    limit = f"raise that chance to at most {raised(p, kept.level)} for {readers_of(private, kept)}."
+    if stated.allowance.reports is not None:
+        may = f"A person may report {stated.allowance.reports} times with this channel, and with no other"
+        return f"{may} one." + (f" All these reports together {limit}" if p < 1.0 else "")
+    may = (
+        f"A person may report with all channels of the budget {kept.level:g} while their levels, here"
+        f" {stated.epsilon:g}, add up to no more."
     )
-    if is_for_same_answers(private):
-        limit += ", if the answers are the same each time"
-    if allowance.reports is not None:
-        return f"A person may report {allowance.reports} times with this channel, and with no other one." + (
-            f" All these reports together raise that chance to at most {limit}." if p < 1.0 else ""
-        )
-    return (
-        f"A person may report with all channels of the budget {allowance.level:g} while their levels, here"
-        f" {private.certificate.epsilon:g}, add up to no more."
-        + (f" All of them raise that chance to at most {limit}." if p < 1.0 else "")
-    )
+    return may + (f" All of them {limit}" if p < 1.0 else "")
 
 
 def _useful(private: PrivateChannel) -> str:
     """Return how often the useful value is guessed right, with a report and without."""
     table = private.table
-    if not table.useful or private.certificate.levels.record <= private.certificate.epsilon:
+    if not table.useful or protects_all(private):
         return ""
     name, matrix = _named(table.useful), private.channel.matrix
     joint = table.distribution.ravel()[:, None] * matrix
     by_value = joint.reshape(*table.counts.shape, -1).sum(axis=0)
     before, after = float(by_value.sum(axis=1).max()), float(by_value.max(axis=0).sum())
     be, it = ("are", "they are") if len(table.useful) > 1 else ("is", "it is")
-    words = f"{name} {be} not protected: with a report {it} guessed right for {_percent(after)} of people"
+    words = f"{name} {be} not protected: with a report {it} guessed right for {percent(after)} of people"
     protect = "If it has to be protected, name it"
     if len(table.useful) > 1:
         protect = "If they have to be protected, name them"
     if private.protects == "insider-only":
         told = f"and with it what {name} tells about {_named(table.sensitive)}"
-        return f"{words} ({_percent(before)} without), {told}."
-    return f"{words} ({_percent(before)} without). {protect} in --sensitive."
-
-
-def _raised(chance: float, level: float) -> str:
-    """Return the largest chance that a report of a level may lead to.
-
-    It is the limit of the chance that `_percent` prints as well, if that is larger.
-    """
-    if level > SETTINGS.max_epsilon:
-        return "100%"
-    unit = _unit(chance)
-    chance = min(max(chance, round(chance / unit) * unit, 0.001), 1.0)
-    odds = chance / (1.0 - chance) * math.exp(level) if chance < 1.0 else math.inf
-    return _percent(1.0 if math.isinf(odds) else odds / (1.0 + odds), upwards=True)
-
-
-def _unit(share: float) -> float:
-    """Return to what multiples a share is rounded: whole percents, and tenths below 1%."""
-    return 0.01 if share >= 0.01 else 0.001
-
-
-def _percent(share: float, *, upwards: bool = False) -> str:
-    """Return a share in percent, without decimals above 1%; a limit is rounded upwards."""
-    unit = 100.0 * _unit(share)
-    percent = 100.0 * share / unit
-    whole = (math.ceil(percent - 1e-6) if upwards else round(percent)) * unit
-    return f"{min(whole, 100.0):g}%" if whole else "under 0.1%"
+        return f"{words} ({percent(before)} without), {told}."
+    return f"{words} ({percent(before)} without). {protect} in --sensitive."

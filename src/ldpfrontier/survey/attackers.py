@@ -230,7 +230,7 @@ def best_guesses(channel: Channel, joint: FloatArray) -> tuple[Guess, Guess]:
     return outsider, insider
 
 
-# Promises in words ----------------------------------------------------------------------------------------
+# Whom a level holds for, in words --------------------------------------------------------------------------
 
 
 def scope_of(
@@ -259,30 +259,3 @@ def scope_of(
         "for someone who knows nothing else about the person, under every distribution in F"
         f" ({confidence} {_RADII[population.method]}{order}{times}{sample})"
     )
-
-
-def reader_of(against: Attacker, useful: Label) -> str:
-    """Return whom a level of several reports holds for, in few words."""
-    known = said(useful)
-    if not useful or against == "anyone":
-        return "anyone, whatever they know or believe"
-    return {
-        "outsider": "whoever knows nothing else about the person",
-        "insider-only": f"whoever knows {known}, and nothing else",
-        "acquaintance": f"whoever knows something about {known}, and nothing else",
-    }[against]
-
-
-def promise_of(level: float, sensitive: Label, scope: str) -> str:
-    """Return a promise as a sentence: of at most a level in nats, for columns, and for whom (`scope_of`)."""
-    factor = math.exp(min(level, 700.0))
-    return (
-        f"A report changes the odds between any two values of {said(sensitive)} by at most a factor"
-        f" of {factor:.4g} (level {upwards(level):g}), {scope}."
-    )
-
-
-def upwards(level: float) -> float:
-    """Return a level with two decimals, or two digits, that is not below it by more than rounding."""
-    digits = max(2, 1 - math.floor(math.log10(level))) if 0.0 < level < math.inf else 2
-    return level if math.isinf(level) else math.ceil(level * 10.0**digits - 1e-6) / 10.0**digits

@@ -108,12 +108,12 @@ def audit_channel(
     against, claimed, levels = private.certificate.against, private.certificate.levels, private.levels()
     stated, level = claimed.against(against), levels.against(against)
     problems = []
-    if level > stated + 2 * SETTINGS.level_error:
-        problems.append(f"The level of the matrix is {level:.6f}; its certificate states {stated:.6f}.")
     try:
-        private.check_allowance()
+        private.check_levels(levels)
     except ValueError as reason:
         problems.append(str(reason))
+    if level > stated + 2 * SETTINGS.level_error and not problems:
+        problems.append(f"The level of the matrix is {level:.6f}; its certificate states {stated:.6f}.")
     problems += [
         f"The level of the matrix for {name} is {found:.6f}; its certificate states {said:.6f}."
         for (name, found), said in zip(asdict(levels).items(), asdict(claimed).values(), strict=True)
@@ -128,7 +128,8 @@ def audit_channel(
         )
         counts = of_set + of_inputs if pairs is None else of_set
         seen = int(counts.sum())
-        lower = _level_seen(private, of_set, of_inputs, confidence)
+        # As it is printed, which is not above it.
+        lower = math.floor(1e6 * _level_seen(private, of_set, of_inputs, confidence)) / 1e6
         fit = goodness(private.channel.matrix, counts)
         if lower > stated:
             outside = "" if pairs is None else _outside(private, counts)

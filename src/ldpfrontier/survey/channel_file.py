@@ -161,18 +161,20 @@ class PrivateChannel:
     def verified(self) -> PrivateChannel:
         """Return the channel with its levels, computed again; refuse one that does not keep its own."""
         levels = self.levels()
-        level = levels.against(self.certificate.against)
-        if not level <= self.certificate.epsilon:
-            raise ValueError(
-                f"The level of the channel is {level:.9g}; its certificate allows"
-                f" {self.certificate.epsilon:.9g}."
-            )
-        self.check_allowance()
+        self.check_levels(levels)
         return self.with_levels(levels)
 
-    def check_allowance(self) -> None:
-        """Raise a `ValueError` if what one person may report does not keep its level."""
+    def check_levels(self, levels: Levels) -> None:
+        """Raise a `ValueError` if one report, or all that a person may give, does not keep its level.
+
+        `levels` are those of the channel, which were computed.
+        """
         stated = self.certificate
+        level = levels.against(stated.against)
+        if not level <= stated.epsilon:
+            raise ValueError(
+                f"The level of the channel is {level:.9g}; its certificate allows {stated.epsilon:.9g}."
+            )
         if stated.allowance is not None:
             check_allowance(
                 stated.allowance,
@@ -336,7 +338,10 @@ def parsed_channel(
             f" {version}."
         )
     if content.pop("content_sha256", None) != content_digest(content):
-        raise ChannelFileError(f"{path} was changed after it was written; design the channel again.")
+        raise ChannelFileError(
+            f"{path} was changed after it was written. If reports were drawn with this channel, restore the"
+            " file as it was, since no other one decodes them; if none were, design the channel again."
+        )
     try:
         return parsed(content)
     # The content is what somebody has hashed, and of any type.

@@ -203,7 +203,7 @@ class Design:
             allowance=self.allowance,
         )
         private = PrivateChannel(self.table, weights, certificate)
-        private.check_allowance()
+        private.check_levels(levels)
         return private
 
 

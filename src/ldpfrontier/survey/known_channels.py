@@ -21,6 +21,7 @@ from ldpfrontier.extras import extra
 from ldpfrontier.survey.attackers import Levels, whole_levels
 from ldpfrontier.survey.channel_file import PrivateChannel, Promise
 from ldpfrontier.survey.names import close_name
+from ldpfrontier.survey.promises import upwards
 from ldpfrontier.survey.reading import Label, labels_of, read_chunks, said
 from ldpfrontier.survey.sampling import sampled_channel, whole_weights
 from ldpfrontier.survey.settings import SETTINGS
@@ -163,4 +164,4 @@ def level_text(private: PrivateChannel) -> str:
     level = private.certificate.levels.record
     if math.isinf(level):
         return "Some report rules an answer out, or gives it away: the channel has no level."
-    return f"The level of a report was measured: {level:.6g}."
+    return f"The level of a report was measured: {upwards(level, 6):g}."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -19,11 +18,9 @@ from ldpfrontier.survey.groups import translations_for
 from ldpfrontier.survey.layout import without_formulas
 from ldpfrontier.survey.memo import Draw, Memo
 from ldpfrontier.survey.outputs import check_outputs
-from ldpfrontier.survey.promises import promise_of_all
 from ldpfrontier.survey.reading import Label, labels_of, like_counts, read_chunks, said
 from ldpfrontier.survey.reports import REPORT, Codes, channel_column, ids_of
 from ldpfrontier.survey.sampling import Sampler, Source
-from ldpfrontier.survey.settings import SETTINGS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -205,35 +202,3 @@ def _refuse_counts(path: Path, name: str) -> NoReturn:
         f"{like_counts(path, name)} A report is drawn for every row, which must be the record of one person;"
         " if the rows are records, remove this column from the file."
     )
-
-
-def several_reports_text(private: PrivateChannel) -> tuple[str, bool]:
-    """Return what is known of two reports of one person, and whether the promise bounds nothing of them.
-
-    Independent reports of the same answers have at most the sum of their levels for anyone, and for those who
-    know u. For acquaintances the largest odds ratio comes on top, once: given u, products of entries differ
-    by a factor of at most e^E, E the sum of the levels given u, and the weights of two values of u by at most
-    an odds ratio (docs/beyond.md, statement 11 (f)). What outsiders are promised says nothing of a second
-    report.
-    """
-    if private.certificate.allowance is not None:
-        more = "--memo FILE --id COLUMN --wave NAME keeps an account of what each person has reported."
-        return f"{promise_of_all(private)} {more}", False
-    levels, protects, stated = private.certificate.levels, private.protects, private.certificate
-    secret, two = said(private.table.sensitive), "Two reports of the same answers, drawn independently,"
-    together = 2.0 * levels.anyone
-    if not private.table.useful or levels.record <= stated.epsilon:
-        together, secret = 2.0 * levels.record, said(private.table.attributes)
-    elif protects == "insider-only":
-        together = 2.0 * levels.insider
-    elif protects == "acquaintance" and stated.population is not None:
-        largest = float(stated.population.odds(private.table).high.max())
-        together = min(together, 2.0 * levels.insider + math.log(largest))
-    limited = together <= SETTINGS.max_epsilon
-    words = f"{two} may give {secret} away."
-    if limited:
-        level = math.ceil(100.0 * together - 1e-6) / 100.0
-        words = f"{two} have together a level of at most {level:g} for {secret}, for the same readers."
-    kept = protects != "outsider" or levels.anyone <= stated.epsilon
-    words += " If anybody is asked again, --memo FILE --id COLUMN repeats the first report, which keeps the"
-    return f"{words} promise.", not (limited and kept)

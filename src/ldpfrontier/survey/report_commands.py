@@ -16,7 +16,8 @@ from ldpfrontier.survey.layout import remark, wrapped
 from ldpfrontier.survey.memo import Memo
 from ldpfrontier.survey.option_table import OF_SAMPLES, given, reading_of
 from ldpfrontier.survey.outputs import check_outputs
-from ldpfrontier.survey.privatizing import privatize_file, several_reports_text
+from ldpfrontier.survey.privatizing import privatize_file
+from ldpfrontier.survey.promises import several_reports_text
 from ldpfrontier.survey.questionnaire.routing import is_questionnaire
 from ldpfrontier.survey.rates import rates_of, reference
 from ldpfrontier.survey.reports import count_reports

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ldpfrontier.survey.answer import COEFFICIENTS, TARGETS
 from ldpfrontier.survey.layout import columns, number, reports_text, wrapped
+from ldpfrontier.survey.promises import factor_text, upwards
 from ldpfrontier.survey.reading import said
 from ldpfrontier.survey.settings import SETTINGS
 
@@ -52,8 +53,8 @@ def _protection(made: Design, order: list[Candidate], best: Candidate) -> str:
     words = [
         "WHOM IT PROTECTS FROM. A level L means that a report changes the odds between any two values of"
         f" {secret} by at most a factor of e^L; 'none' means that some report gives a value away, or nearly"
-        f" so (L above {SETTINGS.max_epsilon:g}). The required level is {made.epsilon:g}, a factor of"
-        f" {math.exp(made.epsilon):.4g}, for {_WHOM[made.against]}."
+        f" so (L above {SETTINGS.max_epsilon:g}). Required is at most a factor of"
+        f" {factor_text(made.epsilon)}, for {_WHOM[made.against]}."
     ]
     head = ["", "mechanism", "record"]
     if table.useful:
@@ -87,7 +88,7 @@ _SAMPLE = (
 
 
 def _shown_level(level: float) -> str:
-    return "none" if level > SETTINGS.max_epsilon else number(level, 3)
+    return "none" if level > SETTINGS.max_epsilon else number(upwards(level, 3), 3)
 
 
 def _usefulness(made: Design, order: list[Candidate], best: Candidate, error: float) -> str:
@@ -144,7 +145,7 @@ def audit_text(found: Audit, private: PrivateChannel) -> str:
     levels |= {"acquaintances": found.levels.acquaintance}
     levels |= {"anyone": found.levels.anyone, "the whole record": found.levels.record}
     shown = levels if useful else {"anyone": found.levels.record}
-    words = ", ".join(f"{number(level, 6)} for {name}" for name, level in shown.items())
+    words = ", ".join(f"{number(upwards(level, 6), 6)} for {name}" for name, level in shown.items())
     lines = [
         f"The promise: {kept_promise(found, private)}",
         f"The level of the stored matrix, computed from its whole numbers, is {words}.",

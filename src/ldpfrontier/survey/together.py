@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ldpfrontier import levels_of_reports
-from ldpfrontier.survey.attackers import Attacker, reader_of, upwards
+from ldpfrontier.survey.attackers import Attacker
 from ldpfrontier.survey.channel_file import PrivateChannel, read_channel
 from ldpfrontier.survey.layout import columns, reports_text, wrapped
+from ldpfrontier.survey.promises import reader_of, upwards
 from ldpfrontier.survey.reading import said
 from ldpfrontier.survey.settings import SETTINGS
 
@@ -63,24 +65,34 @@ def levels_together(privates: Sequence[PrivateChannel]) -> list[LevelTogether]:
     return [replace(one, level=one.level + error * max(1.0, one.level)) for one in levels]
 
 
+def changing_levels(privates: Sequence[PrivateChannel]) -> dict[Attacker, float]:
+    """Return the levels, nats, of one report by each of several channels if the answers of a person change.
+
+    For whoever knows the useful value each time, and for anyone: those of each, given U and of the whole
+    record, add up (docs/beyond.md, statement 11 (f)). For others the level is that for anyone.
+    """
+    stated = [private.certificate.levels for private in privates]
+    found: dict[Attacker, float] = {"anyone": math.fsum(one.record for one in stated)}
+    if privates[0].table.useful:
+        found = {"insider-only": math.fsum(one.insider for one in stated), **found}
+    return found
+
+
 def together_text(paths: Sequence[str], privates: Sequence[PrivateChannel]) -> str:
     """Return what the reports of one person reveal together, to whom, as a paragraph and a table."""
     table = privates[0].table
     numbers = Counter(paths)
     files = ", ".join(f"{number} by {path}" for path, number in numbers.items())
     secret = said(table.sensitive)
+    changing = [
+        f"at most {_level_text(level)} for {reader_of(who, table.useful)}"
+        for who, level in changing_levels(privates).items()
+    ]
     head = (
         f"{reports_text(len(paths))} of the same answers, drawn independently: {files}. Together they change"
-        f" the odds between any two values of {secret} by at most a factor of e^level."
+        f" the odds between any two values of {secret} by at most a factor of e^level. If a person's answers"
+        f" change, the level is {', and '.join(changing)}."
     )
-    if table.useful:
-        # Given U, and for the whole record, the sum is a limit (docs/beyond.md, statement 11 (f)).
-        stated = [private.certificate.levels for private in privates]
-        given_useful, record = sum(one.insider for one in stated), sum(one.record for one in stated)
-        head += (
-            f" If a person's answers change, the level is at most {_level_text(given_useful)} for whoever"
-            f" knows {said(table.useful)} each time, and at most {_level_text(record)} for anyone."
-        )
     lines = [["level", "", "for"]]
     for one in levels_together(privates):
         shown = _level_text(one.level)

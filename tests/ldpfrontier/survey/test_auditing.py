@@ -3,6 +3,7 @@
 import csv
 import math
 import re
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -231,6 +232,17 @@ def test_reports_of_single_records(table, private):
         privatize(private, [("x", "north", "old")])
 
 
+def test_the_level_that_was_asked_for_is_audited(table, tmp_path):
+    """As `apply` checks it, at one millionth above: the levels that the file states are not enough."""
+    private = channel_of(table, "grr")
+    for share, kept in ((1.0, True), (1.0 - 1e-6, False)):
+        stated = replace(private.certificate, epsilon=private.certificate.level * share)
+        asked = replace(private, certificate=stated)
+        assert (audit_channel(asked).problems == ()) == kept
+        with nullcontext() if kept else pytest.raises(ValueError, match="level of the channel is"):
+            asked.verified()
+
+
 def test_a_weight_that_one_row_has_alone_leaves_no_level(table):
     everything = flat(table)
     private = channel_of(everything, "grr")
@@ -241,4 +253,4 @@ def test_a_weight_that_one_row_has_alone_leaves_no_level(table):
     broken = PrivateChannel(everything, weights, private.certificate)
     found = audit_channel(broken)
     assert found.level == math.inf
-    assert found.problems == ("The level of the matrix is inf; its certificate states 1.000000.",)
+    assert found.problems == ("The level of the channel is inf; its certificate allows 1.",)

@@ -15,6 +15,7 @@ import ldpfrontier
 from ldpfrontier.survey import read_channel
 from ldpfrontier.survey.cli import main
 from ldpfrontier.survey.option_table import OPTIONS
+from ldpfrontier.survey.promises import level_text
 from ldpfrontier.survey.reading import read_chunks
 from support.malformed import contents, refused
 from support.owndata import records_of, rewritten, small_table, write_records
@@ -177,7 +178,7 @@ def test_whom_a_channel_does_not_protect_from_is_said_at_every_step(here, capsys
     assert main(AUDIT) == 0
     said = " ".join(capsys.readouterr().out.split())
     level = read_channel("channel.json").certificate.levels.insider
-    sentence = f"It does not protect from someone who knows region, age: level {level:.2f}."
+    sentence = f"It does not protect from someone who knows region, age: {level_text(level)}."
     assert said.count(sentence) == 3
 
 

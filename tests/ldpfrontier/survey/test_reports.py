@@ -21,7 +21,7 @@ from ldpfrontier.survey.attackers import measured_levels
 from ldpfrontier.survey.cli import main
 from ldpfrontier.survey.estimation import FittedReports, misfit
 from ldpfrontier.survey.layout import Remark
-from ldpfrontier.survey.privatizing import several_reports_text
+from ldpfrontier.survey.promises import several_reports_text
 from ldpfrontier.survey.settings import SETTINGS
 from support.owndata import channel_of, flat, records_of, rewritten, seeded, small_table, write_records
 

@@ -24,6 +24,7 @@ import numpy as np
 
 from ldpfrontier import Lot, Questionnaire, QuestionnaireMechanism, QuestionnaireOptimum
 from ldpfrontier.survey.channel_file import content_digest, id_of, parsed_channel, write_texts, written_files
+from ldpfrontier.survey.promises import factor_text, upwards
 from ldpfrontier.survey.questionnaire.routing import QUESTIONNAIRE, TABLES
 from ldpfrontier.survey.reading import Label
 from ldpfrontier.survey.sampling import BITS, TOTAL, whole_weights
@@ -85,8 +86,14 @@ class QuestionnaireChannel:
         names = self.names if len(self.names) <= 4 else (*self.names[:2], "...", self.names[-1])
         return (
             "Whatever anyone knows or believes, one report changes their odds between any two sets of answers"
-            f" to {', '.join(names)} by a factor of at most {math.exp(self.level):.3g}"
-            f" (e^{self.level:.3g})."
+            f" to {', '.join(names)} by a factor of at most {factor_text(self.level)}."
+        )
+
+    def promise_of_several(self) -> str:
+        """Return what several reports of one person have together."""
+        return (
+            "Several reports of one person have at most the sum of their levels, whether the answers change"
+            f" or not: two by this channel at most the level {upwards(2.0 * self.level):g}."
         )
 
     @cached_property

@@ -22,6 +22,7 @@ from ldpfrontier.survey.layout import columns, remark, reports_text, wrapped
 from ldpfrontier.survey.option_table import OF_SAMPLES
 from ldpfrontier.survey.outputs import check_new
 from ldpfrontier.survey.privatizing import write_reports
+from ldpfrontier.survey.promises import percent, raised, upwards
 from ldpfrontier.survey.questionnaire.channel import ORDERS, QuestionnaireChannel, read_questionnaire, sampled
 from ldpfrontier.survey.questionnaire.estimation import QuestionnaireEstimate, estimate_questionnaire
 from ldpfrontier.survey.questionnaire.questions import QuestionList, questions_of_file, questions_of_values
@@ -147,7 +148,7 @@ def apply(options: argparse.Namespace, source: Source | None) -> int:
     )  # fmt: skip
     print(f"{done:,} {'record' if done == 1 else 'records'} privatized.")
     print(wrapped(channel.promise()))
-    print(wrapped("Two reports of one person have together at most twice this level."))
+    print(wrapped(channel.promise_of_several()))
     print(visible(f"File written: {options.out}."))
     return 0
 
@@ -171,7 +172,10 @@ def audit(options: argparse.Namespace) -> int:
         print(as_json({"level": channel.level, "epsilon": channel.epsilon, "promise": channel.promise()}))
         return 0
     print(
-        wrapped(f"The level is {channel.level:.6g}, from the whole numbers in the file. {channel.promise()}")
+        wrapped(
+            f"The level is {upwards(channel.level, 6):g}, from the whole numbers in the file."
+            f" {channel.promise()}"
+        )
     )
     return 0
 
@@ -248,13 +252,11 @@ def _design_text(channel: QuestionnaireChannel, records: int | None, error: floa
         f"{give} {points(error)} in {_TABLES[channel.order]}. No mechanism of this level needs fewer than"
         f" {math.floor(100.0 * channel.bound / mechanism.error)}% of them."
     )
-    level = channel.level
-    odds = math.exp(level) / 9.0
     lines.append(
-        f"A chance of 10% of anything about a person rises to at most {_at_most(odds / (1.0 + odds))} with a"
-        " report, whatever somebody knows or believes. Several reports have at most the sum of their"
-        " levels."
+        f"A chance of {percent(0.1)} of anything about a person rises to at most {raised(0.1, channel.level)}"
+        " with a report, whatever somebody knows or believes."
     )
+    lines.append(channel.promise_of_several())
     lines.append(f"Written: {visible(written)} and the sampler beside it. They contain no counts.")
     lines = [wrapped(line, "  ") for line in lines]
     return "\n".join(
@@ -264,11 +266,6 @@ def _design_text(channel: QuestionnaireChannel, records: int | None, error: floa
 
 def _counted(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
-def _at_most(share: float) -> str:
-    """Return a share in percent that is not below it."""
-    return f"{math.ceil(1000.0 * share - 1e-6) / 10.0:g}%"
 
 
 def _comparison_text(channel: QuestionnaireChannel) -> str:
