@@ -205,11 +205,9 @@ TESTED_THROUGH = {
     "optimal.products.projections.schedule": "optimal/products/projections/test_solve.py",
     "questionnaires.mechanism": "questionnaires/test_solve.py",
     "survey.analysis_commands": "survey/test_known_channels.py",
-    "survey.answer": "survey/test_cli.py",
     "survey.estimate_texts": "survey/test_cli.py",
     "survey.design_command": "survey/test_cli.py",
     "survey.report_commands": "survey/test_cli.py",
-    "survey.promises": "survey/test_channel_file.py",
     "survey.questionnaire.routing": "survey/questionnaire/test_command.py",
     "uncertainty.exact_intervals": "uncertainty/test_odds_ratios.py",
 }
