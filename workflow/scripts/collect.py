@@ -8,4 +8,4 @@ start(snakemake.log[0], snakemake.config)
 params, output = snakemake.params, snakemake.output
 schema = load(params.schema)
 rows = StoredTable(snakemake.input, schema)
-write_table(rows, output.parquet, made_by(params.code), schema, csv_path=output.csv)
+write_table(rows, output.parquet, made_by(params.code, output.parquet), schema, csv_path=output.csv)

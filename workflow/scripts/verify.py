@@ -13,5 +13,5 @@ params, output = snakemake.params, snakemake.output
 documents = pd.concat([read_table(path, DOCUMENTS) for path in snakemake.input], ignore_index=True)
 shutil.rmtree(output.folder, ignore_errors=True)
 table = verified(documents, output.folder)
-metadata = made_by(params.code)
+metadata = made_by(params.code, output.parquet)
 write_table(table, output.parquet, metadata, VERIFIED, csv_path=output.csv)

@@ -6,7 +6,15 @@ import math
 
 import numpy as np
 
-from reproduction.ledger.claims import Claim, Finding, NotCheckable, Tables, finding, require_rows
+from reproduction.ledger.claims import (
+    Claim,
+    Finding,
+    NotCheckable,
+    Tables,
+    finding,
+    require_rows,
+    require_values,
+)
 
 
 def rows_keep_a_limit(tables: Tables, claim: Claim) -> Finding:
@@ -20,8 +28,10 @@ def rows_keep_a_limit(tables: Tables, claim: Claim) -> Finding:
     found = rows["instance"].nunique()
     if found < (needed := claim.arguments.get("instances", 1)):
         raise NotCheckable(f"The statement is about {needed} tables of counts; there are {found}.")
-    measured = np.concatenate([np.asarray(rows.eval(x), dtype=float) for x in claim.arguments["measured"]])
     least, most = claim.arguments.get("at_least", -math.inf), claim.arguments.get("at_most", math.inf)
+    expressions = claim.arguments["measured"]
+    # What is stated to be infinite may be.
+    measured = np.concatenate([require_values(rows, x, infinite=least == math.inf) for x in expressions])
     low, high = float(measured.min()), float(measured.max())
     computed = f"{low:.3g} to {high:.3g}" if low < high else f"{low:.3g}"
     limit = f"at least {least:g}" if least > -math.inf else f"at most {most:g}"
@@ -35,6 +45,9 @@ def numbers_agree(tables: Tables, claim: Claim) -> Finding:
     found, wrong = [], []
     for number in claim.stated().values():
         table = require_rows(tables[number.table], claim.where)
+        rows = table.query(number.rows) if number.rows else table
+        for expression in filter(None, (number.column, number.standard_error)):
+            require_values(rows, expression)
         try:
             words = f"{number.number(table):.5g} for {number.said}"
             agrees = number.agrees(table)

@@ -11,6 +11,7 @@ from reproduction.ledger.claims import (
     Finding,
     Tables,
     finding,
+    require_checks,
     require_instances,
     require_rows,
 )
@@ -24,7 +25,7 @@ PAPER = "kairouz2016"
 
 def effective_samples(tables: Tables, claim: Claim) -> Finding:
     """Compare the effective number of samples with ε² n, as an order and as a number."""
-    rows = select(tables[claim.tables[0]], claim=claim.id)
+    rows = require_checks(select(tables[claim.tables[0]], claim=claim.id), claim.id)
     order, share = (
         require_rows(select(rows, quantity=name), name) for name in (EFFECTIVE_ORDER, EFFECTIVE_SHARE)
     )
@@ -54,12 +55,14 @@ def thresholds(tables: Tables, claim: Claim) -> Finding:
     """Binary is optimal up to a positive ε*, randomized response from a finite ε*.
 
     ``arguments``: the mechanism, the utilities, the first of which must have been computed, and the ``least``
-    ε* that counts as positive, or the ``most`` that counts as finite.
+    ε* that counts as positive, or the ``most`` that counts as finite. A mechanism that is optimal nowhere has
+    an infinite ε*, if it is to be optimal from there on.
     """
     mechanism, utilities = claim.arguments["mechanism"], claim.arguments["utilities"]
     rows = select(tables[claim.tables[0]], mechanism=mechanism, metric=utilities)
     # "At once" is what Theorem 5 says; the others only describe it.
     require_rows(select(rows, metric=utilities[0]), f"{mechanism}, {utilities[0]}")
+    require_rows(rows, mechanism, "value", infinite="most" in claim.arguments)
     exists = rows["value"].between(claim.arguments.get("least", 0.0), claim.arguments.get("most", np.inf))
     names = {"all_f": "every f-divergence at once", "mutual_information": "mutual information", "chi2": "χ²"}
     ranges = [
@@ -97,10 +100,15 @@ def _variants(tables: Tables, claim: Claim) -> pd.DataFrame:
     ``arguments`` has the corollary, and may have ``also``, a metric that not every corollary has.
     """
     corollary = claim.arguments["corollary"]
-    rows = require_rows(select(tables[claim.tables[0]], experiment=corollary), corollary)
+    rows = select(tables[claim.tables[0]], experiment=corollary)
+    # A level from which something holds is infinite if it holds nowhere.
+    finite = rows[(rows["metric"] != "level") | rows["value"].isna()]
+    require_rows(finite, corollary, "value")
     if "also" in claim.arguments:
         require_rows(select(rows, metric=claim.arguments["also"]), f"{corollary}, {claim.arguments['also']}")
-    return pd.DataFrame(rows.pivot_table("value", ["size", "instance"], ["metric", "mechanism"]))
+    wide = pd.DataFrame(rows.pivot_table("value", ["size", "instance"], ["metric", "mechanism"]))
+    # Every instance has the same rows.
+    return require_rows(wide, corollary, *wide.columns, infinite=True)
 
 
 def small_expansion(tables: Tables, claim: Claim) -> Finding:
@@ -185,7 +193,8 @@ def _ratios(tables: Tables, claim: Claim, size: str) -> pd.DataFrame:
     table = tables[claim.tables[0]]
     shares = require_rows(ratios(table, claim.arguments["utility"], size=size), f"k = {size}")
     require_instances(shares.index.get_level_values("instance").nunique(), claim.arguments["instances"])
-    return shares
+    # An optimum is positive; of an infinite bound every share would be 0.
+    return require_rows(shares.where(shares > 0), f"k = {size}", "rr", "binary")
 
 
 def _minima(tables: Tables, claim: Claim, size: str, statistic: str) -> pd.Series[float]:
@@ -193,7 +202,7 @@ def _minima(tables: Tables, claim: Claim, size: str, statistic: str) -> pd.Serie
     rows = select(
         tables["populations"], utility=claim.arguments["utility"], size=size, statistic=statistic, drawn=True
     )
-    rows = require_rows(rows, f"the minima at k = {size}")
+    rows = require_rows(rows, f"the minima at k = {size}", "least")
     require_instances(len(rows), claim.arguments["populations"], "populations")
     return rows["least"]
 
@@ -263,8 +272,9 @@ def beats_geometric(tables: Tables, claim: Claim) -> Finding:
     size = claim.arguments["size"]
     table, columns = tables[claim.tables[0]], ["epsilon", "instance", "mechanism", "value"]
     rows = gather(table, columns, size=size, metric="normalized")
-    rows = require_rows(rows[rows["epsilon"] > 0], f"k = {size}")
+    rows = require_rows(rows[rows["epsilon"] > 0], f"k = {size}", "value", "epsilon")
     wide = rows.pivot_table("value", ["epsilon", "instance"], "mechanism")
+    require_rows(wide, f"k = {size}", "binary", "rr", "geometric")
     mean = wide.groupby("epsilon").mean()
     names = {"binary": "binary", "rr": "RR"}
     over = {words: mean[name] / mean["geometric"] for name, words in names.items()}
@@ -350,8 +360,9 @@ def scaling(tables: Tables, claim: Claim) -> Finding:
     measured, ratios_, holds = [], [], True
     private = select(rows, mechanism="identity").set_index("instance")["value"]
     for epsilon in claim.arguments["epsilons"]:
-        part = require_rows(select(rows, epsilon=epsilon), f"k = {size}, ε = {epsilon:g}")
+        part = require_rows(select(rows, epsilon=epsilon), f"k = {size}, ε = {epsilon:g}", "value")
         wide = part.pivot_table("value", "instance", "mechanism")
+        require_rows(wide, f"k = {size}", "optimal", "printed", "geometric")
         correlation = float(wide["optimal"].corr(wide["printed"]))
         follows = float((wide["optimal"] / wide["printed"]).median())
         ratio = float((wide["optimal"] / wide["geometric"]).min())

@@ -12,13 +12,13 @@ from papers.kalantari2018.summaries import (
     UPPER,
     WIDTH,
 )
-from reproduction.ledger.claims import Claim, Finding, Tables, finding, require_rows
+from reproduction.ledger.claims import Claim, Finding, Tables, finding, require_checks, require_rows
 from reproduction.results.tables import select
 
 
 def class_two(tables: Tables, claim: Claim) -> Finding:
     """Theorem 2, with the constraint that (11) does not print."""
-    rows = select(tables["checks"], claim=claim.id)
+    rows = require_checks(select(tables["checks"], claim=claim.id), claim.id)
     ordered, printed = (require_rows(select(rows, quantity=name), name) for name in (ORDERED, PRINTED))
     short, where = _largest(printed)
     measured = (
@@ -44,7 +44,7 @@ def class_two(tables: Tables, claim: Claim) -> Finding:
 
 def class_three(tables: Tables, claim: Claim) -> Finding:
     """Theorem 3: the bounds hold on every set, and agree where the folded sets do."""
-    rows = select(tables["checks"], claim=claim.id)
+    rows = require_checks(select(tables["checks"], claim=claim.id), claim.id)
     lower, upper, width = (require_rows(select(rows, quantity=name), name) for name in (LOWER, UPPER, WIDTH))
     loose = select(rows, quantity=LOWER_NO_GROUP)
     elsewhere = "not computed" if loose.empty else f"{loose['measured'].max():.3g}"

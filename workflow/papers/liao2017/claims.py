@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from papers.liao2017.summaries import OF_ANY, OF_TWO
-from reproduction.ledger.claims import Claim, Finding, Tables, finding, require_rows
+from reproduction.ledger.claims import Claim, Finding, Tables, finding, require_checks, require_rows
 from reproduction.results.tables import select
 
 PAPER = "liao2017"
@@ -14,7 +14,8 @@ PAPER = "liao2017"
 def near_optimal_regime(tables: Tables, claim: Claim) -> Finding:
     """Compare W' with the optimum of every pair at the least leakage computed (Section VI-A)."""
     table, almost = tables[claim.tables[0]], claim.arguments["almost"]
-    pairs = require_rows(table[table["instance"].str.startswith(claim.arguments["pairs"])], claim.id)
+    pairs = table[table["instance"].str.startswith(claim.arguments["pairs"])]
+    require_rows(pairs, claim.id, "share_of_any", "leakage")
     shares = "; ".join(
         f"{row.instance}: {row.share_of_any:.1%} at {row.leakage:.0e} of min $H$"
         for row in pairs.itertuples()
@@ -39,7 +40,7 @@ def approximation(tables: Tables, claim: Claim) -> Finding:
 
     What an exhaustive search finds in place of the optimum may explain the text, and decides nothing.
     """
-    rows = require_rows(select(tables["statements"], claim=claim.id), claim.id)
+    rows = require_checks(select(tables["statements"], claim=claim.id), claim.id)
     two, any_ = (
         require_rows(select(rows, quantity=name), f"{claim.id}, {name}").set_index("instance")
         for name in (OF_TWO, OF_ANY)

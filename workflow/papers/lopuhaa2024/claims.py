@@ -35,11 +35,13 @@ from reproduction.ledger.claims import (
     Tables,
     finding,
     finding_of_parts,
+    require_checks,
     require_instances,
+    require_numbers,
     require_rows,
 )
 from reproduction.results.batches import gather
-from reproduction.results.tables import select
+from reproduction.results.tables import SKIPPED, select
 
 PAPER = "lopuhaa2024"
 
@@ -63,7 +65,8 @@ def example(tables: Tables, claim: Claim) -> Finding:
         stated = require_rows(
             select(stated, quantity=claim.arguments["only"]), ", ".join(claim.arguments["only"])
         )
-    stated = require_rows(stated[~stated["quantity"].isin(claim.arguments.get("without", ()))], claim.where)
+    stated = stated[~stated["quantity"].isin(claim.arguments.get("without", ()))]
+    require_rows(stated, claim.where, "computed", "printed", "agrees")
     differs = stated[~stated["agrees"]]
     measured = f"{len(stated) - len(differs)} of {len(stated)} printed numbers agree at the printed digits."
     notes = "; ".join(
@@ -75,7 +78,7 @@ def example(tables: Tables, claim: Claim) -> Finding:
         for where, start in claim.arguments["goes_on"].items():
             part = select(every, where=where)
             part = part[part["printed"].notna() & part["quantity"].str.startswith(start)]
-            goes_on.append(require_rows(part, f"{where}, {start}"))
+            goes_on.append(require_rows(part, f"{where}, {start}", "computed", "printed", "agrees"))
         misprinted = all(part["agrees"].all() for part in goes_on)
         reading = (
             f"Misprints: {notes}. What the paper goes on to print in "
@@ -90,7 +93,7 @@ def example(tables: Tables, claim: Claim) -> Finding:
 
 def theorem(tables: Tables, claim: Claim) -> Finding:
     """Compare a theorem with direct optimization over the uncertainty set."""
-    rows = require_rows(select(tables[claim.tables[0]], claim=claim.id), claim.id)
+    rows = require_checks(select(tables[claim.tables[0]], claim=claim.id), claim.id)
     cases = rows[["size", "instance", "order"]].drop_duplicates()
     kept = int(rows["holds"].sum())
     plural = "s" if len(cases) > 1 else ""
@@ -109,7 +112,7 @@ def theorem(tables: Tables, claim: Claim) -> Finding:
 def few_outputs(tables: Tables, claim: Claim) -> Finding:
     """Compare PolyOpt with the number of inputs, and with mechanisms of any number of outputs (Theorem 3)."""
     checks, *others = claim.tables
-    found = select(tables[checks], claim=claim.id)
+    found = require_checks(select(tables[checks], claim=claim.id), claim.id)
     counted = found["quantity"].str.startswith("outputs")
     rows, values = (
         require_rows(found[counted], claim.id),
@@ -118,8 +121,10 @@ def few_outputs(tables: Tables, claim: Claim) -> Finding:
     shares, solves = [float((rows["measured"] / rows["limit"]).max())], len(rows)
     for name in others:
         if name in tables:
-            part = gather(tables[name], ["size", "outputs"], mechanism="polyopt", metric="nmi")
-            part = part.dropna(subset=["outputs"])
+            columns = ["size", "outputs", "status"]
+            part = gather(tables[name], columns, mechanism="polyopt", metric="nmi")
+            part = part[part["status"] != SKIPPED]
+            require_numbers(part["outputs"], f"of outputs in {name}")
             sizes = part["size"].map(cells).astype("float64")
             shares += list(part["outputs"].astype("float64") / sizes)
             solves += len(part)
@@ -143,7 +148,7 @@ def few_outputs(tables: Tables, claim: Claim) -> Finding:
 
 def proposition_2(tables: Tables, claim: Claim) -> Finding:
     """Proposition 2: its lower bounds, its radius as printed and as (30) has it, its bound on the radius."""
-    rows = select(tables[claim.tables[0]], claim=claim.id)
+    rows = require_checks(select(tables[claim.tables[0]], claim=claim.id), claim.id)
     least, printed, radius, bound = (
         require_rows(rows[rows["quantity"].str.startswith(name)], f"{claim.id}, {name}")
         for name in (LEAST, RADIUS_PRINTED, RADIUS, RADIUS_BOUND)
@@ -178,7 +183,7 @@ def cone_size(tables: Tables, claim: Claim) -> Finding:
     instance = claim.arguments["instance"]
     pairs, theorems = claim.tables
     rows = require_rows(select(tables[pairs], instance=instance), f"the pair {instance}")
-    counted = select(tables[theorems], claim=claim.id)
+    counted = require_checks(select(tables[theorems], claim=claim.id), claim.id)
     flat, sides = (
         require_rows(select(counted, quantity=name), f"{claim.id}, {name}")
         for name in (DIMENSIONS, INEQUALITIES)
@@ -221,7 +226,7 @@ def coverage(tables: Tables, claim: Claim) -> Finding:
     """Compare how often F contains the truth with what Sections 3 and 8.3 say (table `coverage`)."""
     arguments = claim.arguments
     rows = select(_rows_of_setting(tables[claim.tables[0]], claim), method=arguments["method"])
-    rows = require_rows(rows, f"the radius that is {arguments['method']}")
+    rows = require_rows(rows, f"the radius that is {arguments['method']}", "covered", "samples")
     require_instances(int(rows["samples"].min()), arguments["samples"], "samples")
     stated = 1 - rows["beta"]
     error = np.sqrt(stated * (1 - stated) / rows["samples"].astype("float64"))
@@ -248,7 +253,11 @@ def coverage(tables: Tables, claim: Claim) -> Finding:
 def realized_privacy(tables: Tables, claim: Claim) -> Finding:
     """Compare the quartiles of the realized ε* of NR and PolyOpt with ε (Section 8.3)."""
     summary = _rows_of_setting(tables[claim.tables[0]], claim)
-    nr, robust = (require_rows(select(summary, mechanism=name), name) for name in ("nr", "polyopt"))
+    # The upper quartile of a mechanism that is not robust may be infinite.
+    nr, robust = (
+        require_rows(select(summary, mechanism=name), name, quartile, "epsilon", "instances")
+        for name, quartile in (("nr", "low"), ("polyopt", "high"))
+    )
     for part in (nr, robust):
         require_instances(int(part["instances"].max()), claim.arguments["instances"])
     over = nr[~(nr["low"] > nr["epsilon"])]
@@ -279,7 +288,12 @@ def nr_quantile(tables: Tables, claim: Claim) -> Finding:
         _rows_of_setting(tables[claim.tables[0]], claim), mechanism="nr", drawn=True, sample=sample
     )
     drawn = require_rows(
-        drawn[drawn["size"].map(cells) <= claim.arguments["small"]], f"samples of {sample} tables"
+        drawn[drawn["size"].map(cells) <= claim.arguments["small"]],
+        f"samples of {sample} tables",
+        "quantile",
+        "low",
+        "high",
+        "tables",
     )
     require_instances(int(drawn["tables"].min()), claim.arguments["tables"], "tables")
     ranges = "; ".join(
@@ -319,7 +333,10 @@ def utility_difference(tables: Tables, claim: Claim) -> Finding:
     own = summary[methods & (summary["instances"] >= arguments["instances"])]
     for name in (*arguments["methods"], *arguments["on_small"]):
         require_rows(
-            select(own, mechanism=name), f"{arguments['instances']} tables of {MECHANISMS[name].label}"
+            select(own, mechanism=name),
+            f"{arguments['instances']} tables of {MECHANISMS[name].label}",
+            "extreme",
+            "positive",
         )
     spare = _spare_tables(own, arguments["deviations"])
     uneven = spare < 0
@@ -417,6 +434,7 @@ def _changes(summary: pd.DataFrame, factor: float) -> dict[str, dict[str, float]
     for (size, mechanism), part in select(summary, mechanism=["polyopt", "ir"]).groupby(
         ["size", "mechanism"]
     ):
+        require_rows(part, f"{mechanism} on {size}", "nmi", "beta")
         nmi = part.set_index("beta")["nmi"].sort_index()
         pairs = [(x, y) for x in nmi.index for y in nmi.index if math.isclose(y / x, factor, rel_tol=SAME)]
         if pairs:

@@ -18,6 +18,7 @@ from reproduction.ledger.claims import (
     NotCheckable,
     Tables,
     finding_of_parts,
+    require_rows,
 )
 
 #: By how much levels, and ratios of levels, may differ from those that `paper.yaml` names, relatively: it
@@ -34,6 +35,7 @@ def _curves(table: pd.DataFrame) -> _Curves:
     for key, part in table.groupby(by):
         curves = part.set_index("epsilon")[list(MECHANISMS)].dropna(axis="columns", how="all").sort_index()
         if {"ir", "srr"} <= set(curves.columns):
+            require_rows(curves.reset_index(), ", ".join(key), "epsilon", *curves.columns)
             parts[f"{key[0]} ({key[1]})" if len(key) == 2 else str(key[0])] = curves
     return parts
 

@@ -18,20 +18,28 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
+import numpy as np
 import pandas as pd
 
+from ldpfrontier.types import FloatArray
 from reproduction.ledger.quotes import Stated, fill_names
 from reproduction.planning.entries import from_entry
 from reproduction.planning.paper import Paper, PaperError, table_place
-from reproduction.results.tables import Schema, TableError
+from reproduction.results.tables import Schema, TableError, which_hold
 
-Verdict = Literal["reproduced", "reproduced with another reading", "not reproduced", "not checkable"]
+Verdict = Literal[
+    "reproduced", "reproduced with another reading", "not reproduced", "not checkable", "not computed"
+]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-REPRODUCED, ANOTHER_READING, NOT_REPRODUCED, NOT_CHECKABLE = VERDICTS
+REPRODUCED, ANOTHER_READING, NOT_REPRODUCED, NOT_CHECKABLE, NOT_COMPUTED = VERDICTS
+
+#: The attribute of a table that says how many rows were read from its file.
+ROWS = "rows"
 
 #: Of an erratum: what is printed is false; it is true but more can be said; or it can be read in two ways.
 ERRATUM_KINDS = ("wrong", "not tight", "unclear")
@@ -39,6 +47,10 @@ ERRATUM_KINDS = ("wrong", "not tight", "unclear")
 
 class NotCheckable(Exception):
     """A claim that the tables at hand cannot decide; the message says what is missing."""
+
+
+class NotComputed(Exception):
+    """A claim about numbers that are missing or infinite, or rows that are; the message says which."""
 
 
 @dataclass(frozen=True)
@@ -225,11 +237,20 @@ def errata_of(paper: Paper) -> list[Erratum]:
 
 
 def decide(claim: Claim, tables: Tables) -> Finding:
-    """Return the finding of the check of a claim: not checkable, if the tables lack what it needs."""
+    """Return the finding of the check of a claim: not checkable, if the tables lack what it needs.
+
+    It is not computed, if a number that the check reads is missing or infinite, or if a table has fewer rows
+    than were read from its file.
+    """
     try:
+        for name in claim.tables:
+            if name in tables:
+                require_all_rows(tables[name], name)
         return check_of(claim)(tables, claim)
     except NotCheckable as missing:
         return Finding("-", NOT_CHECKABLE, str(missing))
+    except NotComputed as missing:
+        return Finding("-", NOT_COMPUTED, str(missing))
 
 
 def ledger(claims: Iterable[tuple[Claim, Tables]]) -> pd.DataFrame:
@@ -271,8 +292,10 @@ def sensitivity(
         for claim in claims:
             own = {name: value for name, value in (changes or {}).items() if name in claim.arguments}
             try:
-                found = check_of(claim)(tables, replace(claim, arguments={**claim.arguments, **own}))
-            except (NotCheckable, KeyError):
+                found = decide(replace(claim, arguments={**claim.arguments, **own}), tables)
+            except KeyError:
+                continue
+            if found.verdict == NOT_CHECKABLE:
                 continue
             rows.append(
                 {
@@ -309,11 +332,56 @@ def errata_texts(errata: Iterable[Erratum]) -> pd.DataFrame:
 # What checks are made of ----------------------------------------------------------------------------------
 
 
-def require_rows(rows: pd.DataFrame, what: str) -> pd.DataFrame:
-    """Return the rows; raise `NotCheckable` if there are none."""
+def require_rows(rows: pd.DataFrame, what: str, *columns: str, infinite: bool = False) -> pd.DataFrame:
+    """Return the rows; raise `NotCheckable` if there are none.
+
+    Raise `NotComputed` if a number in the columns is missing, or infinite unless that says something: a
+    comparison with such a number does not fail where a number would.
+    """
     if rows.empty:
         raise NotCheckable(f"The table has no rows of {what}; the configuration leaves them out.")
+    for name in columns:
+        require_numbers(rows[name], f"{name} of {what}", infinite=infinite)
     return rows
+
+
+def require_numbers(values: Any, what: str, *, infinite: bool = False) -> FloatArray:
+    """Return values as numbers; raise `NotComputed` if one is missing, or infinite unless that is allowed."""
+    numbers = pd.Series(values).astype("float64").to_numpy()
+    wrong = np.isnan(numbers) if infinite else ~np.isfinite(numbers)
+    if wrong.any():
+        raise NotComputed(f"Of {numbers.size} numbers {what}, {wrong.sum()} are missing or infinite.")
+    return numbers
+
+
+def require_values(rows: pd.DataFrame, expression: str, *, infinite: bool = False) -> FloatArray:
+    """Return the values of an expression of columns; `NotComputed` as of `require_numbers`, of these, too."""
+    for name in rows.columns:
+        if re.search(rf"\b{name}\b", expression) and rows[name].dtype.kind in "fi":
+            require_numbers(rows[name], name, infinite=infinite)
+    return require_numbers(rows.eval(expression, engine="python"), expression, infinite=infinite)
+
+
+def require_checks(rows: pd.DataFrame, what: str) -> pd.DataFrame:
+    """Return rows of a table of checks, as `require_rows` does; only equal infinities are compared.
+
+    Whether they hold must follow from their numbers.
+    """
+    require_rows(rows, what, "measured", "limit", "tolerance", infinite=True)
+    sides = rows[["measured", "limit"]].to_numpy(dtype=float)
+    wrong = ~np.isfinite(sides).all(axis=1) & (sides[:, 0] != sides[:, 1])
+    if wrong.any() or not np.isfinite(rows["tolerance"]).all():
+        raise NotComputed(f"Of {len(rows)} checks of {what}, {max(wrong.sum(), 1)} compare with infinity.")
+    if not (which_hold(rows) == rows["holds"]).all():
+        raise NotComputed(f"Whether the checks of {what} hold does not follow from their numbers.")
+    return rows
+
+
+def require_all_rows(table: pd.DataFrame, name: str) -> None:
+    """Raise `NotComputed` if a table has fewer rows than were read from its file (`ResultTables`)."""
+    written = table.attrs.get(ROWS, len(table))
+    if len(table) != written:
+        raise NotComputed(f"The table {name} has {len(table)} of its {written} rows.")
 
 
 def require_instances(instances: int, needed: int, what: str = "instances") -> None:
@@ -369,7 +437,7 @@ def every_check_holds(tables: Tables, claim: Claim) -> Finding:
     table = tables[claim.tables[0]]
     if "holds" not in table:
         raise TableError(f"{claim.paper}/{claim.tables[0]} is no table of checks; {claim.id} needs one.")
-    rows = require_rows(table[table["claim"].isin(ids)], claim.id)
+    rows = require_checks(table[table["claim"].isin(ids)], claim.id)
     for needed in claim.arguments.get("quantities", ()):
         require_rows(rows[rows["quantity"] == needed], f"{claim.id}, {needed}")
     measured, broken = [], []

@@ -30,7 +30,7 @@ from reproduction.ledger.claims import LEDGER, NOT_REPRODUCED, VERDICTS, count_v
 from reproduction.ledger.quotes import highlights_of
 from reproduction.planning.paper import Call, Paper
 from reproduction.results.certificates import count_certificates
-from reproduction.results.files import read_metadata, read_table
+from reproduction.results.files import read_metadata, read_table, require_csv
 from reproduction.results.tables import RESULTS, SKIPPED
 
 _MIME = {".svg": "image/svg+xml", ".png": "image/png"}
@@ -41,6 +41,10 @@ _TEMPLATES = Path(__file__).with_name("templates")
 _GLOSSARY = Path(__file__).resolve().parents[3] / "docs/glossary.md"
 #: A formula, and what must not begin the next line after it.
 _FORMULA = re.compile(r"\$([^$]+)\$([.,;:)\]%]+|-[a-z]+)?")
+
+
+#: What stands between asterisks.
+_EMPHASIS = re.compile(r"(?<![\w*])\*(\w[^*]*)(?<=\w)\*(?![\w*])")
 
 
 class ReportError(ValueError):
@@ -244,7 +248,9 @@ def _environment(papers: Sequence[Paper]) -> Environment:
     key = re.compile("|".join(map(re.escape, names)) or "(?!)")
     environment.filters["slug"] = lambda text: re.sub(r"\W+", "-", str(text))
     environment.filters["named"] = lambda text: key.sub(lambda found: names[found[0]], str(text))
-    environment.filters["plain"] = lambda text: environment.filters["named"](text).replace("$", "")
+    environment.filters["plain"] = lambda text: _EMPHASIS.sub(
+        r"\1", environment.filters["named"](text).replace("$", "")
+    )
     environment.filters["math"] = lambda text: typeset(environment.filters["named"](text))
     return environment
 
@@ -261,8 +267,13 @@ def typeset(text: str) -> Markup:
         if tail:
             last = f'<span class="nb">{last}{escape(tail)}</span>'
         mathml = "<wbr>".join([*before, last]).replace("<math ", f'<math alttext="{escape(latex)}" ', 1)
-        found, place = found + text[place : formula.start()] + Markup(mathml), formula.end()
-    return found + text[place:]
+        found, place = found + _emphasized(text[place : formula.start()]) + Markup(mathml), formula.end()
+    return found + _emphasized(text[place:])
+
+
+def _emphasized(text: str) -> Markup:
+    """Return a text as HTML, with what stands between asterisks emphasized; ε* is no such thing."""
+    return Markup(_EMPHASIS.sub(r"<em>\1</em>", str(escape(text))))
 
 
 def _pieces(latex: str) -> list[str]:
@@ -322,6 +333,9 @@ def _collect(
             table.files[path.suffix[1:]] = link
             if path.suffix == ".parquet":
                 _certificates(table, path, paper.tables[path.stem].schema_name)
+    for table in (table for found in tables.values() for table in found.values()):
+        if table.source and "csv" in table.files:
+            require_csv(table.source.with_suffix(".csv"), table.source)
     for (key, name), files in images.items():
         figures[key][name].image = _image(files)
     return figures, tables

@@ -10,11 +10,13 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from csv import reader
 from dataclasses import dataclass
+from hashlib import sha256
 from importlib import metadata as installed
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,6 +27,9 @@ from reproduction.results.tables import RESULTS, Schema, TableError
 
 _ARROW = {"str": pa.string(), "float64": pa.float64(), "Int64": pa.int64(), "bool": pa.bool_()}
 _METADATA_KEY = b"ldpfrontier"
+
+#: Keys of the metadata: hashes of the values and of the CSV file, and which table it is.
+_VALUES, _CSV, _PLACE = "values_hash", "csv_hash", "table"
 
 #: The packages that compute and write results.
 PACKAGES = ("clarabel", "cvxpy", "highspy", "matplotlib", "numpy", "pandas", "pyarrow", "scipy")
@@ -46,24 +51,45 @@ def write_table(
     """Check a table and write it as Parquet, and to `csv_path` as CSV, all or nothing.
 
     The order of the rows, and how they are cut into frames, does not change the bytes. The metadata say what
-    made the table (hashes, versions): anything JSON can hold, but no time and no machine.
+    made the table (hashes, versions): anything JSON can hold, but no time and no machine. Hashes of the
+    values and of the CSV file are added, by which one that was changed afterwards is found.
     """
     frames = list(batches_of(table))
     frame = schema.conform(pd.concat(frames, ignore_index=True)) if frames else schema.table([])
+    text = "" if csv_path is None else csv(frame)
+    hashes = {_VALUES: hash_of_values(frame)} | ({_CSV: _hash(text.encode())} if text else {})
     arrow = pa.Table.from_arrays(
         [pa.array(frame[name], _ARROW[kind], from_pandas=True) for name, kind in schema.columns.items()],
         schema=pa.schema(
             [pa.field(name, _ARROW[kind]) for name, kind in schema.columns.items()],
-            {_METADATA_KEY: json.dumps(dict(metadata), sort_keys=True).encode()},
+            {_METADATA_KEY: json.dumps({**metadata, **hashes}, sort_keys=True).encode()},
         ),
     )
     if csv_path is not None:
-        write_text(csv(frame), csv_path)
+        write_text(text, csv_path)
     with replacing(path) as target:
         pq.write_table(arrow, target, compression="zstd", write_page_checksum=True)
 
 
-def made_by(code: str) -> dict[str, Any]:
+def hash_of_values(frame: pd.DataFrame) -> str:
+    """Return a hash of the columns and values of a table, the same for every version of pandas and Arrow."""
+    whole = sha256()
+    for name, column in frame.items():
+        if pd.api.types.is_numeric_dtype(column):
+            numbers = column.to_numpy(dtype="<f8", na_value=np.nan)
+            # There are many numbers that are none.
+            values = np.where(np.isnan(numbers), np.nan, numbers).tobytes()
+        else:
+            values = json.dumps(column.to_list()).encode()
+        whole.update(json.dumps([name, len(values)]).encode() + values)
+    return whole.hexdigest()
+
+
+def _hash(content: bytes) -> str:
+    return sha256(content).hexdigest()
+
+
+def made_by(code: str, path: Path | str) -> dict[str, Any]:
     """Return the metadata of a result file: `code` is the hash that its rule has in ``params``."""
     versions = {}
     for name in PACKAGES:
@@ -73,7 +99,12 @@ def made_by(code: str) -> dict[str, Any]:
             versions[name] = "not installed"
     # Not by an import statement: the list of exports is no part of what a job runs.
     own = importlib.import_module("ldpfrontier").__version__
-    return {"code_hash": code, "code_version": own, "packages": versions}
+    return {"code_hash": code, "code_version": own, "packages": versions, _PLACE: _place(path)}
+
+
+def _place(path: Path | str) -> str:
+    """Return what a file is by its folder and its name, as ``paper/table`` or ``table/part``."""
+    return "/".join(Path(path).with_suffix("").parts[-2:])
 
 
 @dataclass(frozen=True)
@@ -92,7 +123,12 @@ class StoredTable(Iterable[pd.DataFrame]):
 
 
 def read_table(path: Path | str, schema: Schema = RESULTS) -> pd.DataFrame:
-    """Read a table that `write_table` wrote, and check it again; a damaged file is refused."""
+    """Read a table that `write_table` wrote, and check it again.
+
+    A file is refused that is damaged or was changed, and one that is another table than its name says.
+    """
+    if Path(path).is_dir():
+        raise TableError(f"{path} is a folder; it must be the file of a table. {_REMEDY}")
     try:
         # Read ahead, a large file would be in memory as a whole.
         frame = pq.read_table(path, page_checksum_verification=True, pre_buffer=False).to_pandas()
@@ -100,7 +136,19 @@ def read_table(path: Path | str, schema: Schema = RESULTS) -> pd.DataFrame:
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
         raise TableError(f"{path} is not a complete Parquet file: {error}. {_REMEDY}") from None
-    return schema.conform(frame)
+    table, metadata = schema.conform(frame), read_metadata(path)
+    if metadata.get(_VALUES) != hash_of_values(table):
+        found = "has other values than were written" if _VALUES in metadata else "has no hash of its values"
+        raise TableError(f"{path} {found}. {_REMEDY}")
+    if metadata.get(_PLACE, _place(path)) != _place(path):
+        raise TableError(f"{path} is the table {metadata[_PLACE]}. {_REMEDY}")
+    return table
+
+
+def require_csv(csv_path: Path | str, path: Path | str) -> None:
+    """Refuse a CSV file that is not as it was written beside the file of a table."""
+    if read_metadata(path).get(_CSV) != _hash(Path(csv_path).read_bytes()):
+        raise TableError(f"{csv_path} does not have the values of {path}. {_REMEDY}")
 
 
 def read_metadata(path: Path | str) -> dict[str, Any]:

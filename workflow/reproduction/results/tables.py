@@ -158,7 +158,15 @@ def _result_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
     yield ~bounded & ~np.isnan(bound), "has the bound {bound} and no direction"
     yield ~skipped & bounded & ~np.isfinite(bound), "has no bound; its certificate needs one"
     yield bounded & worse, "has value {value} beyond its bound {bound}"
-    yield ~skipped & bounded & ~(table["gap"].to_numpy() >= 0), "has the gap {gap}; a gap is 0 or more"
+    gap = table["gap"].to_numpy()
+    yield ~skipped & bounded & ~(gap >= 0), "has the gap {gap}; a gap is 0 or more"
+    finite = np.isfinite(value) & np.isfinite(bound)
+    between = np.where(finite, [value, bound], 0.0)
+    larger, apart = np.abs(between).max(axis=0), np.abs(between[0] - between[1])
+    yield (
+        finite & ~(np.abs(gap * larger - apart) <= ROUNDING * (1.0 + larger)),
+        "has the gap {gap}; between {value} and {bound} it is another",
+    )
     limit = table["privacy_limit"].to_numpy() + PRIVACY_TOLERANCE
     yield (
         ~skipped & ~(table["privacy"].to_numpy() <= limit),
@@ -304,9 +312,13 @@ def _check_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
     yield ~table["relation"].isin(get_args(Relation)), "has the unknown relation {relation}"
     yield ~table["unit"].isin(UNITS), "has the unknown unit {unit}"
     yield ~(table["tolerance"] >= 0), "has the tolerance {tolerance}; a tolerance is 0 or more"
+    yield table["holds"] != which_hold(table), "says holds: {holds}, which its numbers contradict"
+
+
+def which_hold(table: pd.DataFrame) -> pd.Series[bool]:
+    """Return which rows of a table of checks hold, by their numbers."""
     numbers = (table[name] for name in ("measured", "relation", "limit", "tolerance"))
-    found = pd.Series([_holds(*row) for row in zip(*numbers, strict=True)], table.index, dtype=bool)
-    yield table["holds"] != found, "says holds: {holds}, which its numbers contradict"
+    return pd.Series([_holds(*row) for row in zip(*numbers, strict=True)], table.index, dtype=bool)
 
 
 def _holds(measured: float, relation: str, limit: float, tolerance: float) -> bool:

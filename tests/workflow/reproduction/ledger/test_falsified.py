@@ -1,8 +1,10 @@
 """No claim of the ledger passes the opposite of what its paper states."""
 
+import math
 import re
 from importlib import import_module
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -10,8 +12,10 @@ from falsified import changed, of_checks
 from reproduction.ledger.claims import (
     ANOTHER_READING,
     NOT_CHECKABLE,
+    NOT_COMPUTED,
     NOT_REPRODUCED,
     REPRODUCED,
+    ROWS,
     claims_of,
     decide,
 )
@@ -78,6 +82,32 @@ def test_tables_without_rows_decide_nothing(claim):
     for name in (first, *others):
         found = decide(LEDGER[claim], {**case(claim).said, name: case(claim).said[name][:0]})
         assert found.verdict == NOT_CHECKABLE or (name != first and found.verdict == REPRODUCED)
+
+
+@pytest.mark.parametrize("check", dict.fromkeys(entry.check for entry in LEDGER.values()))
+def test_no_verdict_becomes_better_by_what_is_no_number(check):
+    """All numbers of a column are lost: the finding does not change, or it is none."""
+    claim = next(entry for entry in LEDGER.values() if entry.check == check)
+    first = next(iter(case(claim.id).instead.values()))
+    for tables, damage in ((case(claim.id).said, math.nan), (first, math.inf)):
+        before = decide(claim, tables)
+        for name, table in tables.items():
+            for column in table.select_dtypes("float64"):
+                # What is stated to be infinite may be.
+                if damage in claim.arguments.values() or not np.isfinite(table[column]).any():
+                    continue
+                damaged = {**tables, name: table.assign(**{column: damage})}
+                found = decide(claim, damaged)
+                assert found == before or found.verdict not in (REPRODUCED, ANOTHER_READING), (name, column)
+
+
+def test_a_part_of_what_was_written_decides_nothing():
+    claim, said = LEDGER["K-L26"], case("K-L26").said["theorems"]
+    said.attrs[ROWS] = len(said)
+    assert decide(claim, {"theorems": said}).verdict == REPRODUCED
+    found = decide(claim, {"theorems": said[:-1]})
+    assert found.verdict == NOT_COMPUTED
+    assert found.explanation == f"The table theorems has {len(said) - 1} of its {len(said)} rows."
 
 
 def test_every_kind_of_check_has_another_number():

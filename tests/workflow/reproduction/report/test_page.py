@@ -8,16 +8,18 @@ from html.parser import HTMLParser
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
+import pandas as pd
 import pytest
 
 from ldpfrontier.atomic import write_text
 from ldpfrontier.optimum import Method
 from reproduction.ledger import claims
-from reproduction.ledger.result_tables import result_tables
+from reproduction.ledger.result_tables import decided as decided_by
+from reproduction.ledger.result_tables import read_ledger
 from reproduction.planning.paper import papers
 from reproduction.report import page as report
 from reproduction.results.certificates import PROVED, VERIFIED
-from reproduction.results.files import write_table, write_texts
+from reproduction.results.files import write_table
 from reproduction.results.tables import OPTIMAL, RESULTS, SKIPPED, Result, TableError
 
 PAPERS = list(papers().values())
@@ -66,9 +68,7 @@ def row(mechanism, value, **more):
 
 
 def decided(tables):
-    known = {paper.key: paper for paper in PAPERS}
-    found = {key: result_tables(tables, key, known) for key in known}
-    return claims.ledger((claim, found[claim.paper]) for claim in CLAIMS)
+    return decided_by(tables, {paper.key: paper for paper in PAPERS})
 
 
 def finished(results):
@@ -110,8 +110,8 @@ def page(tmp_path_factory):
     ]
     metadata = {"code_version": "0.1.0", "packages": {"numpy": "2.0"}}
     found = RESULTS.table(rows)
-    write_table(found, results / "tables/kairouz2016/fig3.parquet", metadata)
-    write_texts(found, results / "tables/kairouz2016/fig3.csv")
+    path = results / "tables/kairouz2016/fig3.parquet"
+    write_table(found, path, metadata, csv_path=path.with_suffix(".csv"))
     write_text(SVG, results / "figures/kairouz2016/fig3.svg")
     write_text("%PDF", results / "figures/kairouz2016/fig3.pdf")
     write_text(json.dumps({"used": "bundled"}), results / "data/adult/provenance.json")
@@ -177,6 +177,9 @@ def test_a_text_keeps_what_is_no_formula():
     text = "At $0 < ε$, every $ε$-private one has $e^ε$."
     assert plain(report.typeset(text)) == text
     assert 'alttext="0 &lt; ε"' in report.typeset(text)
+    assert report.typeset("an *outsider*, ε* and W* of *two words*") == (
+        "an <em>outsider</em>, ε* and W* of <em>two words</em>"
+    )
     # Punctuation stays on the line of its formula.
     assert re.search(r'<span class="nb"><math .*</math>\.</span>$', report.typeset(text))
     # A long formula may be broken between its terms.
@@ -287,6 +290,24 @@ def test_a_damaged_table_leaves_the_old_page(tmp_path):
         written(tmp_path / "results", ledger=decided(tmp_path / "none"))
     assert path.read_bytes() == before
     assert sorted(file.name for file in path.parent.iterdir()) == ["index.html"]
+
+
+def test_files_beside_the_tables_say_the_same(tmp_path):
+    """A CSV file that was edited is not linked, and neither are verdicts that the tables do not give."""
+    table, known = tmp_path / "tables/kairouz2016/fig3.parquet", {paper.key: paper for paper in PAPERS}
+    write_table(RESULTS.table([row("rr", 0.5)]), table, {}, csv_path=table.with_suffix(".csv"))
+    ledger = decided(tmp_path / "tables")
+    write_table(ledger, tmp_path / "claims.parquet", {}, claims.LEDGER)
+    found = read_ledger(tmp_path / "claims.parquet", tmp_path / "tables", known)
+    pd.testing.assert_frame_equal(found, ledger)
+    better = ledger.assign(verdict=claims.REPRODUCED)
+    write_table(better, tmp_path / "claims.parquet", {}, claims.LEDGER)
+    with pytest.raises(TableError, match=r"claims\.parquet is not what the tables in .* decide"):
+        read_ledger(tmp_path / "claims.parquet", tmp_path / "tables", known)
+    edited = table.with_suffix(".csv").read_text(encoding="utf-8").replace("0.5", "0.6")
+    table.with_suffix(".csv").write_text(edited, encoding="utf-8")
+    with pytest.raises(TableError, match=r"fig3\.csv does not have the values of .*fig3\.parquet"):
+        written(tmp_path, ledger=ledger)
 
 
 def test_a_large_svg_gives_way_to_a_smaller_png(tmp_path):
