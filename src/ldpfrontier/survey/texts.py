@@ -105,11 +105,17 @@ def _usefulness(made: Design, order: list[Candidate], best: Candidate, error: fl
     words = (
         "HOW USEFUL IT IS. The NMI is the share of the information in a record that its report carries; no"
         f" mechanism of the required level reaches more than {made.bound:.4f}. The error is the root mean"
-        f" square error of the frequencies that are estimated from {reports_text(made.records)}; '-' means"
-        " that they cannot be estimated, however many reports there are. The second line shows the range of"
+        " square error of the best unbiased estimates of frequencies from"
+        f" {reports_text(made.records)}; '-' means that they cannot be estimated, however many reports there"
+        " are. The second line shows the range of"
         f" these frequencies in the table. The last column shows how many reports give an error of {error:g}"
         f" for {precise}."
     )
+    if table.useful:
+        words += (
+            f" All are as made for the level {made.epsilon:g}: those that have a lower one for"
+            f" {_WHOM[made.against].partition(',')[0]} could be asked for more."
+        )
     joint = table.distribution
     sums = [joint, joint.sum(axis=1), joint.sum(axis=0)][: len(groups)]
     lines = [["", "mechanism", "NMI", *(f"error: {', '.join(group)}" for group in groups), "reports"]]
