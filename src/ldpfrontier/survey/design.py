@@ -47,6 +47,7 @@ from ldpfrontier.survey.methods import (
     nearly_least,
 )
 from ldpfrontier.survey.own_methods import OwnFunction, Refused, made_cones, own_methods, refusal
+from ldpfrontier.survey.promises import upwards
 from ldpfrontier.survey.sampling import sampled_channel
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.survey.tables import CountTable
@@ -465,6 +466,7 @@ def _ran(found: Optimum | BudgetSplit | Channel) -> str:
     if found.direction == "max" or not found.method.engine:
         return str(found.method)
     above = math.sqrt(found.value / found.bound) - 1.0 if found.bound > 0.0 else math.inf
-    gap = f"no mechanism of the class has an error more than {100.0 * above / (1.0 + above):.2g}% lower"
+    lower = upwards(max(100.0 * (1.0 - 1.0 / (1.0 + above)), 0.0), 1)
+    gap = f"no mechanism of the class has an error more than {lower:g}% lower"
     regime = f"{found.method.regime}; {gap if above < math.inf else 'no bound'}"
     return str(replace(found.method, regime=regime))

@@ -104,12 +104,11 @@ def _usefulness(made: Design, order: list[Candidate], best: Candidate, error: fl
     }.get(made.precise, COEFFICIENTS)
     words = (
         "HOW USEFUL IT IS. The NMI is the share of the information in a record that its report carries; no"
-        f" mechanism of the required level reaches more than {made.bound:.4f}. The error is the root mean"
-        " square error of the best unbiased estimates of frequencies from"
+        f" mechanism of the required level reaches more than {upwards(made.bound, 4):g}. The error is the"
+        " root mean square error of the best unbiased estimates of frequencies from"
         f" {reports_text(made.records)}; '-' means that they cannot be estimated, however many reports there"
-        " are. The second line shows the range of"
-        f" these frequencies in the table. The last column shows how many reports give an error of {error:g}"
-        f" for {precise}."
+        " are. The second line shows the range of these frequencies in the table. The last column shows how"
+        f" many reports give an error of {error:g} for {precise}."
     )
     if table.useful:
         words += (
