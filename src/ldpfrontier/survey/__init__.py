@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from ldpfrontier.survey.privatizing import privatize, privatize_file
     from ldpfrontier.survey.rates import Rates, estimate_rates
     from ldpfrontier.survey.reports import count_reports
-    from ldpfrontier.survey.tables import CountTable, count_records, table_of_values, with_values
+    from ldpfrontier.survey.tables import CountTable, count_records
+    from ldpfrontier.survey.value_lists import table_of_values, with_values
 
 __all__ = [
     "Audit",
@@ -52,7 +53,8 @@ __all__ = [
 _NAMES = {
     "auditing": ("Audit", "audit_channel", "count_pairs"),
     "change": ("Changes", "estimate_change"),
-    "tables": ("CountTable", "count_records", "table_of_values", "with_values"),
+    "tables": ("CountTable", "count_records"),
+    "value_lists": ("table_of_values", "with_values"),
     "design": ("Design", "design_channel"),
     "estimation": ("Estimate", "estimate_distribution"),
     "memo": ("Memo",),

@@ -28,10 +28,10 @@ from ldpfrontier.survey.questionnaire.routing import is_questionnaire
 from ldpfrontier.survey.reading import said
 from ldpfrontier.survey.regression import covariates, randomized_logit
 from ldpfrontier.survey.reports import decoder, first_reports
-from ldpfrontier.survey.tables import parsed_values, table_of_values
 from ldpfrontier.survey.targets import with_expected
 from ldpfrontier.survey.texts import audit_text, kept_promise
 from ldpfrontier.survey.together import changing_levels, levels_together, read_channels, together_text
+from ldpfrontier.survey.value_lists import parsed_values, table_of_values
 from ldpfrontier.survey.values import is_missing
 from ldpfrontier.types import IntArray
 from ldpfrontier.verify import visible

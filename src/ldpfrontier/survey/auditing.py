@@ -232,7 +232,7 @@ def count_pairs(
     path: Path | str,
     *,
     column: str = REPORT,
-    missing: str | None = None,
+    missing: str | Sequence[str] | None = None,
     missing_codes: Sequence[str] = (),
     decimal: str = ".",
 ) -> IntArray:
@@ -251,7 +251,8 @@ def count_pairs(
     attributes = private.table.attributes
     inputs = Codes(path, attributes, private.table.labels)
     counts = np.zeros(private.weights.shape, dtype=np.int64)
-    made = translations_for(path, attributes, private.table.labels, missing, missing_codes, decimal)
+    table = private.table
+    made = translations_for(path, table.values, missing, missing_codes, decimal, table.missing)
     decode = decoder(private, path, column)
     for chunk, y in report_chunks(path, private.id, decode, column, attributes):
         np.add.at(counts, (inputs(labels_of(chunk, attributes, made), int(chunk.index[0]) - 1), y), 1)

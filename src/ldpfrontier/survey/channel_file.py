@@ -36,6 +36,7 @@ from ldpfrontier.survey.sampling import (
     whole_weights,
 )
 from ldpfrontier.survey.tables import CountTable, check_columns
+from ldpfrontier.survey.values import read_rules, stored_rules
 from ldpfrontier.types import IntArray
 
 T = TypeVar("T")
@@ -211,6 +212,7 @@ class PrivateChannel:
                 "shares": table.counts.tolist() if shares else None,
                 "effective": table.effective,
                 "freedom": table.freedom,
+                **({"missing": stored_rules(table.missing)} if table.missing else {}),
             },
             "outputs": list(self.outputs),
             "bits": BITS,
@@ -365,7 +367,8 @@ def _parsed(content: Mapping[str, Any]) -> PrivateChannel:
         design["counts"] = shares or [[1] * len(design["columns"])] * len(design["rows"])
     for name in ("source", "sha256", "sensitive", "useful", "rows", "columns"):
         _check_texts(design[name], name)
-    table = CountTable(**design, counted=counted)
+    missing = read_rules(design.pop("missing", {}), [*design["sensitive"], *design["useful"]])
+    table = CountTable(**design, counted=counted, missing=missing)
     stated = dict(content["certificate"])
     levels = {name: math.inf if level is None else level for name, level in stated["levels"].items()}
     asked = stated["epsilon"]

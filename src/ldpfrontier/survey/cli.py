@@ -171,8 +171,6 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def _contradiction(options: argparse.Namespace) -> str:
     """Return a sentence on options that do not go together; nothing if they do."""
-    if getattr(options, "missing_codes", None) and options.missing in (None, "keep"):
-        return "--missing-codes says what is missing, and needs --missing: what becomes of it"
     if options.command == "apply":
         if (options.seed is not None) != options.insecure:
             return "--seed and --insecure must be given together; without them, reports are drawn securely"

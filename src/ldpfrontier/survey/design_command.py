@@ -23,15 +23,10 @@ from ldpfrontier.survey.outputs import check_new, check_outputs
 from ldpfrontier.survey.own_methods import OwnFunction, loaded
 from ldpfrontier.survey.questionnaire.routing import is_questionnaire_asked
 from ldpfrontier.survey.settings import SETTINGS
-from ldpfrontier.survey.tables import (
-    CountTable,
-    count_records,
-    parsed_values,
-    table_of_values,
-    with_values,
-)
+from ldpfrontier.survey.tables import CountTable, count_records
 from ldpfrontier.survey.targets import is_formula, with_expected
 from ldpfrontier.survey.texts import design_text
+from ldpfrontier.survey.value_lists import parsed_values, table_of_values, with_values
 from ldpfrontier.survey.weights import stated_people
 
 #: The errors that numbers of reports are given for, unless one is asked for: of shares, and of coefficients.

@@ -31,7 +31,7 @@ from ldpfrontier.survey.reading import (
     translated,
 )
 from ldpfrontier.survey.settings import SETTINGS
-from ldpfrontier.survey.values import DROP, KEEP, as_code, declared_codes, may_be_missing, missing_name
+from ldpfrontier.survey.values import DROP, KEEP, Missing, may_be_missing, missing_rules
 from ldpfrontier.types import FloatArray
 
 with extra("survey"):
@@ -160,32 +160,30 @@ def _number_of_groups(column: str, number: float) -> int:
 
 def translations_of(
     path: Records,
-    columns: Sequence[str],
     bins: Mapping[str, Bins],
-    codes: Sequence[str],
+    missing: Mapping[str, Missing],
     decimal: str,
     amounts: tuple[str, Callable[[int, str], float]] | None = None,
 ) -> dict[str, Translation]:
-    """Return what becomes of the values of the columns of a file, which quantiles read once more.
+    """Return what puts the numbers of columns with bins into groups; quantiles read a file once more.
 
-    Declared codes become empty fields, and numbers of columns with bins go into groups. `amounts` is the
-    column of counts or weights, and what gives the number of a record and its text.
+    `missing` has all columns, with what is missing there and stays what it is. `amounts` is the column of
+    counts or weights, and what gives the number of a record and its text.
     """
-    declared = declared_codes(codes, columns)
-    made = {name: _without(some) for name, some in declared.items()}
+    made = {}
     for column, wanted in bins.items():
-        if column not in columns:
+        if column not in missing:
             raise ValueError(
                 f"The values of the column {column!r} cannot be put into groups, since it is neither"
-                f" sensitive nor useful; allowed are {', '.join(columns)}.{close_name(column, columns)}"
+                f" sensitive nor useful; allowed are {', '.join(missing)}.{close_name(column, missing)}"
             )
+        rule = missing[column]
         number = _number_of_groups(column, wanted) if isinstance(wanted, int) else 0
-        edges = wanted
-        if isinstance(edges, int):
-            before = made.get(column)
-            edges = _quantiles(path, column, number, decimal, amounts, before)
+        edges = (
+            _quantiles(path, column, number, decimal, amounts, rule) if isinstance(wanted, int) else wanted
+        )
         groups = Groups(path, column, edges, decimal)
-        made[column] = _without(declared.get(column, ()), groups)
+        made[column] = _grouped(groups, rule)
         if len(groups.labels) < number:
             remark(
                 f"the values of {column} are put into {len(groups.labels)} groups, not {number}, since too"
@@ -194,57 +192,59 @@ def translations_of(
     return made
 
 
+def _grouped(groups: Groups, rule: Missing) -> Translation:
+    return remembered(lambda value: value if rule(value) else groups(value))
+
+
 def translations_for(
     path: Records,
-    attributes: Sequence[str],
-    labels: Sequence[Sequence[str]],
-    missing: str | None = None,
+    values: Mapping[str, Collection[str]],
+    missing: str | Sequence[str] | None = None,
     codes: Sequence[str] = (),
     decimal: str = ".",
+    known: Mapping[str, Missing] | None = None,
 ) -> dict[str, Translation]:
     """Return what becomes of the values of a channel's columns: numbers go into the channel's groups.
 
-    Missing values, and declared codes, get the name `missing`; values of the channel stay what they are, even
-    if they are called NA.
+    Missing values, by the rules that are `known` and as `missing` and `codes` say (`missing_rules`), get
+    their name; values of the channel stay what they are, even if they are called NA. A name for all columns
+    is that of those which have it.
     """
-    missing = missing_name(missing)
-    if missing == DROP:
+    rules = missing_rules(missing, codes, list(values), known)
+    words = [missing] if isinstance(missing, str) else list(missing or ())
+    if any(word.rpartition("=")[2].removeprefix(f"{KEEP},") == DROP for word in words):
         raise ValueError(
             "--missing drop is possible in a design only: a person without a report would be known to have a"
             " missing value. Remove these people from the file, or give missing values a name."
         )
-    name = None if missing == KEEP else missing
-    declared = declared_codes(codes, attributes)
-
-    def translation(column: str, values: set[str]) -> Translation:
-        starts = {start for value in values if (start := interval_start(value)) is not None}
-        groups = None
-        if -math.inf in starts and len(starts) > 1:
-            groups = Groups(path, column, sorted(starts - {-math.inf}), decimal)
-            groups = groups if values.issuperset(groups.labels) else None
-
-        def made(value: str) -> str:
-            if value in values:  # stays what it is, as does what is neither number nor missing
-                return value
-            if may_be_missing(value):
-                return value if name is None else name
-            looks_numeric = groups is not None and any(letter.isdigit() for letter in value)
-            return groups(value) if groups is not None and looks_numeric else value
-
-        return _without(declared.get(column, ()), made)
-
+    names = {rule.becomes for rule in rules.values()} - {None, DROP}
+    every = {value for some in values.values() for value in some}
+    if words and (other := sorted(str(name) for name in names if name not in every)):
+        raise ValueError(
+            f"--missing names {other[0]!r}, which is no value of the channel for {', '.join(values)}."
+            f"{close_name(other[0], every)}"
+        )
     return {
-        column: translation(column, {label[place] for label in labels})
-        for place, column in enumerate(attributes)
+        column: _of_channel(path, column, set(some), rules[column], decimal)
+        for column, some in values.items()
     }
 
 
-def _without(codes: Collection[float | str], then: Callable[[str], str] | None = None) -> Translation:
-    """Return what takes some codes for empty fields, before another translation."""
+def _of_channel(path: Records, column: str, values: set[str], rule: Missing, decimal: str) -> Translation:
+    """Return what becomes of the values of one column of a channel, which has some values."""
+    starts = {start for value in values if (start := interval_start(value)) is not None}
+    groups = None
+    if -math.inf in starts and len(starts) > 1:
+        groups = Groups(path, column, sorted(starts - {-math.inf}), decimal)
+        groups = groups if values.issuperset(groups.labels) else None
 
     def made(value: str) -> str:
-        value = "" if codes and as_code(value) in codes else value
-        return value if then is None else then(value)
+        if value in values:  # stays what it is, as does what is neither number nor missing
+            return value
+        if rule(value):
+            return rule.becomes if rule.becomes in values else value
+        looks_numeric = groups is not None and any(letter.isdigit() for letter in value)
+        return groups(value) if groups is not None and looks_numeric else value
 
     return remembered(made)
 
@@ -255,7 +255,7 @@ def _quantiles(
     number: int,
     decimal: str,
     amounts: tuple[str, Callable[[int, str], float]] | None,
-    before: Translation | None,
+    rule: Missing,
 ) -> list[float]:
     """Return numbers of a column at which groups of about as many records each begin."""
     if is_standard_input(path):
@@ -267,7 +267,7 @@ def _quantiles(
     asked = (column,) if amounts is None else (column, amounts[0])
     values, weights = list[FloatArray](), list[FloatArray]()
     for chunk in read_chunks(path, asked):
-        texts = chunk[column] if before is None else pd.Series(map(before, chunk[column]), chunk.index)
+        texts = pd.Series(["" if rule(text) else text for text in chunk[column]], chunk.index, dtype=object)
         translated(texts, check)  # refuses what is neither a number nor missing
         numbers = {text: as_number(text, decimal) for text in dict.fromkeys(texts)}
         values.append(np.array([numbers[text] for text in texts], dtype=float))

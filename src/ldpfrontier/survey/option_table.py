@@ -165,10 +165,12 @@ malformed.""",
 # fmt: off
 # Options of several commands.
 READING = [
-    option("--missing", metavar="VALUE", help=
+    option("--missing", metavar="VALUE", nargs="+", help=
         "what becomes of missing values (empty fields and texts such as NA, None, ? and -): a name that"
         " takes their place, such as unknown. In a design also drop, which leaves these records out, and"
-        " keep, which takes the texts for answers (default: they are refused)"),
+        " keep, which takes the texts for answers. COLUMN=VALUE is for one column, such as country=keep,"
+        " and keep,drop or keep,unknown for one with such answers whose empty fields are missing"
+        " (default: they are refused in a design; then, what became of them in the design)"),
     option("--missing-codes", metavar="CODE", nargs="+", default=[], help=
         "more codes for missing values, such as 99 -9 Refused, or age=99 for one column"),
     option("--decimal", choices=[".", ","], default=".", help=

@@ -81,7 +81,7 @@ def privatize_file(
     memo: Memo | None = None,
     keep: Sequence[str] = (),
     column: str = REPORT,
-    missing: str | None = None,
+    missing: str | Sequence[str] | None = None,
     missing_codes: Sequence[str] = (),
     decimal: str = ".",
     source: Source | None = None,
@@ -104,10 +104,11 @@ def privatize_file(
         Columns that are copied as they are: what they tell of a record is not limited.
     column : str
         Of the reports; another one, with ``_channel`` at the end of its name, says which channel drew them.
-    missing : str, optional
-        A value of the channel that stands for missing ones.
+    missing : str or sequence of str, optional
+        Values of the channel that stand for missing ones, of all columns or, as ``COLUMN=unknown``, of one.
+        By default what is missing is what was missing in the design of the channel, with the same name.
     missing_codes, decimal
-        As in `count_records`.
+        As in `count_records`; codes of the design stay.
     source : callable, optional
         Takes a number and returns that many random bytes; by default those of the operating system. Anything
         else is no protection.
@@ -132,7 +133,8 @@ def privatize_file(
             " column."
         )
     codes = Codes(path, attributes, private.table.labels)
-    made = translations_for(path, attributes, private.table.labels, missing, missing_codes, decimal)
+    table = private.table
+    made = translations_for(path, table.values, missing, missing_codes, decimal, table.missing)
     counts = np.zeros(len(private.weights), dtype=np.int64)
     again = unmatched = 0
 

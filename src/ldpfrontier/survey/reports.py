@@ -51,8 +51,9 @@ class Codes:
             some = ", ".join(map(repr, known[:6])) + (", ..." if len(known) > 6 else "")
             if may_be_missing(value):
                 return (
-                    f"{where} has {value!r} as {name}; missing values must be left out of the file, unless"
-                    f" the channel was designed with a name for them (--missing NAME); its values are {some}."
+                    f"{where} has {value!r} as {name}, which may be a missing value. Leave the record out, or"
+                    f" name the value of the channel that stands for those, if it has one (--missing"
+                    f" {name}=VALUE); its values are {some}."
                 )
             return (
                 f"{where} has {value!r} as its {name}; the channel accepts {some}.{close_name(value, known)}"

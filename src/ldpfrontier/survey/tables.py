@@ -1,22 +1,19 @@
-"""Tables of counts of sensitive and useful values, from files or from lists of values."""
+"""Tables of counts of sensitive and useful values, from files."""
 
 from __future__ import annotations
 
-import csv
 import itertools
 import math
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from ldpfrontier.survey.csv_files import text_lines
-from ldpfrontier.survey.groups import Bins, ValueOrder, translations_of, with_groups
+from ldpfrontier.survey.groups import Bins, ValueOrder, translations_of
 from ldpfrontier.survey.layout import remark
-from ldpfrontier.survey.names import close_name, split_column
 from ldpfrontier.survey.reading import (
     Label,
     Records,
@@ -32,9 +29,12 @@ from ldpfrontier.survey.reading import (
 )
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.survey.values import (
+    Missing,
     check_totals,
+    first_rows,
     look_alikes,
-    missing_name,
+    missing_rules,
+    unused_codes,
     without_missing,
 )
 from ldpfrontier.survey.weights import Evidence, clusters_of, weight_of
@@ -76,6 +76,8 @@ class CountTable:
         Why no promise can rest on the shares, although there is a sample; they have no number then.
     assumed : ndarray, shape (rows, columns), optional
         The distribution of those who will report, if it is another one.
+    missing : mapping of str to Missing
+        What was missing in columns, and what became of it, where it was said.
 
     Raises
     ------
@@ -96,6 +98,7 @@ class CountTable:
     freedom: float | None = None
     doubt: str = ""
     assumed: FloatArray | None = None
+    missing: Mapping[str, Missing] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, parts in (
@@ -156,6 +159,12 @@ class CountTable:
         return self.sensitive + self.useful
 
     @property
+    def values(self) -> dict[str, Label]:
+        """The values of each column, in their order."""
+        parts = zip(*self.labels, strict=True)
+        return {name: tuple(dict.fromkeys(some)) for name, some in zip(self.attributes, parts, strict=True)}
+
+    @property
     def labels(self) -> tuple[Label, ...]:
         """The values of a record, in row-major order: the inputs of a channel."""
         return tuple(row + column for row in self.rows for column in self.columns)
@@ -196,9 +205,6 @@ class CountTable:
         return np.asarray((self.counts + 0.5) / (self.records + 0.5 * self.counts.size))
 
 
-# From files -----------------------------------------------------------------------------------------------
-
-
 def count_records(
     path: Records,
     sensitive: Sequence[str],
@@ -209,7 +215,7 @@ def count_records(
     cluster: str | None = None,
     totals: bool = False,
     effective: float | None = None,
-    missing: str | None = None,
+    missing: str | Sequence[str] | None = None,
     missing_codes: Sequence[str] = (),
     bins: Mapping[str, Bins] | None = None,
     decimal: str = ".",
@@ -238,10 +244,11 @@ def count_records(
     effective : float, optional
         For how many people drawn at random the shares count, if less than the sample tells, or if it has
         nothing but totals, on which no promise can rest otherwise.
-    missing : str, optional
+    missing : str or sequence of str, optional
         What becomes of missing values, which are empty fields, ``nan``, and texts such as ``NA``, ``None``,
         ``?`` and ``-``: ``drop`` leaves these records out, ``keep`` takes the texts for answers, any other
-        name takes their place; without it they are refused.
+        name takes their place; without it they are refused. ``COLUMN=drop`` and so on is for one column, and
+        ``keep,drop`` or ``keep,unknown`` is for columns with such answers whose empty fields are missing.
     missing_codes : sequence of str
         Codes for missing values, such as ``99``, or ``age=99`` for one column: they count as empty fields.
     bins : mapping of str to int or sequence of float, optional
@@ -270,7 +277,7 @@ def count_records(
     numbers = count if weight is None else weight
     columns = check_columns(sensitive, useful, numbers)
     others = [name for name in (numbers, cluster) if name is not None]
-    missing = missing_name(missing)
+    rules = missing_rules(missing, missing_codes, columns)
 
     def amount(row: int, text: str) -> float:
         if weight is None:
@@ -285,11 +292,13 @@ def count_records(
         )
 
     amounts = None if numbers is None else (numbers, amount)
-    made = translations_of(path, columns, bins or {}, missing_codes, decimal, amounts)
+    made = translations_of(path, bins or {}, rules, decimal, amounts)
     found, evidence, order = Counter[Label](), Evidence[Label](), ValueOrder(columns)
+    places = dict[Label, int]()
     for chunk in read_chunks(path, (*columns, *others), on_counts=notice if numbers is None else None):
         labels = labels_of(chunk, columns, made)
         order.read(chunk, labels)
+        places |= first_rows(chunk, labels, places)
         if numbers is None:
             times = [1.0] * len(labels)
             found.update(labels)
@@ -306,18 +315,19 @@ def count_records(
                 f" {size} values or more; at most {SETTINGS.max_values} are allowed. {_FEWER}"
             )
     check_totals(shown(path), columns, found)
-    left, sentence = without_missing(shown(path), columns, found, missing)
-    if sentence:
-        remark(sentence)
+    left, sentence = without_missing(shown(path), found, rules, places)
+    given = dict(zip(columns, map(set, zip(*found, strict=True)), strict=True))
+    for said_of in filter(None, [sentence, *unused_codes(shown(path), missing_codes, given)]):
+        remark(said_of)
     # Every combination has a row, with or without records: a person whom no row fits could not report.
     values = [order(name, texts) for name, texts in zip(columns, zip(*left, strict=True), strict=True)]
     cut = len(sensitive)
-    rows, answers = _combinations(columns, values[:cut], values[cut:])
+    rows, answers = combinations_of(columns, values[:cut], values[cut:])
     counts = np.array([[left.get(row + other, 0) for other in answers] for row in rows])
     freedom, doubt = None, ""
     if counts.sum() > 0 and (cluster is not None or (weight is not None and not totals)):
         sure = evidence.renamed(
-            lambda cell, some: without_missing(shown(path), columns, {some: 0, cell: 1}, missing)[0], left
+            lambda cell, some: without_missing(shown(path), {some: 0, cell: 1}, rules)[0], left
         ).sureness(lambda cell: repr(said(cell)), weighted=weight is not None, persons=not totals)
         effective, freedom = min(effective or sure.people, sure.people), sure.freedom
         doubt = sure.doubt and f"{shown(path)} has {sure.doubt}."
@@ -333,6 +343,7 @@ def count_records(
     return CountTable(
         tuple(sensitive), tuple(useful), rows, answers, counts, _name(path), digest_of(path),
         weight is cluster is None, effective, freedom, doubt,
+        missing={name: rule for name, rule in rules.items() if rule != Missing()},
     )  # fmt: skip
 
 
@@ -370,7 +381,7 @@ def check_columns(sensitive: Sequence[str], useful: Sequence[str], numbers: str 
     return names
 
 
-def _combinations(
+def combinations_of(
     columns: Label, *parts: Sequence[Sequence[str]]
 ) -> tuple[tuple[Label, ...], tuple[Label, ...]]:
     """Return all combinations of the values of the sensitive columns, and of the useful ones."""
@@ -382,111 +393,3 @@ def _combinations(
         )
     rows, others = (tuple(itertools.product(*values)) for values in parts)
     return rows, others
-
-
-# From lists of values -------------------------------------------------------------------------------------
-
-
-def parsed_values(words: Iterable[str], columns: Sequence[str] = ()) -> dict[str, Label]:
-    """Return the values of columns that are written as ``COLUMN=VALUE,VALUE``, by their column.
-
-    Columns that are known may have ``=`` in their names (`split_column`). A word without an equals sign is
-    the path of a file with such a text in every line. Values with commas stand in double quotation marks.
-    """
-    found: dict[str, Label] = {}
-    for word in words:
-        for line in [word] if "=" in word else text_lines(word):
-            column, rest = split_column(line, columns)
-            text = (rest or "").strip()
-            if rest is None or not column or column in found:
-                raise ValueError(
-                    f"--values has {line!r}; it must be COLUMN=VALUE,VALUE,... or the name of a file with"
-                    " such lines, once for each column."
-                )
-            try:
-                (values,) = csv.reader([text], strict=True, skipinitialspace=True)
-            except (csv.Error, ValueError):
-                raise ValueError(
-                    f"The values of {column!r} are {text!r}; they must be separated by commas, and those with"
-                    " commas stand in double quotation marks."
-                ) from None
-            found[column] = tuple(value.strip() for value in values)
-    return found
-
-
-def table_of_values(
-    values: Mapping[str, Sequence[str]],
-    sensitive: Sequence[str],
-    useful: Sequence[str] = (),
-    *,
-    bins: Mapping[str, Bins] | None = None,
-) -> CountTable:
-    """Return a table of all combinations of values, of which nothing was counted.
-
-    The promise of a mechanism that protects from anyone holds whatever the distribution of the population is,
-    and needs no counts. Its errors and its information are then those of the uniform one.
-
-    Parameters
-    ----------
-    values : mapping of str to sequence of str
-        The values of every column, at least one.
-    sensitive, useful : sequence of str
-        Columns.
-    bins : mapping of str to sequence of float, optional
-        Columns of numbers, with the numbers at which groups begin; they need no values.
-
-    Raises
-    ------
-    ValueError
-        If a column has no values, or others than it may, or there are too many combinations.
-    """
-    names, known = check_columns(sensitive, useful), with_groups(values, bins or {})
-    _check_listed(known, names)
-    for name in names:
-        if not known.get(name):
-            raise ValueError(f"The column {name!r} has no values.{close_name(name, known)}")
-    rows, columns = _combinations(names, *([known[name] for name in some] for some in (sensitive, useful)))
-    counts = np.ones((len(rows), len(columns)), dtype=np.int64)
-    return CountTable(tuple(sensitive), tuple(useful), rows, columns, counts, counted=False)
-
-
-def with_values(table: CountTable, values: Mapping[str, Sequence[str]]) -> CountTable:
-    """Return a table with the values of some columns in a given order, and with all combinations of them.
-
-    What the table lacks has the count 0.
-
-    Raises
-    ------
-    ValueError
-        If the table has other values, or values are given for another column, or as they may not be.
-    """
-    _check_listed(values, table.attributes)
-    listed = []
-    for name, parts in zip(table.attributes, zip(*table.labels, strict=True), strict=True):
-        had = tuple(dict.fromkeys(parts))
-        listed.append(values.get(name, had))
-        if more := [part for part in had if part not in listed[-1]]:
-            raise ValueError(
-                f"{table.source} has {more[0]!r} as its {name}, which is not among the values listed for"
-                f" {name!r}; list all of them.{close_name(more[0], values[name])}"
-            )
-    cut = len(table.sensitive)
-    rows, columns = _combinations(table.attributes, listed[:cut], listed[cut:])
-    known = dict(zip(table.labels, table.counts.ravel().tolist(), strict=True))
-    counts = np.array([[known.get(row + column, 0) for column in columns] for row in rows])
-    return replace(table, rows=rows, columns=columns, counts=counts)
-
-
-def _check_listed(values: Mapping[str, Sequence[str]], columns: Sequence[str]) -> None:
-    """Check that values are those of some columns, texts with letters, and that none occurs twice."""
-    for name, some in values.items():
-        if name not in columns:
-            raise ValueError(
-                f"The column {name!r} has values, but is neither sensitive nor useful."
-                f"{close_name(name, columns)}"
-            )
-        if "" in some or len(set(some)) < len(some):
-            raise ValueError(
-                f"The values of {name!r} are {', '.join(map(repr, some))}; each must have letters, and occur"
-                " once."
-            )

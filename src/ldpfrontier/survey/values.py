@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from string import ascii_lowercase
+from typing import TYPE_CHECKING, Any
 
-from ldpfrontier.survey.names import close_name
+from ldpfrontier.survey.names import close_name, split_column
 from ldpfrontier.survey.reading import Label, as_number
 from ldpfrontier.survey.settings import SETTINGS
 from ldpfrontier.verify import visible
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: What `--missing` accepts beside a name: leave these records out, or take texts such as NA for answers.
 DROP, KEEP = "drop", "keep"
@@ -38,6 +43,95 @@ def may_be_missing(value: str) -> bool:
     return is_missing(value) or value.strip().lower() in _DOUBTFUL
 
 
+@dataclass(frozen=True)
+class Missing:
+    """Which values of a column are missing, and what becomes of them.
+
+    `codes` are declared ones, as of `as_code`; with `keep`, texts such as NA are answers. `becomes` is
+    ``drop``, a name that takes their place, or None if they are refused.
+    """
+
+    codes: frozenset[float | str] = frozenset()
+    keep: bool = False
+    becomes: str | None = None
+
+    def __call__(self, value: str) -> bool:
+        """Return whether a value is missing."""
+        if self.codes and as_code(value) in self.codes:
+            return True
+        return is_missing(value) if self.keep else may_be_missing(value)
+
+
+def stored_rules(rules: Mapping[str, Missing]) -> dict[str, Any]:
+    """Return rules as a file of JSON has them."""
+    return {
+        name: {"codes": sorted(rule.codes, key=str), "keep": rule.keep, "becomes": rule.becomes}
+        for name, rule in rules.items()
+    }
+
+
+def read_rules(stored: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Missing]:
+    """Return the rules that a file has for some columns; refuse what are none."""
+    rules = {}
+    for name, entry in stored.items():
+        codes, keep, becomes = entry["codes"], entry["keep"], entry["becomes"]
+        real = isinstance(codes, list) and all(type(code) in (str, int, float) for code in codes)
+        if name not in columns or not real or type(keep) is not bool or not isinstance(becomes, str | None):
+            raise ValueError(f"what it says of missing values is {name!r}: {entry!r}.")
+        rules[name] = Missing(frozenset(codes), keep, missing_name(becomes))
+    return rules
+
+
+def missing_rules(
+    missing: str | Sequence[str] | None,
+    codes: Sequence[str],
+    columns: Sequence[str],
+    known: Mapping[str, Missing] | None = None,
+) -> dict[str, Missing]:
+    """Return what is missing in each column, and what becomes of it.
+
+    Each of the texts `missing` is ``drop``, ``keep`` or a name, for all columns that have none of their own,
+    or ``COLUMN=drop`` and so on for one. ``keep,drop`` keeps texts such as NA and leaves out what is missing
+    still: empty fields and `codes`, which are ``99``, or ``age=99`` in one column. Rules that are `known`
+    hold where no text says otherwise, and their codes stay.
+    """
+    own, usual = dict[str, str](), list[str]()
+    for word in [missing] if isinstance(missing, str) else (missing or ()):
+        column, text = split_column(word, columns)
+        if text is None:
+            usual.append(word)
+        elif column not in columns or column in own:
+            wrong = "is there twice" if column in own else f"is none of {', '.join(columns)}"
+            raise ValueError(
+                f"--missing has {word!r}, but the column {column!r} {wrong}.{close_name(column, columns)}"
+            )
+        else:
+            own[column] = text or str(missing_name(text))  # which refuses an empty one
+    if len(usual) > 1 or (usual and len(own) == len(columns)):
+        raise ValueError(
+            f"--missing has {usual[-1]!r}, and what becomes of missing values is said for all columns"
+            " already; COLUMN=drop, COLUMN=keep or COLUMN=NAME is for one column."
+        )
+    declared, before = declared_codes(codes, columns), known or {}
+    found = {}
+    for column in columns:
+        rule = before.get(column, Missing())
+        if text := own.get(column, usual[0] if usual else ""):
+            keep, _, rest = text.partition(",") if text.startswith(f"{KEEP},") else (text, "", "")
+            becomes = (rest or None) if keep == KEEP else missing_name(text)
+            rule = replace(rule, keep=keep == KEEP, becomes=missing_name(becomes))
+        found[column] = replace(rule, codes=rule.codes | declared.get(column, frozenset()))
+    for word in codes:
+        names, code = _code_of(word, columns)
+        if all(found[name].becomes is None for name in names):
+            raise ValueError(
+                f"--missing-codes says that {code!r} is missing, and needs --missing, which says what becomes"
+                f" of it: {names[0]}=drop, {names[0]}=NAME or, if texts such as NA are answers there,"
+                f" {names[0]}=keep,drop or {names[0]}=keep,NAME."
+            )
+    return found
+
+
 def missing_name(missing: str | None) -> str | None:
     """Return what becomes of missing values, if it is no name of a missing value itself."""
     if missing is not None and may_be_missing(missing):
@@ -48,24 +142,46 @@ def missing_name(missing: str | None) -> str | None:
     return missing
 
 
-def declared_codes(words: Iterable[str], columns: Sequence[str]) -> dict[str, set[float | str]]:
+def declared_codes(words: Iterable[str], columns: Sequence[str]) -> dict[str, frozenset[float | str]]:
     """Return the codes for missing values that are declared, by column: ``99``, or ``age=99`` in one column.
 
     A code that is a number stands for all ways to write it. A `ValueError` if there is no such column.
     """
-    found: dict[str, set[float | str]] = {}
+    found: dict[str, frozenset[float | str]] = {}
     for word in words:
-        column, equals, code = word.partition("=")
-        one = bool(equals) and bool(column)
-        if one and column not in columns:
-            raise ValueError(
-                f"--missing-codes has {word!r}, but {column!r} is none of the columns {', '.join(columns)}."
-                f"{close_name(column, columns)} A code that has '=' in it follows its column, as in"
-                f" {columns[0]}={word}."
-            )
-        for name in [column] if one else columns:
-            found.setdefault(name, set()).add(as_code(code if one else word))
+        names, code = _code_of(word, columns)
+        for name in names:
+            found[name] = found.get(name, frozenset()) | {as_code(code)}
     return found
+
+
+def _code_of(word: str, columns: Sequence[str]) -> tuple[Sequence[str], str]:
+    """Return the columns that a declared code is for, and the code."""
+    column, code = split_column(word, columns)
+    if code is None or not column:
+        return columns, word
+    if column not in columns:
+        raise ValueError(
+            f"--missing-codes has {word!r}, but {column!r} is none of the columns {', '.join(columns)}."
+            f"{close_name(column, columns)} A code that has '=' in it follows its column, as in"
+            f" {columns[0]}={word}."
+        )
+    return [column], code
+
+
+def unused_codes(source: str, words: Iterable[str], values: Mapping[str, Collection[str]]) -> list[str]:
+    """Return a sentence for every declared code that no value is: the real one may be an answer then."""
+    sentences = []
+    for word in words:
+        names, code = _code_of(word, list(values))
+        there = sorted({value for name in names for value in values[name]})
+        if as_code(code) not in map(as_code, there):
+            where = f" in the column {names[0]}" if len(names) == 1 else ""
+            sentences.append(
+                f"the code {code!r} of --missing-codes does not occur in {source}{where}; nothing is missing"
+                f" by it.{close_name(code, there)}"
+            )
+    return sentences
 
 
 def as_code(text: str) -> float | str:
@@ -90,38 +206,53 @@ def check_totals(source: str, columns: Sequence[str], found: Mapping[Label, floa
 
 
 def without_missing(
-    source: str, columns: Sequence[str], found: Mapping[Label, float], missing: str | None
+    source: str,
+    found: Mapping[Label, float],
+    missing: Mapping[str, Missing],
+    rows: Mapping[Label, int] | None = None,
 ) -> tuple[dict[Label, float], str]:
     """Return counts of labels without missing values, and a sentence on records that were left out.
 
-    `missing` is ``drop``, which leaves labels with missing values out, ``keep``, which leaves them as they
-    are if they are neither empty nor nan, or a text that takes their place; with None they are refused.
+    Labels have the columns of `missing`, in that order. `rows` has a row of the file for each, for errors.
     """
-    asked = is_missing if missing == KEEP else may_be_missing
     times: dict[tuple[str, str], float] = {}
+    left: dict[Label, float] = {}
+    first: dict[str, int] = {}
     for label, number in found.items():
-        for name, value in zip(columns, label, strict=True):
-            if asked(value):
-                times[name, value] = times.get((name, value), 0) + number
-    if not times:
-        return dict(found), ""
-    if missing in (None, KEEP):
-        kept = ", and texts that are answers kept (--missing keep)"
-        raise ValueError(
-            f"{_told(source, times)}; missing values must be given a name (--missing unknown) or left out"
-            f" (--missing drop){'' if missing else kept}."
-        )
-    if missing == DROP:
-        left = {label: number for label, number in found.items() if not any(map(asked, label))}
-        if not left:
-            raise ValueError(f"Every record of {source} has a missing value; nothing is left to count.")
-        gone = sum(found.values()) - sum(left.values())
-        return left, f"{_told(source, times)}; {_many(gone)} {'was' if gone == 1 else 'were'} left out."
-    named: dict[Label, float] = {}
-    for label, number in found.items():
-        label = tuple(str(missing) if asked(value) else value for value in label)
-        named[label] = named.get(label, 0) + number
-    return named, ""
+        gone = [
+            (name, value) for (name, rule), value in zip(missing.items(), label, strict=True) if rule(value)
+        ]
+        for name, value in gone:
+            times[name, value] = times.get((name, value), 0) + number
+            first.setdefault(name, (rows or {}).get(label, 0))
+        if all(missing[name].becomes != DROP for name, _ in gone):
+            named = dict(gone)
+            made = tuple(
+                str(missing[name].becomes) if name in named else value
+                for name, value in zip(missing, label, strict=True)
+            )
+            left[made] = left.get(made, 0) + number
+    for name, rule in missing.items():
+        if some := {key: number for key, number in times.items() if key[0] == name and rule.becomes is None}:
+            kept = "" if rule.keep else f", and texts that are answers kept ({name}=keep)"
+            row = f" (row {first[name]})" if first[name] else ""
+            raise ValueError(
+                f"{_told(source, some)}{row}; missing values must be given a name (--missing {name}=unknown,"
+                f" or unknown for all columns) or left out ({name}=drop){kept}."
+            )
+    dropped = {key: number for key, number in times.items() if missing[key[0]].becomes == DROP}
+    if not dropped:
+        return left, ""
+    if not left:
+        raise ValueError(f"Every record of {source} has a missing value; nothing is left to count.")
+    gone_records = sum(found.values()) - sum(left.values())
+    was = "was" if gone_records == 1 else "were"
+    return left, f"{_told(source, dropped)}; {_many(gone_records)} {was} left out."
+
+
+def first_rows(chunk: pd.DataFrame, labels: Sequence[Label], known: Mapping[Label, int]) -> dict[Label, int]:
+    """Return the first row of each label of some records that is not known yet."""
+    return {label: int(chunk.index[labels.index(label)]) for label in set(labels).difference(known)}
 
 
 def _many(number: float) -> str:

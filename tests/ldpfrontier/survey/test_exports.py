@@ -26,7 +26,7 @@ from ldpfrontier.survey.estimation import quantities
 from ldpfrontier.survey.exports import certified, files_beside, weights_csv
 from ldpfrontier.survey.known_channels import known_channel
 from ldpfrontier.survey.layout import without_formulas
-from ldpfrontier.survey.tables import table_of_values
+from ldpfrontier.survey.value_lists import table_of_values
 from support.owndata import channel_of, records_of, rewritten, small_table, write_records
 
 ROOT = Path(__file__).resolve().parents[3]

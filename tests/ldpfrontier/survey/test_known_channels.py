@@ -10,7 +10,7 @@ from ldpfrontier.survey.channel_file import read_channel
 from ldpfrontier.survey.cli import main
 from ldpfrontier.survey.estimation import estimate_distribution
 from ldpfrontier.survey.known_channels import DESIGNS, classical_matrix, known_channel
-from ldpfrontier.survey.tables import table_of_values
+from ldpfrontier.survey.value_lists import table_of_values
 
 #: Parameters, and the matrix (values no and yes in the rows) that the authors state.
 CLASSICAL = {

@@ -7,8 +7,8 @@ import pytest
 from ldpfrontier.survey import table_of_values
 from ldpfrontier.survey.groups import parsed_bins
 from ldpfrontier.survey.names import close_name, split_column
-from ldpfrontier.survey.tables import parsed_values
 from ldpfrontier.survey.targets import with_expected
+from ldpfrontier.survey.value_lists import parsed_values
 
 COLUMNS = ["q", "q=2", "cov.age", " krank ", "größe"]
 

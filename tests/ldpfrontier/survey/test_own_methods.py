@@ -13,7 +13,7 @@ from ldpfrontier.cones import BaseCone
 from ldpfrontier.survey import cli, design_channel, read_channel
 from ldpfrontier.survey.attackers import ATTACKERS
 from ldpfrontier.survey.own_methods import Refused, loaded
-from ldpfrontier.survey.tables import table_of_values
+from ldpfrontier.survey.value_lists import table_of_values
 from support.owndata import flat, small_table
 
 SOURCE = """

@@ -15,8 +15,9 @@ from ldpfrontier.survey.known_channels import known_channel
 from ldpfrontier.survey.people import Aim, people_needed
 from ldpfrontier.survey.rates import distances, rates_of
 from ldpfrontier.survey.regression import randomized_logit
-from ldpfrontier.survey.tables import CountTable, table_of_values
+from ldpfrontier.survey.tables import CountTable
 from ldpfrontier.survey.targets import with_expected
+from ldpfrontier.survey.value_lists import table_of_values
 
 ILL = CountTable(
     ("ill",), ("age",), (("no",), ("yes",)), (("20",), ("40",), ("60",)), [[450, 300, 150], [30, 40, 30]]

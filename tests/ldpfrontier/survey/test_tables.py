@@ -3,14 +3,16 @@
 import math
 import random
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from ldpfrontier.survey import CountTable, count_records, privatize_file
+from ldpfrontier.survey import CountTable, count_records, privatize_file, read_channel
 from ldpfrontier.survey.cli import main
 from ldpfrontier.survey.groups import interval_start, parsed_bins, translations_for
 from ldpfrontier.survey.layout import Remark
+from ldpfrontier.survey.questionnaire.questions import questions_of_file
 from ldpfrontier.survey.reports import Codes
 from ldpfrontier.survey.values import listed_values, look_alikes
 from support.owndata import channel_of, seeded
@@ -36,7 +38,7 @@ def records(values, tmp_path):
 @pytest.mark.parametrize("value", DOUBTFUL)
 def test_what_may_be_missing_is_asked_about_and_not_taken(tmp_path, value):
     path = records([value, value], tmp_path)
-    with pytest.raises(ValueError, match=r"as s in 2 records; missing values must .* \(--missing keep\)"):
+    with pytest.raises(ValueError, match=r"as s in 2 records \(row 3\); missing values must .* \(s=keep\)"):
         count_records(path, ["s"], ["u"])
     named = count_records(path, ["s"], ["u"], missing="unknown")
     assert (named.rows, named.records) == ((("a",), ("b",), ("unknown",)), 5)
@@ -51,9 +53,9 @@ def test_what_may_be_missing_is_asked_about_and_not_taken(tmp_path, value):
 
 def test_empty_fields_are_no_answers(tmp_path):
     path = records(["", "nan", "NA", "?", "-"], tmp_path)
-    with pytest.raises(ValueError, match=r"has '' as s in 1 record, .* and 2 more; missing"):
+    with pytest.raises(ValueError, match=r"has '' as s in 1 record, .* and 2 more \(row 3\); missing"):
         count_records(path, ["s"], ["u"])
-    with pytest.raises(ValueError, match=r"or left out \(--missing drop\)\.$"):
+    with pytest.raises(ValueError, match=r"or left out \(s=drop\)\.$"):
         count_records(path, ["s"], ["u"], missing="keep")
     assert count_records(path, ["s"], ["u"], missing="drop").records == 3
     path = write(tmp_path / "in.csv", "s,u\nNA,x\nNA,y\n")
@@ -82,6 +84,59 @@ def test_codes_are_declared_for_all_columns_or_for_one(tmp_path):
     assert by_size.columns == (("(-inf,31)",), ("[31,inf)",))
 
 
+#: What becomes of missing values, codes, and the values of a and of b; or what a refusal says.
+RULES = {
+    "answers and gaps": (["a=keep,gone", "b=drop"], ["a=-9"], "CA NA US gone", "x y"),
+    "each its own": (["a=gone", "b=drop"], ["-9"], "CA US gone", "x y"),
+    "and the others": (["b=keep", "gone"], ["-9"], "CA US gone", "? x y"),
+    "all": (["drop"], ["a=-9"], "CA US", "x y"),
+    "gaps are left out": (["a=keep,drop", "gone"], ["a=-9"], "CA NA US", "gone x y"),
+    "nothing said": (["a=keep,drop"], ["a=-9"], None, r"has '\?' as b in 1 record \(row 3\)"),
+    "a gap": (["keep"], [], None, r"has '' as a in 1 record \(row 7\)"),
+    "a code alone": (["a=keep", "b=drop"], ["a=-9"], None, "'-9' is missing, and needs --missing.*: a=drop"),
+    "no such column": (["A=keep", "drop"], [], None, "'A' is none of a, b. Did you mean 'a'"),
+    "twice": (["a=keep", "a=drop"], [], None, "'a' is there twice"),
+    "said already": (["a=keep", "b=drop", "gone"], [], None, "for all columns already"),
+    "nothing": (["a=", "b=drop"], [], None, "The name of missing values is ''"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::ldpfrontier.survey.layout.Remark")
+@pytest.mark.parametrize("which", RULES)
+def test_what_becomes_of_missing_values_is_said_by_column(tmp_path, which):
+    """Of a table and of a questionnaire alike; and reports follow what the design was told."""
+    words, codes, one, other = RULES[which]
+    path = write(tmp_path / "in.csv", "a,b\nNA,x\nUS,y\nCA,?\nUS,x\nCA,y\n-9,y\n,x\n")
+    options = {"missing": words, "missing_codes": codes}
+    if one is None:
+        for read in (count_records, questions_of_file):
+            with pytest.raises(ValueError, match=other):
+                read(path, ["a", "b"], **options)
+        return
+    table, asked = (read(path, ["a", "b"], **options) for read in (count_records, questions_of_file))
+    assert table.values == dict(zip(asked.names, asked.answers, strict=True))
+    assert table.values == {"a": tuple(one.split()), "b": tuple(other.split())}
+    channel_of(table, "grr", against="anyone").write(tmp_path / "channel.json")
+    again = read_channel(tmp_path / "channel.json")
+    assert again.table.missing == table.missing
+    if which == "and the others":
+        assert privatize_file(again, path, tmp_path / "out.csv").records == 7
+    else:  # nobody's report can be left out
+        with pytest.raises(ValueError, match=r"^Record \d of .* has '(NA|\?|-9|)' as "):
+            privatize_file(again, path, tmp_path / "out.csv")
+
+
+def test_a_code_that_does_not_occur_is_named(tmp_path):
+    path = write(tmp_path / "in.csv", "a,b\n1,x\n2,y\n-99,x\n1,y\n")
+    for read in (count_records, questions_of_file):
+        with pytest.warns(Remark, match="'-98' .* does not occur in .* column a; .* Did you mean '-99'"):
+            read(path, ["a", "b"], missing="drop", missing_codes=["a=-98"])
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", "the code")
+            warnings.filterwarnings("ignore", ".*left out")
+            read(path, ["a", "b"], missing="drop", missing_codes=["-99.0", "a=-99"])
+
+
 def test_reports_are_drawn_of_answers_alone(tmp_path):
     path, target = records(["NA", "-9"], tmp_path), tmp_path / "out.csv"
     kept = channel_of(count_records(path, ["s"], ["u"], missing="keep"), "grr", against="anyone")
@@ -89,16 +144,21 @@ def test_reports_are_drawn_of_answers_alone(tmp_path):
     for missing in (None, "keep", "a"):
         assert privatize_file(kept, path, target, missing=missing, source=seeded(1)).records == 5
     codes = {"missing": "unknown", "missing_codes": ["-9"]}
-    other = channel_of(count_records(path, ["s"], ["u"], **codes), "grr", against="anyone")
+    told = channel_of(count_records(path, ["s"], ["u"], **codes), "grr", against="anyone")
+    other = replace(told, table=replace(told.table, missing={}))
     target.unlink()
-    with pytest.raises(ValueError, match=r"^Record 3 of .* has 'NA' as s; missing values must be left out"):
+    with pytest.raises(ValueError, match=r"^Record 3 of .* has 'NA' as s, which may be .*--missing s=VALUE"):
         privatize_file(other, path, target)
     with pytest.raises(ValueError, match=r"^Record 4 of .* has '-9' as its s; the channel accepts"):
         privatize_file(other, path, target, missing="unknown")
-    with pytest.raises(ValueError, match="--missing drop is possible in a design only"):
-        privatize_file(other, path, target, missing="drop")
+    with pytest.raises(ValueError, match=r"'unknwon', which is no value .* Did you mean 'unknown'"):
+        privatize_file(other, path, target, missing="unknwon")
+    for drop in ("drop", ["s=drop"]):
+        with pytest.raises(ValueError, match="--missing drop is possible in a design only"):
+            privatize_file(other, path, target, missing=drop)
     assert not target.exists()
     assert privatize_file(other, path, target, **codes).records == 5
+    assert privatize_file(told, path, target).records == 5
 
 
 def test_a_row_of_totals_is_no_answer(tmp_path):
@@ -154,8 +214,6 @@ def test_a_channel_puts_numbers_into_its_own_groups(tmp_path):
     assert done.designed_from
     kept = [line.partition(",")[0] for line in target.read_text().splitlines()]
     assert kept == ["age", *(line.partition(",")[2] for line in path.read_text().splitlines()[1:])]
-    with pytest.raises(ValueError, match=r"Record 101 of .* has 'NA' as age; missing values must be left"):
-        privatize_file(private, path, target)
     write(path, 's,age\na,1000000\nb,"[33,66)"\na,-5.5\nb,unknown\n')
     assert privatize_file(private, path, target).records == 4
     for value, sentence in (
@@ -173,9 +231,9 @@ def test_labels_that_only_look_like_intervals_are_left_alone():
     for text in ("(-inf,inf)", "[3,4]", "(3,4)", "[a,b)", "[3,4,5)", "3", ""):
         assert interval_start(text) is None
     # No interval of numbers below 3: these are names.
-    for labels in ([("[3,4)",), ("[4,inf)",)], [("(-inf,3)",), ("[4,inf)",)]):
-        assert translations_for("in.csv", ["u"], labels)["u"]("5") == "5"
-    assert translations_for("in.csv", ["u"], [("(-inf,4)",), ("[4,inf)",)])["u"]("5") == "[4,inf)"
+    for labels in (("[3,4)", "[4,inf)"), ("(-inf,3)", "[4,inf)")):
+        assert translations_for("in.csv", {"u": labels})["u"]("5") == "5"
+    assert translations_for("in.csv", {"u": ("(-inf,4)", "[4,inf)")})["u"]("5") == "[4,inf)"
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ import pytest
 
 from ldpfrontier import estimation_error
 from ldpfrontier.survey.design import design_channel
-from ldpfrontier.survey.tables import CountTable, table_of_values
+from ldpfrontier.survey.tables import CountTable
 from ldpfrontier.survey.targets import target_of, with_expected
+from ldpfrontier.survey.value_lists import table_of_values
 
 ILL = CountTable(
     ("ill",), ("age",), (("no",), ("yes",)), (("20",), ("40",), ("60",)), [[450, 300, 150], [30, 40, 30]]

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from ldpfrontier.survey import CountTable, audit_channel, cli, design_channel, least_epsilon, read_channel
-from ldpfrontier.survey.tables import table_of_values
+from ldpfrontier.survey.value_lists import table_of_values
 
 VALUES = {"illness": ("yes", "no"), "region": ("north", "south", "west")}
 DESIGN = "design --sensitive illness --useful region --epsilon 1 --records 3000 --values illness=yes,no"

@@ -12,7 +12,8 @@ from scipy.stats import t
 from ldpfrontier.survey.cli import main
 from ldpfrontier.survey.estimation import inversion
 from ldpfrontier.survey.known_channels import classical_matrix, known_channel
-from ldpfrontier.survey.tables import CountTable, table_of_values
+from ldpfrontier.survey.tables import CountTable
+from ldpfrontier.survey.value_lists import table_of_values
 from ldpfrontier.survey.weighted import Sample, replicate_factor, weighted_estimates
 from support.owndata import channel_of
 

@@ -28,12 +28,11 @@ from ldpfrontier.survey.questionnaire.estimation import QuestionnaireEstimate, e
 from ldpfrontier.survey.questionnaire.questions import QuestionList, questions_of_file, questions_of_values
 from ldpfrontier.survey.questionnaire.reports import draw_reports, read_reports
 from ldpfrontier.survey.questionnaire.routing import given_for_tables
-from ldpfrontier.survey.reading import Translation, labels_of
+from ldpfrontier.survey.reading import labels_of
 from ldpfrontier.survey.reports import Codes, first_reports
 from ldpfrontier.survey.sampling import Source
 from ldpfrontier.survey.settings import SETTINGS
-from ldpfrontier.survey.tables import parsed_values
-from ldpfrontier.survey.values import declared_codes
+from ldpfrontier.survey.value_lists import parsed_values
 from ldpfrontier.verify import visible
 
 if TYPE_CHECKING:
@@ -130,13 +129,10 @@ def apply(options: argparse.Namespace, source: Source | None) -> int:
     names = channel.names
     labels = [[(answer,) for answer in answers] for answers in channel.answers]
     codes = {name: Codes(options.data, (name,), some) for name, some in zip(names, labels, strict=True)}
-    made = dict[str, Translation]()
-    declared_codes(options.missing_codes, names)  # which refuses those of other columns
-    for name, some in zip(names, labels, strict=True):
-        own = [code for code in options.missing_codes if "=" not in code or code.partition("=")[0] == name]
-        made |= translations_for(
-            options.data, (name,), some, _known(options.missing, some), own, options.decimal
-        )
+    made = translations_for(
+        options.data, dict(zip(names, channel.answers, strict=True)), options.missing, options.missing_codes,
+        options.decimal,
+    )  # fmt: skip
     done, _ = write_reports(
         options.data, options.out, names, channel.id, nullcontext(),
         lambda _, chunk, done: draw_reports(
@@ -151,11 +147,6 @@ def apply(options: argparse.Namespace, source: Source | None) -> int:
     print(wrapped(channel.promise_of_several()))
     print(visible(f"File written: {options.out}."))
     return 0
-
-
-def _known(missing: str | None, labels: list[tuple[str]]) -> str | None:
-    """Return the name of missing values, if a question has it among its answers."""
-    return missing if (missing,) in labels else None
 
 
 def audit(options: argparse.Namespace) -> int:

@@ -12,7 +12,14 @@ from ldpfrontier.survey.layout import remark
 from ldpfrontier.survey.names import close_name
 from ldpfrontier.survey.reading import Label, labels_of, read_chunks, shown
 from ldpfrontier.survey.tables import check_columns, whole_count
-from ldpfrontier.survey.values import check_totals, look_alikes, missing_name, without_missing
+from ldpfrontier.survey.values import (
+    check_totals,
+    first_rows,
+    look_alikes,
+    missing_rules,
+    unused_codes,
+    without_missing,
+)
 
 
 @dataclass(frozen=True)
@@ -32,7 +39,7 @@ def questions_of_file(
     count: str | None = None,
     values: Mapping[str, Label] | None = None,
     bins: Mapping[str, Bins] | None = None,
-    missing: str | None = None,
+    missing: str | Sequence[str] | None = None,
     missing_codes: Sequence[str] = (),
     decimal: str = ".",
 ) -> QuestionList:
@@ -41,33 +48,39 @@ def questions_of_file(
     `values` has all answers to some of the questions, in their order; combinations are not counted.
     """
     names = check_columns(names, (), count)
+    rules = missing_rules(missing, missing_codes, names)
 
     def number(row: int, text: str) -> int:
         return whole_count(path, str(count), row, text)
 
     amounts = None if count is None else (count, number)
-    made = translations_of(path, names, bins or {}, missing_codes, decimal, amounts)
+    made = translations_of(path, bins or {}, rules, decimal, amounts)
+    rows: list[dict[Label, int]] = [{} for _ in names]
     found: list[Counter[Label]] = [Counter() for _ in names]
     order, records = ValueOrder(names), 0
     for chunk in read_chunks(path, names if count is None else (*names, count)):
-        rows = [] if count is None else zip(chunk.index, chunk[count], strict=True)
-        records += len(chunk) if count is None else sum(number(*row) for row in rows)
+        numbers = [] if count is None else zip(chunk.index, chunk[count], strict=True)
+        records += len(chunk) if count is None else sum(number(*row) for row in numbers)
         labels = labels_of(chunk, names, made)
         order.read(chunk, labels)
-        for label in labels:
-            for counter, answer in zip(found, label, strict=True):
-                counter[(answer,)] += 1
+        for counter, known, some in zip(found, rows, zip(*labels, strict=True), strict=True):
+            parts = [(answer,) for answer in some]
+            counter.update(parts)
+            known |= first_rows(chunk, parts, known)
     answers = []
-    for name, counter in zip(names, found, strict=True):
+    for name, counter, known in zip(names, found, rows, strict=True):
         check_totals(shown(path), (name,), counter)
-        left, sentence = without_missing(shown(path), (name,), counter, missing_name(missing))
+        left, sentence = without_missing(shown(path), counter, {name: rules[name]}, known)
         if sentence:
             remark(sentence)
         edges = (bins or {}).get(name)
         # Groups that nobody is in can be reported as well.
         groups = () if edges is None or isinstance(edges, int) else Groups(path, name, edges, decimal).labels
-        known = order(name, (*groups, *(label[0] for label in left)))
-        answers.append(_listed(name, known, (values or {}).get(name), shown(path)))
+        listed = order(name, (*groups, *(label[0] for label in left)))
+        answers.append(_listed(name, listed, (values or {}).get(name), shown(path)))
+    given = {name: [v for (v,) in counter] for name, counter in zip(names, found, strict=True)}
+    for code in unused_codes(shown(path), missing_codes, given):
+        remark(code)
     _check_asked(names, values or {})
     return _made(names, answers, records)
 
