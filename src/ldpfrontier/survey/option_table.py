@@ -42,7 +42,7 @@ def given(path: str | None) -> list[str]:
 
 
 #: Options of `estimate` that are about samples of people, and parameters of classical designs.
-OF_SAMPLES = ("weight", "strata", "by", "replicates", "replicate_method")
+OF_SAMPLES = ("weight", "strata", "cluster", "by", "replicates", "replicate_method")
 PARAMETERS = ("--p", "--q", "--yes", "--no", "--cards")
 
 #: The commands: what they do in a few words, and in full.
@@ -352,7 +352,9 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
         option("--weight", metavar="COLUMN", help=
             "survey weights of the people, a column that apply --keep has copied"),
         option("--strata", metavar="COLUMN", help=
-            "the strata that people were drawn from, a column like that"),
+            "the strata that people or clusters were drawn from, a column like that"),
+        option("--cluster", metavar="COLUMN", help=
+            "the clusters, such as villages or schools, that people were drawn in, a column like that"),
         option("--by", metavar="COLUMN", help=
             "estimate each group of people with the same value of this column"),
         option("--replicates", metavar="COLUMN", nargs="+", help=

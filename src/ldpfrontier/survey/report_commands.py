@@ -138,24 +138,32 @@ def _estimate_sample(options: argparse.Namespace, private: PrivateChannel) -> in
     for name in ("compare_with", "picture", "mean", "cumulative"):
         if getattr(options, name) is not None:
             option = {"picture": "plot"}.get(name, name.replace("_", "-"))
-            raise ValueError(f"--{option} does not go with --weight, --strata and --by.")
+            raise ValueError(f"--{option} does not go with --weight, --strata, --cluster and --by.")
     if options.simultaneous:
         raise ValueError(
-            "--simultaneous does not go with --weight, --strata and --by: intervals are for each number."
+            "--simultaneous does not go with --weight, --strata, --cluster and --by: intervals are for each"
+            " number."
         )
     together = [options.replicates, options.replicate_method, options.weight]
-    if any(together[:2]) and (not all(together) or options.strata is not None):
+    inside = options.strata, options.cluster
+    if any(together[:2]) and (not all(together) or inside != (None, None)):
         raise ValueError(
-            "--replicates, --replicate-method and --weight must be given together, and without --strata:"
-            " replicates have the strata in them."
+            "--replicates, --replicate-method and --weight must be given together, and without --strata or"
+            " --cluster: replicates have these in them."
         )
     sample = read_sample(
         private, options.data, column=options.column, person=options.id, weight=options.weight,
-        strata=options.strata, by=options.by, replicates=options.replicates or (),
+        strata=options.strata, cluster=options.cluster, by=options.by, replicates=options.replicates or (),
         method=options.replicate_method or "",
     )  # fmt: skip
     _fitted_reports(options, private, np.bincount(sample.outputs, minlength=len(private.outputs)))
     groups = [("", None), *(sample.by_group() if options.by is not None else ())]
+    for name, who in groups[1:]:
+        if lacking := sample.lacking(who):
+            remark(
+                f"{options.by} = {name} has no weight in {lacking} of the replicates, so that no interval of"
+                " its shares can be estimated from them."
+            )
     found = [(name, weighted_estimates(private, sample, options.confidence, who)) for name, who in groups]
     titles = [f"{options.by} = {name}" if name else "" for name, _ in found]
     texts = [

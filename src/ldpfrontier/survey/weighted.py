@@ -1,10 +1,11 @@
-r"""Estimates from a weighted or stratified sample, and of groups, with design-based intervals.
+r"""Estimates from a weighted, stratified or clustered sample, and of groups, with design-based intervals.
 
-Weights, strata and groups are public: columns that `apply --keep` copies. With F(y) the unbiased estimate
-from one report, the share is the ratio of the sums of w F(y) and of w (Hajek), and a rate that of two of
-these. The variance is that of a stratified sample of people, by linearisation (Wolter 2007, *Introduction to
-variance estimation*): with e = w (F(y) - share) / sum(w), the sum over strata of n_h / (n_h - 1) times the
-sum of squares of e around its mean, which has what the draw of the reports adds. With replicate weights it is
+Weights, strata, clusters and groups are public: columns that `apply --keep` copies. With F(y) the unbiased
+estimate from one report, the share is the ratio of the sums of w F(y) and of w (Hajek), and a rate that of
+two of these. The variance is that of a stratified sample of clusters, or of people if there are none,
+drawn with replacement, by linearisation (Wolter 2007, *Introduction to variance estimation*): with e the sum
+over a cluster of w (F(y) - share) / sum(w), the sum over strata of n_h / (n_h - 1) times the sum of squares
+of e around its mean, which has what the draw of the reports adds. With replicate weights it is
 a factor times the sum of squares of the differences of their estimates from the one by the weights. Intervals
 are Student's, for many reports.
 """
@@ -15,6 +16,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,7 @@ from ldpfrontier.survey.estimation import check_confidence, inversion, quantitie
 from ldpfrontier.survey.layout import reports_text
 from ldpfrontier.survey.reading import as_number, said, shown
 from ldpfrontier.survey.reports import decoder, first_reports
+from ldpfrontier.survey.weights import clusters_of
 from ldpfrontier.types import FloatArray, IntArray
 
 
@@ -35,6 +38,7 @@ from ldpfrontier.types import FloatArray, IntArray
 class Sample:
     """Reports with what is known of the people: (n,) outputs, weights above 0, strata, and names of groups.
 
+    Clusters of people were drawn if there are any, (n,); what has the same name in two strata is two of them.
     Replicate weights, (replicates, n), have any sign; sums of squares over them are multiplied by `factor`.
     """
 
@@ -44,12 +48,26 @@ class Sample:
     groups: list[str]
     replicates: FloatArray | None = None
     factor: float = 1.0
+    clusters: IntArray | None = None
+
+    @cached_property
+    def units(self) -> tuple[IntArray, IntArray]:
+        """What was drawn, clusters or people: the number of that of each person, (n,), and their strata."""
+        if self.clusters is None:
+            return np.arange(len(self.strata)), self.strata
+        pairs = np.stack([self.strata, self.clusters])
+        (strata, _), numbers = np.unique(pairs, axis=1, return_inverse=True)
+        return numbers.reshape(-1), strata
 
     def by_group(self) -> Iterator[tuple[str, np.ndarray]]:
         """Yield the groups in their order, and who is in them."""
         names = np.array(self.groups, dtype=object)
         for name in sorted(set(self.groups)):
             yield name, names == name
+
+    def lacking(self, who: np.ndarray) -> int:
+        """Return in how many replicates nobody of a group is left, so that they tell nothing about it."""
+        return 0 if self.replicates is None else int((self.replicates @ who <= 0.0).sum())
 
     @property
     def effective(self) -> float:
@@ -84,6 +102,7 @@ def read_sample(
     person: str | None = None,
     weight: str | None = None,
     strata: str | None = None,
+    cluster: str | None = None,
     by: str | None = None,
     replicates: Sequence[str] = (),
     method: str = "",
@@ -92,24 +111,36 @@ def read_sample(
 
     Columns of replicate weights are named, or by patterns such as ``repw*``; columns above are none of them.
     """
-    named = [name for name in (weight, strata, by) if name is not None]
+    named = [name for name in (weight, strata, cluster, by) if name is not None]
     decode = decoder(private, path, column)
     chunks = list(first_reports(path, private.id, decode, column, person, named, patterns=replicates))
     frame = pd.concat([chunk for chunk, _, _ in chunks])
-    people = {name: frame[name].tolist() if name is not None else [""] * len(frame) for name in (strata, by)}
+    people = {
+        name: frame[name].tolist() if name is not None else [""] * len(frame)
+        for name in (strata, by, cluster)
+    }
     found = Sample(
         np.concatenate([outputs for _, _, outputs in chunks]),
         np.ones(len(frame)) if weight is None else _numbers(path, frame[[weight]], "weights", 0.0)[:, 0],
         np.unique(people[strata], return_inverse=True)[1],
         [name or "(empty)" for name in people[by]],
+        clusters=None
+        if cluster is None
+        else np.unique(clusters_of(path, frame[cluster]), return_inverse=True)[1],
     )
     if not replicates:
         return found
-    several = _numbers(path, frame.drop(columns=named), "replicate weights", -np.inf).T
+    columns = frame.drop(columns=named)
+    several = _numbers(path, columns, "replicate weights", -np.inf).T
     if len(several) < 2:
         raise ValueError(
             f"{len(several)} columns of {shown(path)} are replicate weights ({' '.join(replicates)}); two or"
             " more are needed."
+        )
+    if not (sums := several.sum(axis=1)).min() > 0.0:
+        raise ValueError(
+            f"The replicate weights in the column {columns.columns[sums.argmin()]!r} of {shown(path)} add up"
+            f" to {sums.min():.4g}; those of each column must add up to more than 0."
         )
     return replace(found, replicates=several, factor=replicate_factor(method, len(several)))
 
@@ -133,16 +164,19 @@ def weighted_estimates(
     """Estimate shares, and rates given useful values, of a sample or of the group `among`, (n,), in it.
 
     The size of a group is estimated as well, which the variance has. Intervals have the degrees of freedom of
-    the people in the group, and count one more report at either end, as those of changes do. They are around
-    the nearest possible value. One person has no interval, and neither has a rate among people of whom there
-    may be none.
+    the people or clusters in the group, and count one more report at either end, as those of changes do. They
+    are around the nearest possible value. One person, or cluster, has no interval, and neither has a rate
+    among people of whom there may be none.
     """
     tail = 0.5 * (1.0 - check_confidence(confidence))
-    sizes = np.bincount(sample.strata)
+    units, strata = sample.units
+    sizes = np.bincount(strata)
     if sizes.min() < 2 and sample.replicates is None:
-        raise ValueError("A stratum has one person; each needs at least two, so join it with another one.")
+        what = "person" if sample.clusters is None else "cluster"
+        many = "A stratum" if len(sizes) > 1 else "The sample"
+        raise ValueError(f"{many} has one {what}; each needs at least two, so join it with another one.")
     inside = np.ones(len(sample.weights)) if among is None else among.astype(np.float64)
-    w, own = sample.weights * inside, sample.strata[inside > 0]
+    w, own = sample.weights * inside, strata[np.unique(units[inside > 0])]
     linear, asked = inversion(private.channel.matrix, private.table), quantities(private.table)[0]
     freedom = len(own) - len(np.unique(own))
     if sample.replicates is not None:
@@ -157,16 +191,16 @@ def weighted_estimates(
             with np.errstate(divide="ignore", invalid="ignore"):
                 squares = ((each @ top) / (each @ below) - ratio) ** 2
             return float(np.sqrt(sample.factor * np.where(np.isfinite(squares), squares, np.inf).sum()))
-        e = w * (top - ratio * below) / total
-        means = np.bincount(sample.strata, weights=e) / sizes
-        within = np.bincount(sample.strata, weights=(e - means[sample.strata]) ** 2)
+        e = np.bincount(units, weights=w * (top - ratio * below) / total)
+        means = np.bincount(strata, weights=e) / sizes
+        within = np.bincount(strata, weights=(e - means[strata]) ** 2)
         return float(np.sqrt((sizes / (sizes - 1) * within).sum()))
 
     def made(quantity: Quantity, over: FloatArray, under: FloatArray, known: bool, **more: Any) -> Estimated:
         """Return the ratio of two weighted sums of weights of reports; NaN if it is not known."""
         top, below = over[sample.outputs], under[sample.outputs]
         total = float(w @ below)
-        if not known or not total > 0.0 or len(own) < 2:
+        if not known or not total > 0.0 or len(own) < 2:  # units, of which one has no variance
             return Estimated(quantity, *[np.nan] * 3, estimable=False, **more)
         ratio = float(w @ top) / total
         error = deviation(ratio, total, top, below)
@@ -193,9 +227,9 @@ def weighted_estimates(
 
 def weighted_text(found: Sequence[Estimated], sample: Sample, confidence: float, group: str) -> str:
     """Return tables of the estimates, of all people or of a group."""
-    head = (
-        f"{reports_text(len(sample.weights))}; of equal weights {sample.effective:,.0f} would weigh as much"
-    )
+    head, effective = reports_text(len(sample.weights)), sample.effective
+    if round(effective) < len(sample.weights):
+        head += f", which tell as much as {effective:,.0f} of equal weights"
     parts = [f"{group}." if group else f"{head}."]
     for (names, measure), rows in itertools.groupby(
         found, lambda row: (row.quantity.attributes, row.measure)

@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -90,6 +91,31 @@ def test_strata_take_their_differences_out_of_the_error():
         narrower += row.error < alone.error
     assert narrower == times
     assert covered / times >= 0.94 - 3.0 * math.sqrt(0.94 * 0.06 / times)
+
+
+def test_clusters_are_what_was_drawn():
+    """Their sums are the estimates: an interval covers, that of people does not, and names are of strata."""
+    rng, times, covered = np.random.default_rng(3), 200, np.zeros(2)
+    clusters, strata = np.repeat(np.arange(60), 15), np.repeat([0, 1], 450)
+    for _ in range(times):
+        ill = rng.random(900) < rng.beta(0.6, 1.4, 60)[clusters]
+        outputs = (rng.random(900) < FORCED.channel.matrix[ill.astype(int), 1]).astype(int)
+        drawn = replace(sample_of(outputs), clusters=clusters)
+        rows = [yes(weighted_estimates(FORCED, sample)) for sample in (drawn, sample_of(outputs))]
+        covered += [row.low <= 0.3 <= row.high for row in rows]
+    assert covered[0] / times >= 0.94 - 2.0 * math.sqrt(0.06 / times)
+    assert covered[1] / times < 0.85
+    # The variance of the means of clusters of one size; a name in two strata is that of two.
+    each = np.array([-0.25, 1.25])[outputs].reshape(60, 15).mean(axis=1)
+    assert rows[0].error == pytest.approx(each.std(ddof=1) / math.sqrt(60))
+    of_strata = [
+        replace(sample_of(outputs, strata=strata), clusters=names) for names in (clusters, clusters % 30)
+    ]
+    one, other = (yes(weighted_estimates(FORCED, sample)) for sample in of_strata)
+    assert one == other
+    assert one.error == pytest.approx(
+        math.hypot(*(half.std(ddof=1) for half in (each[:30], each[30:]))) / 2 / 30**0.5
+    )
 
 
 def test_groups_are_estimated_from_their_people():
@@ -199,14 +225,13 @@ def test_factors_of_replicates():
 def reports(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(1)
-    rows = [["ill", "sex", "region", "w", "stratum", "alone", "r1", "r2", "r3"]]
+    rows = [["ill", "sex", "region", "w", "stratum", "alone", "r1", "r2", "r3", "zero", "empty", "village"]]
     for person in range(2_000):
         sex = rng.choice(["f", "m"])
         ill = "yes" if rng.random() < (0.2 if sex == "f" else 0.4) else "no"
         w, thirds = round(rng.uniform(1, 3), 2), [0.0 if person % 3 == place else 1.5 for place in range(3)]
-        rows.append(
-            [ill, sex, rng.choice(["n", "s"]), w, rng.integers(0, 4), person == 0, *(w * r for r in thirds)]
-        )
+        known = [sex, rng.choice(["n", "s"]), w, rng.integers(0, 4), person == 0, *(w * r for r in thirds)]
+        rows.append([ill, *known, 0, "", person // 20])
     with open("people.csv", "w", encoding="utf-8", newline="") as stream:
         csv.writer(stream).writerows(rows)
     design = ["design", "--data", "people.csv", "--sensitive", "ill", "--useful", "sex", "--epsilon", "2"]
@@ -219,7 +244,7 @@ def reports(tmp_path, monkeypatch):
 def test_the_command_estimates_weights_strata_and_groups(reports, capsys):
     assert main([*reports, "--weight", "w", "--strata", "stratum", "--by", "region", "--out", "e.csv"]) == 0
     said = capsys.readouterr().out
-    assert "2,000 reports; of equal weights" in said
+    assert "2,000 reports, which tell as much as 1,8" in said
     assert "region = n." in said
     assert "yes given m" in said
     assert max(map(len, said.splitlines())) <= 90
@@ -293,6 +318,12 @@ def test_the_command_takes_replicate_weights(reports, capsys):
         assert row["error"] == pytest.approx(math.sqrt(2 / 3 * square))
 
 
+def test_a_group_that_a_replicate_lacks_is_named(reports, capsys):
+    more = ["--weight", "w", "--replicates", "r?", "--replicate-method", "jackknife", "--by", "alone"]
+    assert main([*reports, *more]) == 0
+    assert "alone = True has no weight in 1 of the replicates" in " ".join(capsys.readouterr().err.split())
+
+
 REPLICATES = ["--weight", "w", "--replicate-method", "brr", "--replicates"]
 
 
@@ -310,6 +341,10 @@ REPLICATES = ["--weight", "w", "--replicate-method", "brr", "--replicates"]
         ([*REPLICATES, "r1", "r9"], "No column of r.csv is called 'r9'"),
         ([*REPLICATES, "r1", "w"], "1 columns of r.csv are replicate weights"),
         ([*REPLICATES, "r?", "al*"], "has 'True' in the column 'alone'"),
+        ([*REPLICATES, "r?", "zero"], "The replicate weights in the column 'zero' of r.csv add up to 0"),
+        ([*REPLICATES, "r?", "--cluster", "village"], "without --strata or --cluster"),
+        (["--cluster", "zero"], "The sample has one cluster"),
+        (["--cluster", "empty"], "Row 1 of r.csv has nothing in the column 'empty'"),
     ],
 )
 def test_what_does_not_fit_is_refused(reports, capsys, more, words):
