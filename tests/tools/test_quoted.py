@@ -1,5 +1,6 @@
 """What docs/quoted.yaml says of the pages is there; the command notices others in a run."""
 
+import re
 from dataclasses import replace
 
 import pandas as pd
@@ -24,6 +25,14 @@ def test_every_quote_is_on_its_page_and_of_a_table(name):
         for number in quoted.numbers():
             paper, _, table = number.quote.table.rpartition("/")
             assert table in [*known[paper or quoted.paper].published_tables, CERTIFICATES]
+
+
+@each_page
+def test_every_bound_is_a_limit(name):
+    for number in (number for quoted in PAGES[name]["quotes"] for number in quoted.numbers()):
+        counted = number.quote.column == "pairs"
+        if number.quote.column == "bound" or not counted and re.search(r"\bbound o[fn]\b", number.quote.rows):
+            assert number.limit in ("up", "down")
 
 
 def test_the_readme_states_the_numbers_of_the_claims():
