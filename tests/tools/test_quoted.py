@@ -31,7 +31,9 @@ def test_every_quote_is_on_its_page_and_of_a_table(name):
 def test_every_bound_is_a_limit(name):
     for number in (number for quoted in PAGES[name]["quotes"] for number in quoted.numbers()):
         counted = number.quote.column == "pairs"
-        if number.quote.column == "bound" or not counted and re.search(r"\bbound o[fn]\b", number.quote.rows):
+        if number.quote.column == "bound" or (
+            not counted and re.search(r"\bbound o[fn]\b", number.quote.rows)
+        ):
             assert number.limit in ("up", "down")
 
 
