@@ -1,5 +1,7 @@
 """What a library that is not installed is answered with."""
 
+import os
+
 import pytest
 
 from ldpfrontier.extras import MissingExtra, extra
@@ -17,3 +19,15 @@ def test_other_errors_pass():
     with extra("own"):
         import json
     assert json.loads("1") == 1
+
+
+@pytest.mark.parametrize(
+    ("backend", "named"),
+    [("module://no_such_library.backend", False), ("module://json", True), ("agg", True)],
+)
+def test_a_backend_that_is_not_there_is_not_named(monkeypatch, backend, named):
+    """matplotlib could not be imported with that of a notebook in another environment."""
+    monkeypatch.setenv("MPLBACKEND", backend)
+    with extra("own"):
+        assert ("MPLBACKEND" in os.environ) == named
+    assert os.environ["MPLBACKEND"] == backend

@@ -68,6 +68,10 @@ _TIMELESS: dict[str, dict[str, Any]] = {
 }
 
 
+#: Where a file says what it was made from.
+_COMMENTS = {"png": "Comment", "pdf": "Subject"}
+
+
 def shades_norm() -> Normalize:
     """Return how `SHADES` stand for numbers from 0 to 1: by the square root.
 
@@ -95,11 +99,11 @@ def save(
 ) -> None:
     """Write a figure in the format of its suffix, all or nothing; equal figures give equal bytes.
 
-    A PNG has `dpi` pixels per inch, and may carry an ASCII `comment`. If the font lacks letters, `remark` is
-    called with a sentence, in place of a warning of matplotlib for each.
+    A PNG has `dpi` pixels per inch. PNG and PDF may carry an ASCII `comment`. If the font lacks letters,
+    `remark` is called with a sentence, in place of a warning of matplotlib for each.
     """
     kind = Path(path).suffix.removeprefix(".")
-    metadata = _TIMELESS[kind] | ({"Comment": comment} if comment and kind == "png" else {})
+    metadata = _TIMELESS[kind] | ({_COMMENTS[kind]: comment} if comment and kind in _COMMENTS else {})
     with _letters_named_once(remark), style(), replacing(path) as partial:
         figure.savefig(partial, format=kind, dpi=dpi, metadata=metadata)
 

@@ -34,7 +34,7 @@ def attack(
     epsilon: float,
     beta: float = 0.05,
     order: float = 2.0,
-    tolerance: float = 1e-3,
+    tolerance: float = 1e-7,
     max_rounds: int = 300,
 ) -> pd.DataFrame:
     """Compute the chance of a sensitive value before and after every report, by mechanism and knowledge.

@@ -55,6 +55,7 @@ DRIFT = Schema(
         "median": "float64",  # of the level over the truths, nats
     },
     key=(*_KEY, "mechanism", "factor", "drift", "records"),
+    finite=("nmi", "survived", "standard_error"),
 )
 
 FEW_RECORDS = Schema(

@@ -228,8 +228,8 @@ def _percents(minima: pd.Series[float]) -> str:
 def lows(tables: Tables, claim: Claim) -> Finding:
     """Figures 3 and 6: how far randomized response and binary fall below the optimum.
 
-    ``arguments``: utility, size, the instances and the fresh populations needed, what is ``stated`` (and in
-    the ``caption``, if that differs) by mechanism, and half the step to which the paper rounds
+    ``arguments``: utility, size, the instances and the fresh populations needed, what is ``stated`` in the
+    text (and in the ``caption``, if that differs) by mechanism, and half the step to which the paper rounds
     (``rounding``).
     """
     arguments, names = claim.arguments, {"rr": "randomized response", "binary": "binary"}
@@ -240,25 +240,21 @@ def lows(tables: Tables, claim: Claim) -> Finding:
         f"populations ({_margin(arguments['stated'][name], minima[name], claim)})"
         for name, words in names.items()
     )
-    readings = {
-        name: arguments[key] for name, key in (("text", "stated"), ("caption", "caption")) if key in arguments
-    }
     outside = {
-        where: [
+        where: ", ".join(
             f"{names[name]} {x:.0%}" for name, x in said.items() if not _may_be_drawn(x, minima[name], claim)
-        ]
-        for where, said in readings.items()
+        )
+        for where, said in (("text", arguments["stated"]), ("caption", arguments.get("caption", {})))
     }
-    agree = [where for where, cases in outside.items() if not cases]
-    differ = "; ".join(f"{where}: {', '.join(cases)}" for where, cases in outside.items() if cases)
     reading = (
-        f"Text and caption differ. Outside the range of minima ({differ}); read as the {' or '.join(agree)}."
+        f"Text and caption differ; read as the text. Outside the range of minima is {outside['caption']} of "
+        "the caption."
     )
     return finding(
         f"Lowest share of the optimum: {measured}.",
-        bool(agree),
-        f"No population of {arguments['instances']} instances has such minima ({differ}).",
-        reading if differ else "",
+        not outside["text"],
+        f"No population of {arguments['instances']} instances has such minima ({outside['text']}).",
+        reading if outside["caption"] else "",
         computed="; ".join(f"{words} {_percents(minima[name])}" for name, words in names.items()),
         n=len(minima["rr"]),
     )
@@ -267,7 +263,8 @@ def lows(tables: Tables, claim: Claim) -> Finding:
 def beats_geometric(tables: Tables, claim: Claim) -> Finding:
     """Figures 3 and 6: binary and randomized response are above the geometric mechanism in every regime.
 
-    The text says so of both, the captions of each in its own regime ("respectively"). ``arguments``: size.
+    The text says so of both, and is read; the captions may be read of each in its own regime
+    ("respectively"). ``arguments``: size.
     """
     size = claim.arguments["size"]
     table, columns = tables[claim.tables[0]], ["epsilon", "instance", "mechanism", "value"]
@@ -293,16 +290,15 @@ def beats_geometric(tables: Tables, claim: Claim) -> Finding:
     )
     cases = "; ".join(f"{words} from ε = {x.min():g} to {x.max():g}" for words, x in below.items() if len(x))
     better = (mean[[*names]].max(axis=1) / mean["geometric"]).min()
-    otherwise = f"On average the geometric mechanism is at least as good: {cases}."
-    reading = (
-        f"{otherwise} Text and caption differ; read as the caption, of binary at small and RR at large ε "
-        f'("respectively"): at every ε the better of the two has at least {better:.2f} times as much.'
+    otherwise = (
+        f"On average the geometric mechanism is at least as good: {cases}. The caption may be read of binary "
+        f'at small and RR at large ε ("respectively"): at every ε the better of the two has at least '
+        f"{better:.2f} times as much."
     )
     return finding(
         f"Over the geometric mechanism, least over ε: {measured}.",
-        better > 1,
+        not cases,
         otherwise,
-        reading if cases else "",
         computed="mean over that of geometric, at least: "
         + "; ".join(f"{words} {x:.2f}" for words, x in least.items()),
         n=wide.index.get_level_values("instance").nunique(),

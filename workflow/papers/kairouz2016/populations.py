@@ -61,6 +61,7 @@ POPULATIONS = Schema(
     },
     key=("utility", "size", "concentration", "statistic", "range", "population"),
     rules=_population_rules,
+    finite=("least", "certified"),
 )
 
 

@@ -30,6 +30,7 @@ HIGH_PRIVACY = Schema(
         "utility_ratio": "float64",  # the same for its utility
     },
     key=("instance",),
+    finite=("leakage", "share_of_any"),
 )
 
 SHARES = Schema(
@@ -43,6 +44,7 @@ SHARES = Schema(
         "share_of_any": "float64",  # the same for the optimum with any outputs
     },
     key=("instance", "leakage"),
+    finite=("eit", "optimal", "share_of_any"),
 )
 
 

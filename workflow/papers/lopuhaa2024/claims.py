@@ -300,19 +300,19 @@ def nr_quantile(tables: Tables, claim: Claim) -> Finding:
         f"{row.size} {row.low:.4f} to {row.high:.4f} ({row.quantile:.4f} over {row.tables} tables)"
         for row in drawn.itertuples()
     )
-    holds = (drawn["low"] <= said) & (said <= drawn["high"])
-    sizes = " or ".join(drawn.loc[holds, "size"])
-    low, high = drawn.loc[holds, "low"].max(), drawn.loc[holds, "high"].min()
+    low, high = drawn["low"].max(), drawn["high"].min()
     reading = (
-        f"Read of one sample of {sample} tables of {sizes}: the paper names neither the size nor the sample. "
-        f"The digits are not reproduced; any number from {low:.3f} to {high:.3f} would have passed."
+        f"Read of one sample of {sample} tables, of any size: the paper names neither. The digits are not "
+        f"reproduced; any number from {low:.3f} to {high:.3f} would have passed."
     )
-    close = claim.arguments["close"]
+    off = max(high - said, said - low)
     return finding(
         f"75% quantile of 95% of the samples of {sample} tables: {ranges}.",
-        bool(holds.any()),
-        "It is in the range of no size on which the paper has NR.",
-        "" if holds.all() and max(high / said - 1, 1 - low / said) <= close else reading,
+        bool(low <= said <= high),
+        f"It is not in the ranges of all sizes on which the paper has NR, from {low:.3f} to {high:.3f}."
+        if low <= high
+        else "No number is in the ranges of all sizes on which the paper has NR.",
+        "" if off <= claim.arguments["digits"] else reading,
         computed="; ".join(f"{row.size}: {row.low:.3f} to {row.high:.3f}" for row in drawn.itertuples()),
         n=int(drawn["tables"].min()),
     )

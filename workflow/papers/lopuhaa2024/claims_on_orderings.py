@@ -35,7 +35,7 @@ def _curves(table: pd.DataFrame) -> _Curves:
     for key, part in table.groupby(by):
         curves = part.set_index("epsilon")[list(MECHANISMS)].dropna(axis="columns", how="all").sort_index()
         if {"ir", "srr"} <= set(curves.columns):
-            require_rows(curves.reset_index(), ", ".join(key), "epsilon", *curves.columns)
+            require_rows(curves.reset_index(), ", ".join(map(str, key)), "epsilon", *curves.columns)
             parts[f"{key[0]} ({key[1]})" if len(key) == 2 else str(key[0])] = curves
     return parts
 

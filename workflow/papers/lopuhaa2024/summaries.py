@@ -149,6 +149,7 @@ COVERAGE = Schema(
         "samples": "Int64",
     },
     key=("size", "instance", "beta", "order", "method", "truth", "records"),
+    finite=("covered",),
 )
 
 
@@ -167,6 +168,7 @@ FIG3 = Schema(
         bound="float64",  # mean of the certified upper bounds
     ),
     key=tuple(_KEY),
+    finite=("mean", "bound"),
 )
 
 FIG4 = Schema(
@@ -196,6 +198,7 @@ FIG5 = Schema(
         positive="float64",  # share of the instances
     ),
     key=tuple(_KEY),
+    finite=("extreme", "positive"),
 )
 
 TABLE2 = Schema(
@@ -207,6 +210,7 @@ TABLE2 = Schema(
         change="float64",  # relative to that at the largest beta of the table
     ),
     key=tuple(_KEY),
+    finite=("nmi",),
 )
 
 

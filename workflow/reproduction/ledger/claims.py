@@ -347,7 +347,7 @@ def require_rows(rows: pd.DataFrame, what: str, *columns: str, infinite: bool = 
 
 def require_numbers(values: Any, what: str, *, infinite: bool = False) -> FloatArray:
     """Return values as numbers; raise `NotComputed` if one is missing, or infinite unless that is allowed."""
-    numbers = pd.Series(values).astype("float64").to_numpy()
+    numbers: FloatArray = pd.Series(values).to_numpy(dtype=np.float64, na_value=np.nan)
     wrong = np.isnan(numbers) if infinite else ~np.isfinite(numbers)
     if wrong.any():
         raise NotComputed(f"Of {numbers.size} numbers {what}, {wrong.sum()} are missing or infinite.")

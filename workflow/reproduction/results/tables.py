@@ -59,14 +59,16 @@ class Schema:
 
     The columns are in their order, by kind ("str", "float64", "Int64", "bool"); only Int64 and float64 admit
     missing values. The values of the key name a row: they are unique, and order the rows. A number may be
-    missing there. The rules yield, for a table of the right columns, a boolean array of the rows that break a
-    rule, and the sentence to say about such a row, with the names of its columns in braces.
+    missing there. Columns in `finite` have a finite number in every row. The rules yield, for a table of
+    the right columns, a boolean array of the rows that break a rule, and the sentence to say about such a
+    row, with the names of its columns in braces.
     """
 
     name: str
     columns: Mapping[str, str]
     key: tuple[str, ...]
     rules: Callable[[pd.DataFrame], Iterator[tuple[Any, str]]] = _no_rules
+    finite: tuple[str, ...] = ()
 
     def conform(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the frame in the order and the types of the schema, sorted and checked.
@@ -78,7 +80,8 @@ class Schema:
         key = [name for name in self.key if _varies(typed[name])] or list(self.key[:1])
         typed = typed.sort_values(key, kind="stable", ignore_index=True)
         twice = typed.duplicated(key).to_numpy()
-        for broken, sentence in [(twice, "is there more than once"), *self.rules(typed)]:
+        lost = [(~np.isfinite(typed[name]), f"has no finite number {name}") for name in self.finite]
+        for broken, sentence in [(twice, "is there more than once"), *lost, *self.rules(typed)]:
             rows = np.flatnonzero(np.asarray(broken, dtype=bool))
             if rows.size:
                 row = typed.iloc[int(rows[0])]

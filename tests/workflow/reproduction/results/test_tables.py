@@ -17,6 +17,7 @@ from reproduction.results.tables import (
     Check,
     Printed,
     Result,
+    Schema,
     TableError,
     relative_gap,
     select,
@@ -166,6 +167,14 @@ def test_what_a_row_may_be():
 def test_a_table_of_another_shape_is_refused(frame, sentence):
     with pytest.raises(TableError, match=re.escape(sentence)):
         RESULTS.conform(frame)
+
+
+def test_columns_that_must_be_finite():
+    schema = Schema("heights", {"name": "str", "height": "float64"}, ("name",), finite=("height",))
+    assert len(schema.table([{"name": "a", "height": 1.0}])) == 1
+    for height in (math.nan, math.inf, -math.inf):
+        with pytest.raises(TableError, match=r"Row name=b has no finite number height\."):
+            schema.table([{"name": "a", "height": 1.0}, {"name": "b", "height": height}])
 
 
 # Results --------------------------------------------------------------------------------------------------
