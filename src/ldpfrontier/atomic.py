@@ -21,6 +21,25 @@ except ModuleNotFoundError:  # Windows, which removes and renames no file that a
 #: The modes of a new file: as the umask allows, and for its owner alone, if it tells of people.
 USUAL, OWNER = 0o666, 0o600
 
+#: What the operating system says if a file can become no longer.
+FULL = {getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EFBIG") if hasattr(errno, name)}
+
+
+def is_full(error: OSError) -> bool:
+    """Tell whether a write failed for want of space, of a file that the error does not name."""
+    return error.filename is None and error.errno in FULL
+
+
+@contextmanager
+def _named(path: Path | str, partial: Path) -> Iterator[None]:
+    """Give errors of writing the name of the file that was asked for, not of one that nobody knows."""
+    try:
+        yield
+    except OSError as error:
+        if is_full(error) or error.filename == str(partial):
+            raise OSError(error.errno, error.strerror or str(error), str(path)) from None
+        raise
+
 
 @contextmanager
 def replacing(path: Path | str, mode: int = USUAL) -> Iterator[Path]:
@@ -38,7 +57,8 @@ def replacing(path: Path | str, mode: int = USUAL) -> Iterator[Path]:
         if not (target.is_char_device() or target.is_fifo()):
             code = errno.EISDIR if target.is_dir() else errno.EINVAL
             raise OSError(code, "this is not a file, so nothing is written to it", str(path))
-        yield target
+        with _named(path, target):
+            yield target
         return
     if not target.parent.is_dir():
         _make_folder(target.parent, path)
@@ -46,12 +66,10 @@ def replacing(path: Path | str, mode: int = USUAL) -> Iterator[Path]:
     partial = target.with_name(f".{uuid.uuid4().hex}.{target.name}")
     before = target.stat() if target.exists() else None
     # Nobody may read more of a new file, even for a moment, than of the old one.
-    try:
+    with _named(path, partial):
         descriptor = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, OWNER if before else mode)
-    except OSError as error:  # of the path that was asked for, not of a name that nobody knows
-        raise OSError(error.errno, os.strerror(error.errno or 0), str(path)) from None
     try:
-        with os.fdopen(descriptor, "wb") as held:
+        with _named(path, partial), os.fdopen(descriptor, "wb") as held:
             if fcntl is not None:
                 fcntl.flock(held, fcntl.LOCK_EX)
             yield partial

@@ -31,8 +31,9 @@ from typing import Any, NamedTuple
 
 FORMAT, VERSION = "ldp-frontier certificate", "1"
 SOMETHING = "privacy for all who know something about U"
-#: Limits: bytes of a file, characters of a number, inputs times outputs or leaves of a tree.
-MAX_BYTES, MAX_DIGITS, MAX_TERMS = 1 << 26, 400, 20_000_000
+#: Limits: bytes of a file, characters of a number, entries of a channel, and terms of all sums that are
+#: checked, which take a few minutes.
+MAX_BYTES, MAX_DIGITS, MAX_TERMS, MAX_WORK = 1 << 26, 400, 20_000_000, 40_000_000
 ZERO, ONE, TWO = Decimal(0), Decimal(1), Decimal(2)
 EXACT = Context(prec=8000, Emax=10**6, Emin=-(10**6), traps=list(decimal.getcontext().flags))
 RAISED = [decimal.InvalidOperation, decimal.DivisionByZero, decimal.Overflow]
@@ -224,7 +225,10 @@ class Document(NamedTuple):
 def read_document(content: Any) -> tuple[Document, list[Any]]:
     """Return the document that claims are about, checked, and the claims."""
     if isinstance(content, dict) and (content.get("format"), content.get("version")) != (FORMAT, VERSION):
-        where = "; the certificate of a channel is the file beside it that ends in .certificate.json"
+        where = {
+            "ldp-frontier channel": "; the certificate of this channel is beside it: .certificate.json",
+            "ldp-frontier questionnaire": "; 'ldp-frontier audit' computes the level of this questionnaire",
+        }.get(str(content.get("format")), "")
         raise Malformed(f"it is not of the format {FORMAT!r}, version {VERSION!r}{where}")
     names = ("format", "version", "utility", "claims")
     utility, claims, channel, note = fields(content, *names, optional=("channel", "note"))[2:]
@@ -238,7 +242,29 @@ def read_document(content: Any) -> tuple[Document, list[Any]]:
     if not any(map(any, table)):
         raise Malformed("the weights sum to 0")
     matrix, denominator = read_channel(channel, len(table) * len(table[0]))
-    return Document(table, matrix, denominator), items(claims, "claims")
+    document = Document(table, matrix, denominator)
+    if (terms := sum(work(document, claim) for claim in items(claims, "claims"))) > MAX_WORK:
+        raise Malformed(f"its claims are sums of about {terms} terms; at most {MAX_WORK} are checked")
+    return document, claims
+
+
+def work(document: Document, claim: Any) -> int:
+    """Return about how many terms the sums have that prove a claim, whatever it is."""
+    inputs = len(document.table) * len(document.table[0])
+    entries, parts = sum(map(len, document.channel)), claim if isinstance(claim, dict) else {}
+    # Of people who know something about U, all pairs of inputs are compared.
+    terms = entries * (inputs if parts.get("kind") == SOMETHING else 1)
+    cuts = parts.get("cuts")
+    terms += len(cuts) * inputs if isinstance(cuts, list) else 0
+    each = {"reports": len(document.table) + len(document.table[0]), "tree": inputs, "trees": inputs}
+    return terms + sum(each.get(name, 1) * words(part) for name, part in parts.items())
+
+
+def words(value: Any) -> int:
+    """Return how many words the texts of a value have."""
+    if isinstance(value, dict):
+        return sum(map(words, value.values()))
+    return sum(map(words, value)) if isinstance(value, list) else 1 + str(value).count(" ")
 
 
 def read_channel(channel: Any, inputs: int) -> tuple[list[list[int]], int]:
@@ -374,11 +400,11 @@ def least_ratios(document: Document, odds: Any) -> dict[tuple[int, int], list[Nu
 
     The file has them for s < s'; those of s' and s are the same with u and w exchanged.
     """
-    a1, a2, outputs = len(document.table), len(document.table[0]), len((document.channel or [[0]])[0])
-    pairs, terms = [(i, j) for i in range(a1) for j in range(i + 1, a1)], (a1 * a2) ** 2 * outputs
-    tables = [rows(table, a2) for table in items(odds, "tables of odds ratios", len(pairs))]
-    if terms > MAX_TERMS or not pairs or any(len(t[0]) != a2 or max(map(max, t)) > ONE for t in tables):
-        raise Malformed(f"odds ratios are too many, not of two values of S, or not {a2} a row, 1 at most")
+    a1, a2 = len(document.table), len(document.table[0])
+    tables = [rows(table, a2) for table in items(odds, "tables of odds ratios", a1 * (a1 - 1) // 2)]
+    if a1 < 2 or any(len(t[0]) != a2 or max(map(max, t)) > ONE for t in tables):
+        raise Malformed(f"odds ratios are not of two values of S, or not {a2} a row, 1 at most")
+    pairs = [(i, j) for i in range(a1) for j in range(i + 1, a1)]
     turned = [[[*row] for row in zip(*table, strict=True)] for table in tables]
     return dict(zip([*pairs, *((j, i) for i, j in pairs)], [*tables, *turned], strict=True))
 
@@ -466,7 +492,7 @@ def check_tree(weights: Numbers, prices: Numbers, t: Decimal, tree: Any) -> None
     ]
     pending, size, leaf = [bytes([FREE] * len(weights))], len(weights), 0
     for token in items(tree, "nodes of a tree"):
-        if not pending or len(tree) * size > MAX_TERMS:
+        if not pending:
             raise Malformed(f"a tree has {str(token)[:40]!a} where it cannot be")
         side, split = pending.pop(), isinstance(token, str) and SPLIT.fullmatch(token)
         if split:
@@ -496,8 +522,8 @@ def boxes_bound(document: Document, claim: Any) -> str:
     _, epsilon, ratios, bound, costs, tree, listed, *known = fields(claim, *names)
     t, weights = checked_ratio(epsilon, ratios, at_least=True), document.weights()
     prices, cuts = numbers(costs, count=len(weights)), items(listed, "cuts")
-    if not all(weights) or len(cuts) * len(weights) > MAX_TERMS:
-        raise Malformed("a weight is 0, so that entries of columns have no bound, or there are too many cuts")
+    if not all(weights):
+        raise Malformed("a weight is 0, so that entries of columns have no bound")
     rows_of = cuts_over_f if over_f else cuts_of_odds
     check_boxes(weights, prices, rows_of(document, t, cuts, *known), items(tree, "nodes of a tree"))
     about = f"over {ball(*known)}" if over_f else "for all who know something about U, at its odds ratios,"
@@ -558,13 +584,12 @@ def check_boxes(weights: Numbers, prices: Numbers, cuts: list[Numbers], tree: li
     "m k:l ..." has a multiplier m of P . v = 1 and multipliers l >= 0 of cuts k. With them, the difference is
     at most a sum of convex functions of one entry each, which are largest at an end of its interval.
     """
-    total, size, work, leaf = sum(weights, ZERO), len(weights), 0, 0
+    total, size, leaf = sum(weights, ZERO), len(weights), 0
     pending = [[(ZERO, quotient(total, w)[1]) for w in weights]]
     for token in tree:
         first, *rest = token.split(" ") if isinstance(token, str) else [""]
-        work += size * (1 + len(rest))
-        if not pending or work > MAX_TERMS:
-            raise Malformed(f"a tree has {str(token)[:40]!a} where it cannot be, or is too large")
+        if not pending:
+            raise Malformed(f"a tree has {str(token)[:40]!a} where it cannot be")
         box = pending.pop()
         if split := SPLIT.fullmatch(first):
             x, (at,) = int(split[1]), numbers(rest, ZERO, 1)

@@ -194,3 +194,31 @@ def test_an_output_of_impossible_inputs_alone(tmp_path: Path, kind: str, code: i
     document["channel"] = {"denominator": "1", "rows": [["1", "0"], ["0", "1"]] * 2}
     document["claims"] = [{"kind": kind, "epsilon": "0", "t": "1"}]
     assert code_of(document, tmp_path)[0] == code
+
+
+def test_the_work_of_all_claims_is_checked_before_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A document with many claims about a long sum would take days; one as large as allowed is checked."""
+    document, claims = verify.read_document(changed(lambda d: d["claims"].extend(100 * d["claims"])))
+    needed = sum(verify.work(document, claim) for claim in claims)
+    assert needed == 101 * sum(verify.work(document, claim) for claim in TWO["claims"])
+    monkeypatch.setattr(verify, "MAX_WORK", needed)
+    verify.read_document({**TWO, "claims": claims})
+    monkeypatch.setattr(verify, "MAX_WORK", needed - 1)
+    monkeypatch.setattr(verify, "RULES", dict.fromkeys(verify.RULES))  # none is begun
+    with pytest.raises(verify.Malformed, match=f"about {needed} terms; at most {needed - 1} are checked"):
+        verify.check({**TWO, "claims": claims})
+
+
+def test_pairs_of_sensitive_values_are_counted_before_they_are_listed() -> None:
+    many = {**TWO, "utility": {"kind": "mutual information", "table": [["1"]] * 50_000}}
+    del many["channel"]
+    claim = dict.fromkeys(("bound", "epsilon"), "1") | {"kind": "association bound", "t": "3"}
+    claim |= {"prices": ["1"] * 50_000, "tree": ["1"], "cuts": [{}], "odds": [[["1"]]]}
+    with pytest.raises(verify.Malformed, match="no list of 1249975000 tables"):
+        verify.check({**many, "claims": [claim]})
+
+
+@pytest.mark.parametrize(("kind", "says"), [("channel", "is beside it"), ("questionnaire", "audit")])
+def test_other_files_of_the_project_are_told_where_their_level_is(kind: str, says: str) -> None:
+    with pytest.raises(verify.Malformed, match=says):
+        verify.check({"format": f"ldp-frontier {kind}", "version": 4})

@@ -8,6 +8,7 @@ from support.owndata import channel_of, records_of, small_table, write_records
 
 COUNTS = "illness,region,count\nno,north,30\nno,south,20\nyes,north,10\nyes,south,40\n"
 DESIGN = ["design", "--sensitive", "illness", "--useful", "region", "--mechanism", "srr", "--out", "new.json"]
+DESIGN.append("--force")  # what is refused is refused for another reason
 TABLE = [*DESIGN, "--epsilon", "1", "--table"]
 RECORDS = [*DESIGN, "--epsilon", "1", "--data"]
 APPLY = ["apply", "--channel", "channel.json", "--data", "people.csv", "--out", "out.csv"]

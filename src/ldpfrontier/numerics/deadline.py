@@ -2,7 +2,8 @@
 
 `max_seconds` of a public function begins a limit, which holds for all that the function calls. Loops ask
 whether the time is up and end with what they have; a linear program stops with `TimeIsUp`, which is handled
-like any program that fails: what was found before holds. Without a limit nothing asks for the time.
+like any program that fails: what was found before holds. Without a limit nothing asks for the time. The time
+in which kernels are compiled does not count (`not_counted`).
 """
 
 from __future__ import annotations
@@ -26,11 +27,15 @@ class TimeIsUp(RuntimeError):
 
 @dataclass
 class Limit:
-    """A time limit in seconds, its end on the clock, and whether a computation asked after that and ended."""
+    """A time limit in seconds, its end on the clock, and whether a computation asked after that and ended.
+
+    It may be within another one.
+    """
 
     seconds: float = math.inf
     end: float = math.inf
     reached: bool = False
+    around: Limit | None = None
 
 
 _LIMIT: ContextVar[Limit | None] = ContextVar("limit", default=None)
@@ -56,7 +61,7 @@ def time_limit(max_seconds: float | None) -> Iterator[Limit]:
         return
     allowed = "a number of seconds, 0 or more, or None for no limit"
     seconds = as_number(max_seconds, "max_seconds", allowed, least=0.0, infinite=True)
-    limit = Limit(seconds, clock() + seconds)
+    limit = Limit(seconds, clock() + seconds, around=around)
     before = _LIMIT.set(around if around is not None and around.end <= limit.end else limit)
     try:
         yield _LIMIT.get() or limit
@@ -72,6 +77,14 @@ def no_time_limit() -> Iterator[None]:
         yield
     finally:
         _LIMIT.reset(before)
+
+
+def not_counted(seconds: float) -> None:
+    """Let all limits end so much later."""
+    limit = _LIMIT.get()
+    while limit is not None:
+        limit.end += seconds
+        limit = limit.around
 
 
 def seconds_left() -> float:

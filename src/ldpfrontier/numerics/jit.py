@@ -25,6 +25,8 @@ from typing import Any, TypeVar
 from numba import njit
 from numba.core import event
 
+from ldpfrontier.numerics import deadline
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 _ROOT = Path(__file__).parents[2]
@@ -90,19 +92,28 @@ def _sources(module: Path) -> list[Path]:
 
 
 class _Notice(event.Listener):  # type: ignore[misc]  # numba has no types
-    """Says once, as soon as a kernel is compiled, why the first call takes longer."""
+    """Says once, as soon as a kernel is compiled, why the first call takes longer; no limit counts this time.
+
+    A kernel may be compiled while another one is: the outermost one has the time of all.
+    """
 
     said = False
+    depth, began = 0, 0.0
 
     def on_start(self, event: event.Event) -> None:
         """Log the sentence, the first time."""
+        self.began = self.began if self.depth else deadline.clock()
+        self.depth += 1
         function = event.data["dispatcher"].py_func
         if not self.said and function.__module__.startswith("ldpfrontier."):
             self.said = True
             _LOGGER.warning("Compiling, once per installation and kind of call: this takes up to a minute.")
 
     def on_end(self, event: event.Event) -> None:
-        """Do nothing."""
+        """Let time limits end later."""
+        self.depth -= 1
+        if not self.depth:
+            deadline.not_counted(deadline.clock() - self.began)
 
 
 event.register("numba:compile", _Notice())

@@ -21,8 +21,8 @@ from ldpfrontier.survey.known_channels import (
     read_matrix,
 )
 from ldpfrontier.survey.layout import Progress, remark, wrapped
-from ldpfrontier.survey.option_table import reading_of
-from ldpfrontier.survey.outputs import check_new
+from ldpfrontier.survey.option_table import given, reading_of
+from ldpfrontier.survey.outputs import check_new, check_outputs
 from ldpfrontier.survey.people import Aim, people_needed, people_text
 from ldpfrontier.survey.questionnaire.routing import is_questionnaire
 from ldpfrontier.survey.reading import said
@@ -60,21 +60,22 @@ def audit(options: argparse.Namespace) -> int:
 
 def channel(options: argparse.Namespace) -> int:
     """Write the channel of a survey that was taken already."""
+    check_outputs(written_files(options.out), given(options.matrix))
+    if not options.force:
+        check_new(written_files(options.out))
     values = parsed_values(options.values)
     table = table_of_values(values, list(values))
-    given = {name: getattr(options, name) for name in ("p", "q", "yes", "no", "cards")}
+    texts = {name: getattr(options, name) for name in ("p", "q", "yes", "no", "cards")}
     if options.matrix is not None:
-        if unused := [name for name, text in given.items() if text is not None]:
+        if unused := [name for name, text in texts.items() if text is not None]:
             raise ValueError(f"--{unused[0]} is a parameter of a design, and does not go with --matrix.")
         matrix, reports = read_matrix(options.matrix, table.attributes, table.labels)
     else:
-        numbers = {name: parameter(text) for name, text in given.items() if text is not None}
+        numbers = {name: parameter(text) for name, text in texts.items() if text is not None}
         matrix, reports = classical_matrix(options.design, numbers, len(table.labels))
         if not reports and matrix.shape[1] == len(table.labels):
             reports = tuple(map(said, table.labels))
     private = known_channel(table, matrix, options.reports or reports, options.design or "known matrix")
-    if not options.force:
-        check_new(private.text(), written_files(options.out))
     paths = private.write(options.out, files_beside(private))
     print(wrapped(f"{level_text(private)} {private.promise()}"))
     print(visible(f"Files written: {', '.join(map(str, paths))}."))
@@ -96,8 +97,8 @@ def people(options: argparse.Namespace) -> int:
     """Compute how many people have to report."""
     private = read_channel(options.channel).verified()
     private = replace(private, table=with_expected(private.table, options.expect))
-    given = ("error", "width", "power", "probability", "value", "confidence")
-    aim = Aim(**{name: getattr(options, name) for name in given})
+    about = ("error", "width", "power", "probability", "value", "confidence")
+    aim = Aim(**{name: getattr(options, name) for name in about})
     drawing = Progress("drawing surveys of {:,} people", 0.0)
     found = people_needed(private, options.precise, aim, drawing)
     drawing.end()

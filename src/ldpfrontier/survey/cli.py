@@ -5,18 +5,18 @@ from __future__ import annotations
 import argparse
 import difflib
 import os
-import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, redirect_stdout
 from importlib import import_module
 from io import StringIO, TextIOWrapper
-from typing import Any, NoReturn, TextIO
+from typing import NoReturn, TextIO
 
+from ldpfrontier.atomic import is_full
 from ldpfrontier.extras import MissingExtra
 from ldpfrontier.survey.layout import Progress, Remark, wrapped
-from ldpfrontier.survey.option_table import OPTIONS, TEXTS
+from ldpfrontier.survey.option_table import OPTIONS, TEXTS, option_names, without_effect
 from ldpfrontier.verify import check_file, visible
 
 PROGRAM = "ldp-frontier"
@@ -55,8 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _give_up_output()
         if isinstance(problem, BrokenPipeError):
             return UNREAD
-        where = f"{problem.filename or repr(problem.filename)}: " if problem.filename is not None else ""
-        _say(f"{where}{problem.strerror or problem}.")
+        # What is written to a file has its name (`atomic.replacing`).
+        where = "standard output" if is_full(problem) else None
+        where = repr(problem.filename) if problem.filename == "" else problem.filename or where
+        _say(f"{where}: {problem.strerror}." if where else f"{problem.strerror or problem}.")
     except (ValueError, ArithmeticError, RuntimeError, MissingExtra) as problem:
         _say(str(problem))
     except KeyboardInterrupt:
@@ -129,17 +131,21 @@ class _Parser(argparse.ArgumentParser):
     """A parser that says what is wrong in one line, and leaves the usage to ``--help``."""
 
     def error(self, message: str) -> NoReturn:
-        """End the program with the reason, and the option that was meant if one is misspelt."""
-        unknown = re.match(r"unrecognized arguments: (--[^\s=]+)", message)
-        options = [name for entries in OPTIONS.values() for entry in entries for name in _names(entry)]
-        if unknown and (near := difflib.get_close_matches(unknown[1], options, 1, 0.8)):
-            message += f" (did you mean {near[0]}?)"
+        """End the program with the reason."""
         self.exit(2, f"{self.prog}: {visible(message)}. '{self.prog} --help' shows the options.\n")
 
 
-def _names(entry: Any) -> list[str]:
-    """Return the names of an entry of the table of options, which is one option or a group of them."""
-    return [name for one in (entry if isinstance(entry, list) else [entry]) for name in one[0]]
+def _unknown(command: str, words: Sequence[str]) -> str:
+    """Return what is wrong with words that a command does not take, and which option may be meant."""
+    message = f"unrecognized arguments: {' '.join(words)}"
+    first = words[0].partition("=")[0]
+    if not first.startswith("--"):
+        return message
+    others = [name for name in OPTIONS if first in option_names(name)]
+    if others:
+        return f"{message}; {first} is an option of {' and '.join(others)}, and not of {command}"
+    near = difflib.get_close_matches(first, option_names(command), 1, 0.8)
+    return f"{message} (did you mean {near[0]}?)" if near else message
 
 
 def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -159,12 +165,15 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
                     group.add_argument(*names, **more)
             else:
                 one.add_argument(*entry[0], **entry[1])
-    options = parser.parse_args(arguments)
+    options, unknown = parser.parse_known_args(arguments)
+    parser = commands.choices[options.command]  # whose help has the options
+    if unknown:
+        parser.error(_unknown(options.command, unknown))
     if any("\0" in argument for argument in arguments or ()):
         parser.error("an argument contains a NUL character; arguments must not contain any")
     if options.command == "design" and options.purpose is None:
         options.purpose = "frequencies" if options.utility is None else "information"
-    if problem := _contradiction(options):
+    if problem := _contradiction(options) or without_effect(options):
         parser.error(problem)
     return options
 
@@ -176,29 +185,26 @@ def _contradiction(options: argparse.Namespace) -> str:
             return "--seed and --insecure must be given together; without them, reports are drawn securely"
         if (options.memo is None) != (options.id is None):
             return "--memo and --id must be given together: the file of reports and the column of ids"
-        if options.wave and options.memo is None:
-            return "--wave is about the reports of a person in a memo, and needs --memo and --id"
     if options.command == "estimate" and options.quiet and options.out is options.picture is None:
         return "--quiet needs --out or --plot; otherwise the estimate would be lost"
     if options.command != "design":
         return ""
     if options.epsilon is options.utility is options.error is None:
         return "one of --epsilon, --utility and --error is needed"
-    if options.epsilon is None and not options.reports is options.budget is None:
-        return "--reports and --budget need --epsilon"
     if options.utility is not None and options.purpose == "frequencies":
         return "--utility is a share of information, and goes with --for information"
     if options.purpose == "information" and options.precise not in (None, "cells"):
         return "--precise is about frequencies, and does not go with --for information or --utility"
     if options.data is options.table is None and not options.values:
         return "one of --data, --table and --values is needed"
-    about = (options.missing, options.count, options.weight, options.cluster)
-    if options.data is options.table is None and any(about):
-        return "--missing, --count, --weight and --cluster are about a table; --values alone have none"
     if options.count is not None and (options.data is not None or options.weight is not None):
         return "--count names the numbers of people in --table, and does not go with --data or --weight"
-    if options.weight is None and not options.people is options.design_effect is None:
-        return "--people and --design-effect are about weighted shares, and need --weight"
+    if not options.useful and options.against not in (None, "anyone"):
+        return f"--against {options.against} is about the useful value, and has no effect without --useful"
+    if options.prove is not None and options.purpose == "information":
+        return "--prove is about the smallest error, and has no effect with --for information or --utility"
+    if options.prove is not None and not options.cone and options.mechanism not in (None, "frequencies"):
+        return f"--prove has no effect with --mechanism {options.mechanism}, for which nothing is searched"
     return ""
 
 

@@ -141,10 +141,7 @@ class Design:
         if purpose == "frequencies":
             usable = [c for c in usable if math.isfinite(self.error_of(c))]
         if not usable:
-            why = "; ".join(
-                f"{c.name}: {c.note or c.out_of_choice or 'it is not private, or its rank is too small'}"
-                for c in self.candidates
-            )
+            why = "; ".join(f"{c.name}: {self._why_not(c)}" for c in self.candidates)
             raise ValueError(f"No mechanism is left to choose from ({why}).")
         if purpose == "information":
             return max(usable, key=lambda c: c.nmi)
@@ -162,6 +159,25 @@ class Design:
         gap = SETTINGS.error_tolerance
         near = nearly_least(nearly_least(usable, self.error_of, 2.0 * gap), of_sensitive, gap)
         return min(near, key=lambda c: (of_record(c), self.error_of(c)))
+
+    def _why_not(self, candidate: Candidate) -> str:
+        """Return why a candidate cannot be chosen for frequencies, and for what it may be."""
+        if candidate.note or candidate.out_of_choice:
+            return candidate.note or candidate.out_of_choice
+        if not candidate.private:
+            level = candidate.levels.against(self.against) if candidate.levels else math.nan
+            if not level > self.epsilon:
+                return "it is for comparison"
+            return (
+                f"its level is {level:.4g} against {self.against}, and allowed is the level {self.epsilon:g}"
+            )
+        others = [replace(self, precise=name) for name in ("S", "U", "rates")] if self.table.useful else []
+        shown = [f"--precise {one.precise}" for one in others if math.isfinite(one.error_of(candidate))]
+        takes = " or ".join([*shown, "--for information"])
+        return (
+            f"it has rank {candidate.rank} for {self.table.counts.size} values, and its reports do not show"
+            f" what has to be precise ({self.precise}); {takes} takes it"
+        )
 
     def reports_for(self, candidate: Candidate, error: float) -> float:
         """Return how many reports give what has to be precise a root mean square error; inf if none do."""

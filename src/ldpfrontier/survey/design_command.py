@@ -37,6 +37,8 @@ def design(options: argparse.Namespace) -> int:
     """Design a channel."""
     sources = [source for source in (options.table, options.data) if source is not None]
     check_outputs([*written_files(options.out), *given(options.picture)], sources)
+    if not options.force:
+        check_new(written_files(options.out))
     if options.error is not None and not SETTINGS.rounding <= options.error < math.inf:
         raise ValueError(
             f"The error is {options.error:g}; it must be a finite number, at least {SETTINGS.rounding:g}."
@@ -107,8 +109,6 @@ def design(options: argparse.Namespace) -> int:
             f" confidence {1.0 - options.beta:g}, since the quantile that determines the size of F is"
             " accurate for large tables only."
         )
-    if not options.force:
-        check_new(private.text(), written_files(options.out))
     safe = {"spreadsheet": options.spreadsheet}
     with ExitStack() as stack:  # all or none
         if options.picture is not None:

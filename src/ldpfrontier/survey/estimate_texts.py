@@ -83,9 +83,8 @@ def give_estimates(
             written = estimates_csv(rows, spreadsheet=options.spreadsheet)
             partial.write_text(written, encoding="utf-8", newline="\n")
         if options.picture is not None and picture is not None:
-            from ldpfrontier.survey.pictures import check_picture, draw
+            from ldpfrontier.survey.pictures import draw
 
-            check_picture(options.picture)
             draw(picture(), stack.enter_context(replacing(options.picture)))
     if options.json:
         from ldpfrontier.survey.exports import as_json

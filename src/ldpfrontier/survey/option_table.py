@@ -450,3 +450,60 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
     ],
 }
 # fmt: on
+
+#: Options of a command, by what `argparse` calls them, that do nothing without one of others.
+NEEDS: Mapping[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {
+    "design": [
+        (("people", "design_effect"), ("weight",)),
+        (("reports", "budget"), ("epsilon",)),
+        (("missing", "count", "weight", "cluster"), ("data", "table")),
+        (("decimal",), ("bins", "weight")),
+        (("beta", "alpha", "radius_factor", "confidence_method"), ("useful",)),
+        (("beta", "alpha", "radius_factor", "confidence_method"), ("data", "table")),
+    ],
+    "apply": [(("wave",), ("memo",))],
+    "estimate": [(("spreadsheet",), ("out",)), (("replicate_method",), ("replicates",))],
+    "audit": [
+        (("column", "missing", "missing_codes", "decimal"), ("data",)),
+        (("confidence",), ("samples", "data")),
+    ],
+    "people": [
+        (("probability",), ("width",)),
+        (("value",), ("power",)),
+        (("confidence",), ("width", "power")),
+    ],
+}
+
+#: Options that do nothing with one of others.
+SPARES: Mapping[str, list[tuple[str, tuple[str, ...]]]] = {"design": [("details", ("json", "quiet"))]}
+
+
+def without_effect(options: argparse.Namespace) -> str:
+    """Return a sentence on an option that was given and does nothing; nothing if there is none."""
+    command = options.command
+    default = {
+        more.get("dest") or names[0].lstrip("-").replace("-", "_"): more.get("default")
+        for entry in OPTIONS[command]
+        for names, more in (entry if isinstance(entry, list) else [entry])
+    }
+
+    def is_given(name: str) -> bool:
+        return getattr(options, name) not in (default[name], None, False)
+
+    def written(names: tuple[str, ...]) -> str:
+        return " or ".join(f"--{name.replace('_', '-')}" for name in names)
+
+    for idle, others in NEEDS.get(command, []):
+        if not any(map(is_given, others)) and (found := [name for name in idle if is_given(name)]):
+            return f"{written((found[0],))} has no effect without {written(others)}"
+    for name, others in SPARES.get(command, []):
+        if is_given(name) and (found := [other for other in others if is_given(other)]):
+            return f"{written((name,))} has no effect with {written((found[0],))}"
+    return ""
+
+
+def option_names(command: str) -> list[str]:
+    """Return the names of all options of a command."""
+    entries = OPTIONS[command]
+    options = [one for entry in entries for one in (entry if isinstance(entry, list) else [entry])]
+    return [name for names, _ in options for name in names if name.startswith("--")]

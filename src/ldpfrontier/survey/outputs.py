@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -29,12 +30,13 @@ def check_outputs(outputs: Iterable[Path | str], inputs: Iterable[Path | str]) -
         above = next(folder for folder in target.parents if folder.exists())
         if not above.is_dir():
             raise ValueError(f"{target} would lie in {above}, which is not a folder.")
+        if not os.access(above if target.is_file() or not target.exists() else target, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
 
 
-def check_new(text: str, paths: Sequence[Path]) -> None:
-    """Refuse to write a channel of this text, to the first of the paths, where files of another one are."""
-    there = [file for file in paths if file.is_file()]
-    if there and not (there[0] == paths[0] and there[0].read_bytes() == text.encode()):
+def check_new(paths: Sequence[Path]) -> None:
+    """Refuse to write a channel where files of another one are, before anything is computed."""
+    if there := [file for file in paths if file.is_file()]:
         raise ValueError(
             f"{there[0]} is there already. Reports that were given with another channel cannot be decoded"
             " without its files: write to another file (--out), or replace it with --force."

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
+from io import BytesIO
 from pathlib import Path
 
 from ldpfrontier.atomic import replacing
@@ -20,10 +22,12 @@ from ldpfrontier.survey.reading import said
 from ldpfrontier.verify import visible
 
 with extra("pictures"):
-    from matplotlib import font_manager, rc_context, rcdefaults, rcParams
+    from matplotlib import font_manager, get_data_path, rc_context, rcdefaults, rcParams
     from matplotlib.axes import Axes
     from matplotlib.colors import PowerNorm
     from matplotlib.figure import Figure
+    from matplotlib.ft2font import FT2Font
+    from matplotlib.text import Text
 
 #: More labels than this are not legible.
 MOST_LABELS = 40
@@ -35,7 +39,7 @@ FORMATS = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}, ".png": {}}
 _WIDTH, _INCHES, _DOT, _LOST = 6.9, 0.17, "#0072B2", "#999999"
 
 _STYLE = {
-    "font.serif": ["STIXGeneral"],
+    "font.family": ["STIXGeneral"],
     "mathtext.fontset": "stix",
     "font.size": 9,
     "axes.titlesize": 9,
@@ -56,12 +60,11 @@ _STYLE = {
     "svg.hashsalt": "ldpfrontier",
 }
 
-#: Fonts for letters that the font of the pictures lacks, such as Arabic, Chinese, Hindi; those installed.
-_FONTS = (
-    *("DejaVu Serif", "DejaVu Sans", "Noto Serif CJK JP", "Noto Sans CJK JP", "Noto Sans CJK SC"),
-    *("WenQuanYi Micro Hei", "Noto Sans Devanagari", "Noto Sans Bengali", "Noto Sans Thai"),
-    *("Arial Unicode MS", "Hiragino Sans", "Yu Gothic", "Microsoft YaHei", "Nirmala UI"),
-)
+#: The font of the pictures, and those that come with matplotlib for letters that it lacks.
+_FONTS = ("STIXGeneral", "DejaVu Serif", "DejaVu Sans")
+
+#: Letters that a remark names before it says how many more there are.
+_NAMED = 10
 
 
 #: Colours by the square root: linear ones would not show small numbers, nor logarithmic ones large numbers.
@@ -72,11 +75,56 @@ def draw(figure: Figure, path: Path | str) -> None:
     """Write a picture in the format of its suffix, all or nothing, with a remark on lacking letters."""
     check_picture(path)
     suffix = Path(path).suffix
-    with warnings.catch_warnings(record=True) as caught, _labelled(), replacing(path) as partial:
-        warnings.filterwarnings("always", "Glyph")
-        figure.savefig(partial, format=suffix[1:], dpi=200, metadata=FORMATS[suffix])
-    if any(str(one.message).startswith("Glyph") for one in caught):
-        remark("the font of the picture lacks some letters of these values, which are drawn as boxes")
+    texts: list[Text] = figure.findobj(Text)
+    fonts, lacking = fonts_for({letter for text in texts for letter in text.get_text()})
+    for text in texts:
+        text.set_fontfamily(fonts)
+    drawn = BytesIO()  # since a failing write would end in an error of the compression
+    with warnings.catch_warnings(), _labelled():
+        warnings.filterwarnings("ignore", "Glyph")  # one remark says it
+        figure.savefig(drawn, format=suffix[1:], dpi=200, metadata=FORMATS[suffix])
+    with replacing(path) as partial:
+        partial.write_bytes(drawn.getvalue())
+    if lacking:
+        more = f" and {len(lacking) - _NAMED} more" if len(lacking) > _NAMED else ""
+        remark(
+            f"no font that is installed has the letters {' '.join(lacking[:_NAMED])}{more}, boxes in"
+            " the picture; install one that has them, such as a Noto font"
+        )
+
+
+def fonts_for(letters: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the names of installed fonts that have letters, in the order of use, and letters that none has.
+
+    Fonts other than those of matplotlib are looked at if they are needed: the one with the most letters that
+    are lacking comes next.
+    """
+    lacking = {letter for letter in letters if letter.isprintable() and not letter.isspace()}
+    fonts = [*_FONTS]
+    for name in fonts:
+        lacking -= _letters_of(font_manager.findfont(name))
+    shipped, others = Path(get_data_path()), dict[str, str]()
+    for font in sorted(font_manager.fontManager.ttflist, key=lambda font: (font.name, font.fname)):
+        plain = font.style == "normal" and font.weight in (400, "normal", "regular", "book")
+        if plain and shipped not in Path(font.fname).parents and font.name not in others:
+            others[font.name] = font.fname
+    while lacking and others:
+        name = max(others, key=lambda name: len(lacking & _letters_of(others[name])))
+        found = lacking & _letters_of(others.pop(name))
+        if not found:
+            break
+        fonts.append(name)
+        lacking -= found
+    return fonts, sorted(lacking)
+
+
+@lru_cache(maxsize=256)
+def _letters_of(path: str) -> frozenset[str]:
+    """Return the letters that a font has."""
+    try:
+        return frozenset(map(chr, FT2Font(path).get_charmap()))
+    except (OSError, RuntimeError):  # a file that is damaged, or no longer there
+        return frozenset()
 
 
 def check_picture(path: Path | str) -> None:
@@ -175,12 +223,10 @@ class _Panel:
 
 @contextmanager
 def _labelled() -> Iterator[None]:
-    """Apply a style, nothing of the user's own, and fonts for the letters that its own font lacks."""
-    installed = {font.name for font in font_manager.fontManager.ttflist}
+    """Apply a style, and nothing of the user's own."""
     with rc_context():
         rcdefaults()
         rcParams.update(_STYLE)  # type: ignore[arg-type]
-        rcParams["font.family"] = ["serif", *(f for f in _FONTS if f in installed)]
         yield
 
 

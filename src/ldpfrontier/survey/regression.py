@@ -142,11 +142,13 @@ def randomized_logit(
         )
     made, names = design_matrix(terms, stacked)
     rest = [name for name in data if name not in (outcome, *predictors) and _is_used(str(name), terms)]
-    x, _ = design_matrix(" + ".join(f"`{name}`" for name in rest) or "1", data)
+    x, given = design_matrix(" + ".join(f"`{name}`" for name in rest) or "1", data)
     found = [str(kind) for kind in kinds[1:]]
     fit = _Fit(x, joint, np.split(made, len(combinations)))
+    of_outcome = names if len(kinds) == 2 else [f"{kind}: {name}" for kind in found for name in names]
+    of_predictors = [f"{said(label)} given {name}" for label in combinations[1:] for name in given]
     return fit.result(
-        names if len(kinds) == 2 else [f"{kind}: {name}" for kind in found for name in names],
+        [*of_predictors, *of_outcome],
         f"{outcome} = {found[0]}" if z is None and len(kinds) == 2 else outcome,
     )
 
@@ -303,19 +305,27 @@ class _Fit:
         return np.asarray(0.5 * (found + found.T))
 
     def result(self, names: Sequence[str], outcome: str) -> RegressionResult:
-        """Return the coefficients that are asked for, in the units of the data."""
+        """Return the coefficients that are asked for, in the units of the data.
+
+        The names are those of all, the ones of randomized predictors first.
+        """
         theta = self._maximum()
         information = self.information(theta)
         values, vectors = np.linalg.eigh(information)
-        if np.abs(theta).max() > _MOST or not values[0] > 1e-9 * values[-1]:
-            raise ValueError(
-                "The likelihood has no maximum, or a flat one: some coefficients grow without limit, or"
-                " cannot be told apart. Use fewer terms, or more reports."
-            )
+        if (large := np.abs(theta) > _MOST).any():
+            why, wrong = "has no maximum: without limit grows the coefficient of", large
+        elif not values[0] > 1e-9 * values[-1]:
+            least = np.abs(vectors[:, 0])
+            why, wrong = "is flat: it does not tell the coefficient of", least > 0.5 * least.max()
+        else:
+            why, wrong = "", large
+        if why:
+            terms = " and ".join(repr(name) for name, one in zip(names, wrong, strict=True) if one)
+            raise ValueError(f"The likelihood {why} {terms}. Use fewer terms, or more reports.")
         covariance = (vectors / values) @ vectors.T
         asked, scale = slice(self.alpha, None), np.tile(self.scale_d, self.m - 1)
         return RegressionResult(
-            tuple(names),
+            tuple(names[self.alpha :]),
             theta[asked] / scale,
             covariance[asked, asked] / np.outer(scale, scale),
             self.score(theta)[0],

@@ -92,6 +92,10 @@ def apply(options: argparse.Namespace) -> int:
 def estimate(options: argparse.Namespace) -> int:
     """Estimate a distribution."""
     check_outputs([*given(options.out), *given(options.picture)], [options.channel, options.data])
+    if options.picture is not None:
+        from ldpfrontier.survey.pictures import check_picture
+
+        check_picture(options.picture)
     if is_questionnaire(options.channel):
         from ldpfrontier.survey.questionnaire import command
 

@@ -52,11 +52,13 @@ def check_precise(table: CountTable, precise: str) -> None:
     """Refuse what cannot be precise of a table, as it has no such name, columns or formula."""
     if is_formula(precise):
         target_of(table, precise)
-    elif precise not in NAMES or (precise in NEED_USEFUL and not table.useful):
-        raise ValueError(
-            f"precise is {precise!r}; it must be one of {', '.join(NAMES)}, and not {', '.join(NEED_USEFUL)}"
-            " without useful columns, or a formula such as 'illness ~ age'."
-        )
+        return
+    allowed = [name for name in NAMES if table.useful or name not in NEED_USEFUL]
+    if precise not in allowed:
+        without, formula = "", ", or a formula such as 'illness ~ age'"
+        if not table.useful:
+            without, formula = " without useful columns (--useful)", ""
+        raise ValueError(f"precise is {precise!r}; it must be one of {', '.join(allowed)}{formula}{without}.")
 
 
 def target_of(table: CountTable, precise: str) -> Target:

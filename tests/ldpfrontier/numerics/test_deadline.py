@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from numba.core import event
 
-from ldpfrontier.numerics import deadline
+from ldpfrontier.numerics import deadline, jit
 from ldpfrontier.numerics.deadline import (
     TimeIsUp,
     check_time,
     no_time_limit,
+    not_counted,
     seconds_left,
     time_is_up,
     time_limit,
@@ -82,3 +85,25 @@ def test_programs_end_with_the_limit_and_are_solved_after_it(now) -> None:
         solve(lp)  # the clock stands still, but that of HiGHS does not
     assert limit.reached
     assert solve(lp)[0] > 0
+
+
+def test_time_that_is_not_counted_lets_all_limits_end_later(now) -> None:
+    with time_limit(5), time_limit(9):
+        now[0] = 4.0
+        not_counted(4.0)
+        now[0] = 8.0
+        assert seconds_left() == 1.0
+
+
+def test_compiling_does_not_count(now) -> None:
+    kernel = SimpleNamespace(py_func=print)
+    compiled = event.Event("numba:compile", event.EventStatus.START, data={"dispatcher": kernel})
+    notice = jit._Notice()
+    with time_limit(5):
+        for moment, told in ((1.0, notice.on_start), (2.0, notice.on_start), (7.0, notice.on_end)):
+            now[0] = moment
+            told(compiled)
+        assert time_is_up()
+        now[0] = 9.0
+        notice.on_end(compiled)
+        assert seconds_left() == 4.0

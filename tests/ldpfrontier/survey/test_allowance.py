@@ -113,7 +113,7 @@ def test_a_wave_belongs_to_several_reports(survey, twice, tmp_path, capsys):
     words = ["apply", "--channel", "channel.json", "--data", "people.csv", "--out", "out.csv"]
     with pytest.raises(SystemExit):
         main([*words, "--wave", "1"])
-    assert "--wave is about the reports of a person in a memo" in capsys.readouterr().err
+    assert "--wave has no effect without --memo" in capsys.readouterr().err
     assert main([*words, "--memo", "memo", "--id", "id", "--wave", "1"]) == 0
     assert main(words) == 0
     assert "keeps an account of what each person has reported" in " ".join(capsys.readouterr().err.split())

@@ -83,8 +83,35 @@ def test_a_full_device_is_an_error_and_stays(here, capsys):
     if not os.path.exists("/dev/full"):
         pytest.skip("there is no /dev/full")
     assert main([*APPLY, "/dev/full"]) == 2
-    assert "No space left" in capsys.readouterr().err
+    assert "/dev/full: No space left" in capsys.readouterr().err
     assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows limits no files")
+@pytest.mark.parametrize(
+    ("command", "file"),
+    [
+        ([*DESIGN, "--table", "table.matrix.csv", "--out", "c.json"], "c.json"),
+        ([*DESIGN, "--table", "table.matrix.csv", "--out", "c.json", "--plot", "c.svg"], "c.svg"),
+        (["channel", "--values", "a=x,y", "--design", "warner", "--p", ".7", "--out", "c.json"], "c.json"),
+        ([*APPLY, "out.csv"], "out.csv"),
+        ([*ESTIMATE, "e.csv"], "e.csv"),
+        ([*ESTIMATE[:-1], "--plot", "e.pdf"], "e.pdf"),
+    ],
+)
+def test_what_does_not_fit_on_a_disk_is_named_and_nothing_is_left(here, capsys, command, file):
+    """A limit of the length of files stands for a full disk: both end a write without a name."""
+    import resource
+
+    before, (soft, hard) = contents(here), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+    try:
+        status = main(command)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert status == 2
+    assert f"ldp-frontier: {file}: " in capsys.readouterr().err
+    assert contents(here) == before
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no masks of permissions")

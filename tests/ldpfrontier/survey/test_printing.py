@@ -57,7 +57,7 @@ def test_hostile_names_and_values_are_made_visible(tmp_path, monkeypatch, capsys
     assert verify.visible(f"a{text}, c{text}") in printed(capsys)
     assert main([*estimate, "--json"]) == 0
     assert json.loads(printed(capsys))["frequencies"][0]["quantity"]["value"] == [f"a{text}", f"c{text}"]
-    assert main([*design, "--mechanism", "srr", "--out", channel, "--json"]) == 0
+    assert main([*design, "--mechanism", "srr", "--out", channel, "--json", "--force"]) == 0
     assert json.loads(printed(capsys))["table"]["sensitive"] == [sensitive]
     # The csv module of Python writes a carriage return without quotation marks.
     for more in ([], ["--samples", "100"], *([] if "\r" in text else [["--data", "both"]])):

@@ -14,13 +14,11 @@ import numpy as np
 
 from ldpfrontier import QuestionnaireOptimum, optimal_questionnaire, questionnaire_errors
 from ldpfrontier.survey.answer import few_digits, points
-from ldpfrontier.survey.channel_file import written_files
 from ldpfrontier.survey.estimate_texts import give_estimates
 from ldpfrontier.survey.estimates import rows_text
 from ldpfrontier.survey.groups import parsed_bins, translations_for
 from ldpfrontier.survey.layout import columns, remark, reports_text, wrapped
 from ldpfrontier.survey.option_table import OF_SAMPLES
-from ldpfrontier.survey.outputs import check_new
 from ldpfrontier.survey.privatizing import write_reports
 from ldpfrontier.survey.promises import percent, raised, upwards
 from ldpfrontier.survey.questionnaire.channel import ORDERS, QuestionnaireChannel, read_questionnaire, sampled
@@ -65,8 +63,6 @@ def design(options: argparse.Namespace) -> int:
     else:
         found = optimal_questionnaire(sizes, epsilon, order)
     channel = sampled(found, questions.names, questions.answers)
-    if not options.force:
-        check_new(channel.text(), written_files(options.out))
     paths = channel.write(options.out)
     if options.json:
         from ldpfrontier.survey.exports import as_json

@@ -37,6 +37,7 @@ _OF_TABLES: Mapping[str, Any] = {
     "max_seconds": None,
     "prove": None,
     "picture": None,
+    "spreadsheet": False,
 }
 
 #: What has to be precise of a questionnaire: tables of one question, of two, of three.
