@@ -9,18 +9,24 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 import numpy as np
 
 from ldpfrontier.numerics.arguments import as_instance, as_number
 from ldpfrontier.optimum import LEAST_EPSILON
 from ldpfrontier.questionnaires.interactions import Kinds, Questionnaire, Questions
+from ldpfrontier.questionnaires.settings import SETTINGS
 from ldpfrontier.questionnaires.solve import MOST_EPSILON, optimal_questionnaire
 from ldpfrontier.types import FloatArray
 
 #: Relative gap at which the shares of tables by lot are good enough, and a limit against a stall.
 _GAP, _ROUNDS = 1e-5, 10_000
+
+#: Kinds of sets of more than four questions up to which these are asked by lot.
+_MULTISETS = 5_000
 
 
 def questionnaire_errors(questionnaire: Questionnaire, epsilon: float) -> dict[str, float]:
@@ -42,6 +48,9 @@ def questionnaire_errors(questionnaire: Questionnaire, epsilon: float) -> dict[s
 
         ``"table by lot"``: each person is asked the questions of one table, and answers by the optimum for
         it; the shares of the people that the tables have are the best ones.
+        ``"several by lot"``: each person is asked some questions, of the number that makes the error least,
+        all choices equally likely, and answers by subset selection among their combinations. Zhang et al.
+        (2018, *CALM*) ask so, with other mechanisms for the combinations, which tell no more.
         ``"GRR"``: randomized response for all combinations (Kairouz et al. 2016).
         ``"RS+FD[GRR]"``: one question by lot with randomized response, and random answers to all others
         (Arcolezi et al. 2021, *Random sampling plus fake data*). Reports tell shares alone. Its authors raise
@@ -63,14 +72,16 @@ def questionnaire_errors(questionnaire: Questionnaire, epsilon: float) -> dict[s
         "RS+FD[GRR]": _sampled_with_fakes(questionnaire, gain),
         **_parities(questionnaire, epsilon),
     }
-    return {name: _error(wanted, some) for name, some in told.items()}
+    errors = {name: _error(wanted, some) for name, some in told.items()}
+    several = min(_error(wanted, some) for some in _several_by_lot(questionnaire, gain))
+    return {"table by lot": errors.pop("table by lot"), "several by lot": several, **errors}
 
 
 def _error(wanted: Mapping[Kinds, float], told: Mapping[Kinds, float]) -> float:
     """Return n MSE of the best linear unbiased estimates from m_T by the kinds of T, 0 for those left out."""
     if any(not told.get(kinds) for kinds in wanted):
         return math.inf
-    return sum(cost / told[kinds] for kinds, cost in wanted.items())
+    return float(sum(cost / told[kinds] for kinds, cost in wanted.items()))
 
 
 def _table_by_lot(questionnaire: Questionnaire, epsilon: float) -> dict[Kinds, float]:
@@ -117,6 +128,31 @@ def _best_shares(columns: FloatArray, questionnaire: Questionnaire) -> FloatArra
         weights *= np.sqrt(worth / value)
         weights /= weights.sum()
     return np.asarray(weights @ columns)
+
+
+def _several_by_lot(questionnaire: Questionnaire, gain: float) -> Iterator[dict[Kinds, float]]:
+    """Yield what is told by subset selection among all combinations of some questions, by their number."""
+    members, questions = questionnaire.members, len(questionnaire.sizes)
+    for number in range(max(map(len, questionnaire.tables)), questions + 1):
+        if number > SETTINGS.asked_together and math.comb(len(members) + number, number) > _MULTISETS:
+            return
+        told = dict[Kinds, float]()
+        for kinds in questionnaire.wanted:
+            own, cells = Counter(kinds), math.prod(questionnaire.sizes_of(kinds))
+            sums = 0.0
+            for more in itertools.combinations_with_replacement(range(len(members)), number - len(kinds)):
+                ways = math.prod(math.comb(len(members[k]) - own[k], n) for k, n in Counter(more).items())
+                sums += ways * _by_subsets(cells * math.prod(questionnaire.sizes_of(more)), gain)
+            told[kinds] = sums / math.comb(questions, number)
+        yield told
+
+
+@lru_cache(maxsize=100_000)
+def _by_subsets(inputs: int, gain: float) -> float:
+    """Return what subset selection of the best size tells of every interaction of its inputs."""
+    best = inputs / (2.0 + gain)
+    shares = [max(near(best), 1) / inputs for near in (math.floor, math.ceil)]
+    return max((gain / (1.0 + gain * a)) ** 2 * a * (1.0 - a) for a in shares) / (inputs - 1)
 
 
 def _sampled_with_fakes(questionnaire: Questionnaire, gain: float) -> dict[Kinds, float]:

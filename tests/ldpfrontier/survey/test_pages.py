@@ -131,36 +131,41 @@ def test_what_the_page_concludes_is_what_its_output_says():
 
 def test_the_people_of_questionnaires_are_those_of_the_optima():
     text = MAKE.QUESTIONNAIRES.read_text(encoding="utf-8")
-    rows = text.partition("<!-- people -->")[2].partition("<!-- end -->")[0].splitlines()[3:]
-    assert len(rows) == 10
-    for row in rows:
-        sizes, epsilon, *numbers = (cell.strip() for cell in row.strip("|").split("|"))
-        size, _, times = sizes.partition(" × ")
-        asked = [int(size)] * int(times.split()[0]) if times else list(map(int, sizes.split(",")))
-        told = []
-        for order, last in ((1, ["RS+FD[GRR]"]), (2, ["parities", "parities, best chances"])):
+    tables = text.partition("<!-- people -->")[2].partition("<!-- end -->")[0].strip().split("\n\n")
+    columns = [["RS+FD[GRR]"], ["parities", "parities, best chances"]]
+    for order, (table, last) in enumerate(zip(tables, columns, strict=True), start=1):
+        rows = table.splitlines()[2:]
+        assert len(rows) == 10
+        for row in rows:
+            sizes, epsilon, *numbers = (cell.strip() for cell in row.strip("|").split("|"))
+            size, _, times = sizes.partition(" × ")
+            asked = [int(size)] * int(times.split()[0]) if times else list(map(int, sizes.split(",")))
             found = optimal_questionnaire(asked, float(epsilon), order)
             others = questionnaire_errors(found.mechanism.questionnaire, float(epsilon))
-            told += [found.mechanism.people(0.01), found.error / found.bound]
-            told += [others[name] / found.error for name in ("table by lot", "GRR", *last)]
-        for number, value in zip(numbers, told, strict=True):
-            shown = math.inf if number == "–" else float(number.replace(",", ""))
-            assert shown == pytest.approx(value, rel=0.03)
+            told = [found.mechanism.people(0.01), found.error / found.bound]
+            told += [others[name] / found.error for name in ("table by lot", "several by lot", "GRR", *last)]
+            for number, value in zip(numbers, told, strict=True):
+                shown = math.inf if number == "–" else float(number.replace(",", ""))
+                assert shown == pytest.approx(value, rel=0.03)
 
 
 def test_the_readme_and_the_page_compare_questionnaires_as_the_program_does():
     found = optimal_questionnaire([2] * 20, 1.0)
     others = questionnaire_errors(found.mechanism.questionnaire, 1.0)
-    by_lot, parities, best = (
-        others[name] / found.error for name in ("table by lot", "parities", "parities, best chances")
-    )
+    names = ("table by lot", "several by lot", "parities", "parities, best chances")
+    by_lot, several, parities, best = (others[name] / found.error for name in names)
     text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     assert f"need {round(found.mechanism.people(0.01), -3):,.0f} people" in text
     assert f"two questions by lot, with the optimum for these two, takes {by_lot:.2f} times" in text
+    assert f"and three by subset selection {several:.2f} times." in text
     assert f"2018) takes {parities:.2f} times as many, and {best:.2f} times" in text
     page = " ".join(MAKE.QUESTIONNAIRES.read_text(encoding="utf-8").split())
     two = optimal_questionnaire([2] * 20, 1.0, asked=2).error / found.error
     assert f"two questions alone needs {two:.2f} times" in page
+    assert f"three needs {several:.2f} times." in page
+    high = optimal_questionnaire([2] * 30, 5.0)
+    better = questionnaire_errors(high.mechanism.questionnaire, 5.0)["several by lot"]
+    assert f"takes {1.0 - better / high.error:.0%} fewer people for pairs of 30" in page
     shares = {len(lot.kinds): lot.weight for lot in found.mechanism.lots}
     assert f"{shares[2]:.0%} of the people are asked two questions" in page
     assert set(shares) == {2, 3}
