@@ -11,7 +11,7 @@ DESIGN = ["design", "--sensitive", "illness", "--useful", "region", "--mechanism
 DESIGN.append("--force")  # what is refused is refused for another reason
 TABLE = [*DESIGN, "--epsilon", "1", "--table"]
 RECORDS = [*DESIGN, "--epsilon", "1", "--data"]
-APPLY = ["apply", "--channel", "channel.json", "--data", "people.csv", "--out", "out.csv"]
+APPLY = ["apply", "--force", "--channel", "channel.json", "--data", "people.csv", "--out", "out.csv"]
 ESTIMATE = ["estimate", "--channel", "channel.json", "--data", "reports.csv"]
 AUDIT = ["audit", "--channel", "channel.json"]
 

@@ -15,6 +15,7 @@ from ldpfrontier.survey.estimation import check_confidence
 from ldpfrontier.survey.exports import as_json, files_beside
 from ldpfrontier.survey.known_channels import (
     classical_matrix,
+    hidden_values,
     known_channel,
     level_text,
     parameter,
@@ -32,7 +33,7 @@ from ldpfrontier.survey.targets import with_expected
 from ldpfrontier.survey.texts import audit_text, kept_promise
 from ldpfrontier.survey.together import changing_levels, levels_together, read_channels, together_text
 from ldpfrontier.survey.value_lists import parsed_values, table_of_values
-from ldpfrontier.survey.values import is_missing
+from ldpfrontier.survey.values import is_missing, shortened
 from ldpfrontier.types import IntArray
 from ldpfrontier.verify import visible
 
@@ -76,6 +77,9 @@ def channel(options: argparse.Namespace) -> int:
         if not reports and matrix.shape[1] == len(table.labels):
             reports = tuple(map(said, table.labels))
     private = known_channel(table, matrix, options.reports or reports, options.design or "known matrix")
+    if hidden := hidden_values(private):
+        names = shortened("; ".join(hidden), 60)
+        remark(f"the reports do not show the shares of {names}, however many there are.")
     paths = private.write(options.out, files_beside(private))
     print(wrapped(f"{level_text(private)} {private.promise()}"))
     print(visible(f"Files written: {', '.join(map(str, paths))}."))

@@ -20,6 +20,7 @@ from ldpfrontier import Channel, entropy, mutual_information
 from ldpfrontier.extras import extra
 from ldpfrontier.survey.attackers import Levels, whole_levels
 from ldpfrontier.survey.channel_file import PrivateChannel, Promise
+from ldpfrontier.survey.estimation import inversion, quantities
 from ldpfrontier.survey.names import close_name
 from ldpfrontier.survey.promises import upwards
 from ldpfrontier.survey.reading import Label, labels_of, read_chunks, said
@@ -155,8 +156,20 @@ def known_channel(
     prior = np.full(len(rows), 1.0 / len(rows))
     nmi = mutual_information(prior, sampled_channel(weights)) / entropy(prior)
     version = import_module("ldpfrontier").__version__
+    if not any(inversion(channel.matrix, table).shown):
+        raise ValueError(
+            f"The {name} shows nothing: its reports do not depend on the answers, or no share follows from"
+            " them, so that nothing can be estimated. Other parameters are needed."
+        )
     stated = Promise(name, "anyone", levels.record, Levels(*[levels.record] * 5), None, nmi, 1.0, version)
     return PrivateChannel(table, weights, stated, tuple(reports))
+
+
+def hidden_values(private: PrivateChannel) -> list[str]:
+    """Return the values whose shares do not follow from reports, however many there are."""
+    linear = inversion(private.channel.matrix, private.table)
+    asked = quantities(private.table)[0]
+    return [said(one.value) for one, shown in zip(asked, linear.shown, strict=True) if not shown]
 
 
 def level_text(private: PrivateChannel) -> str:
@@ -164,4 +177,4 @@ def level_text(private: PrivateChannel) -> str:
     level = private.certificate.levels.record
     if math.isinf(level):
         return "Some report rules an answer out, or gives it away: the channel has no level."
-    return f"The level of a report was measured: {upwards(level, 6):g}."
+    return f"The level of a report was measured: {upwards(level, 5):.8g}."

@@ -9,6 +9,7 @@ If the channel is for several reports of a person (`Allowance`), each of them be
 the user gives. Within a wave a person's report is repeated, so that a run that failed may be started again;
 in another wave a new one is drawn, if the channel allows one more. Reports are saved before they are
 published: one that nobody has seen may count, but none is seen that does not count.
+A memo that is empty and was not created by the same run is refused: nobody knows whether it was cut off.
 
 The file is an SQLite database. It contains who gave which report with which channel and in which wave, and no
 value of a record. Of several runs that find no memo, one creates it (`O_EXCL`), and the others are refused.
@@ -33,6 +34,7 @@ from ldpfrontier.atomic import OWNER
 from ldpfrontier.survey.channel_file import PrivateChannel, id_of
 from ldpfrontier.survey.layout import reports_text
 from ldpfrontier.survey.outputs import check_outputs
+from ldpfrontier.survey.reports import checked_name
 from ldpfrontier.survey.sampling import Sampler, Source
 from ldpfrontier.types import IntArray
 
@@ -43,8 +45,21 @@ APPLICATION, VERSION = 0x6C647066, 3
 PATIENCE = 5.0
 
 
+def check_account(private: PrivateChannel, memo: Memo | None, no_memo: bool) -> None:
+    """Refuse to draw reports without an account where a person may give several, unless that is asked for."""
+    if private.certificate.allowance is not None and memo is None and not no_memo:
+        raise ValueError(
+            f"The channel {private.id!r} is for several reports of a person, which need an account of who has"
+            " reported: --memo FILE --id COLUMN --wave NAME. With --no-memo none is kept, and whoever"
+            " collects the reports has to see to it that nobody gives more than are allowed."
+        )
+
+
 class Draw:
     """Draws the report of every record, each on its own."""
+
+    #: Whether there is a memo in which nobody had a report before.
+    is_new = False
 
     def __init__(self, private: PrivateChannel, source: Source | None) -> None:
         self._sampler = Sampler(private.weights, source) if source else Sampler(private.weights)
@@ -72,11 +87,15 @@ class Memo:
         A source of random bytes, as in `privatize_file`.
     wave : str
         Which of several reports this is, of a channel that is for several; within it a person's report is
-        repeated. Empty for a channel that is for one.
+        repeated. Empty for a channel that is for one. As of ids, white space around it does not count, nor
+        does the Unicode form of a letter.
     """
 
     def __init__(self, path: Path | str, column: str, source: Source | None = None, wave: str = "") -> None:
-        self.path, self.column, self.wave, self._source = Path(path), column, wave, source
+        self.path, self.column, self._source = Path(path), column, source
+        self.wave = checked_name(wave, "The wave")
+        if wave and not self.wave:
+            raise ValueError(f"The wave is {wave!r}; it needs a name that can be seen.")
 
     @contextmanager
     def drawing(self, private: PrivateChannel) -> Iterator[Draw]:
@@ -107,7 +126,11 @@ class Memo:
                 base.execute(f"PRAGMA busy_timeout = {1000.0 * PATIENCE:.0f}")
                 try:
                     self._check_file(file, identity)
-                    self._open(base, private, first)
+                    if first:  # whoever ends this run from now on leaves a memo, and no empty file
+                        self._begin(base, private)
+                        base.execute("COMMIT")
+                        base.execute("BEGIN IMMEDIATE")
+                    self._open(base, private)
                     yield _Repeating(base, private, self._source, self.wave)
                     base.execute("COMMIT")
                     self._check_file(file, identity)
@@ -118,6 +141,8 @@ class Memo:
         except sqlite3.OperationalError as error:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
                 raise ValueError(self._in_use()) from None
+            if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_READONLY_DBMOVED:
+                raise ValueError(self._gone()) from None
             raise ValueError(f"The memo {self.path} cannot be used: {error}.") from None
         except sqlite3.DatabaseError as error:
             raise ValueError(f"{self.path} is not a memo of ldp-frontier: {error}.") from None
@@ -142,27 +167,35 @@ class Memo:
 
     def _check_file(self, file: Path, identity: _Identity | None) -> None:
         if _identity(file) != identity:
-            raise ValueError(
-                f"The memo {self.path} was removed or replaced while it was in use. No report was written,"
-                " since it could not be repeated later."
-            )
+            raise ValueError(self._gone())
 
-    def _open(self, base: sqlite3.Connection, private: PrivateChannel, first: bool) -> None:
-        """Check that a locked database is a memo of this channel, or make it one if it is empty."""
+    def _gone(self) -> str:
+        return (
+            f"The memo {self.path} was removed or replaced while it was in use. No report was written,"
+            " since it could not be repeated later."
+        )
+
+    def _begin(self, base: sqlite3.Connection, private: PrivateChannel) -> None:
+        """Make a locked database a memo of this channel."""
+        base.execute(f"PRAGMA application_id = {APPLICATION}")
+        base.execute(f"PRAGMA user_version = {VERSION}")
+        base.execute("CREATE TABLE account (allows TEXT NOT NULL, id_column TEXT NOT NULL)")
+        base.execute("CREATE TABLE channels (channel TEXT PRIMARY KEY NOT NULL, cost REAL NOT NULL)")
+        base.execute(
+            "CREATE TABLE reports (id TEXT NOT NULL, channel TEXT NOT NULL, wave TEXT NOT NULL,"
+            " report TEXT NOT NULL, PRIMARY KEY (id, channel, wave)) WITHOUT ROWID"
+        )
+        base.execute("INSERT INTO account VALUES (?, ?)", (_allows(private), self.column))
+        self._enter(base, private)
+
+    def _open(self, base: sqlite3.Connection, private: PrivateChannel) -> None:
+        """Check that a locked database is a memo of this channel."""
         if _is_empty(base):
-            base.execute(f"PRAGMA application_id = {APPLICATION}")
-            base.execute(f"PRAGMA user_version = {VERSION}")
-            base.execute("CREATE TABLE account (allows TEXT NOT NULL, id_column TEXT NOT NULL)")
-            base.execute("CREATE TABLE channels (channel TEXT PRIMARY KEY NOT NULL, cost REAL NOT NULL)")
-            base.execute(
-                "CREATE TABLE reports (id TEXT NOT NULL, channel TEXT NOT NULL, wave TEXT NOT NULL,"
-                " report TEXT NOT NULL, PRIMARY KEY (id, channel, wave)) WITHOUT ROWID"
+            raise ValueError(
+                f"The memo {self.path} is empty, and this run did not create it. If a first run was killed,"
+                " nothing was published: remove the file, and start again. If it was cut off, restore it from"
+                " a copy, or everybody in it reports once more. If another run has just begun, wait for it."
             )
-            base.execute("INSERT INTO account VALUES (?, ?)", (_allows(private), self.column))
-            self._enter(base, private)
-            return
-        if first:  # another run was faster between the creation of the file and its lock
-            raise ValueError(self._in_use())
         mark, version = (
             base.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
         )
@@ -170,6 +203,7 @@ class Memo:
             raise ValueError(
                 f"{self.path} is a database, but not a memo of version {VERSION} of ldp-frontier."
             )
+        self._check_rows(base, private)
         kept, column = base.execute("SELECT allows, id_column FROM account").fetchone()
         if kept != _allows(private):
             (earlier,) = base.execute("SELECT channel FROM channels LIMIT 1").fetchone()
@@ -185,6 +219,32 @@ class Memo:
                 " two must be the same."
             )
         self._enter(base, private)
+
+    def _check_rows(self, base: sqlite3.Connection, private: PrivateChannel) -> None:
+        """Refuse a memo that has rows which no run has written."""
+        wrong = {
+            "account": "typeof(allows) <> 'text' OR typeof(id_column) <> 'text'",
+            "channels": "typeof(channel) <> 'text' OR typeof(cost) <> 'real' OR NOT cost > 0",
+            "reports": "typeof(id) <> 'text' OR typeof(wave) <> 'text' OR typeof(report) <> 'text'"
+            " OR channel NOT IN (SELECT channel FROM channels)",
+        }
+        for table, condition in wrong.items():
+            row = base.execute(f"SELECT * FROM {table} WHERE {condition} LIMIT 1").fetchone()
+            (rows,) = base.execute(f"SELECT COUNT(*) FROM {table}").fetchone()
+            if row is not None:
+                raise self._damaged(table, f"the row {row!r}")
+            if (table == "account" and rows != 1) or (table == "channels" and rows == 0):
+                raise self._damaged(table, f"{rows} rows")
+        known, given = {*private.outputs}, "SELECT report, min(id) FROM reports WHERE channel = ? GROUP BY 1"
+        for report, name in base.execute(given, (private.sha256,)):
+            if report not in known:
+                raise self._damaged("reports", f"the report {report!r} of {name!r}")
+
+    def _damaged(self, table: str, found: str) -> ValueError:
+        return ValueError(
+            f"The memo {self.path} is damaged: its table {table} has {found}, which no run has written."
+            " Restore it from a copy."
+        )
 
     def _enter(self, base: sqlite3.Connection, private: PrivateChannel) -> None:
         """Enter a channel with what a report costs; the same one may have been designed at a higher level."""
@@ -225,6 +285,7 @@ class _Repeating(Draw):
         self._costs = dict(base.execute("SELECT channel, cost FROM channels").fetchall())
         self._places = {report: place for place, report in enumerate(private.outputs)}
         (self._people,) = base.execute("SELECT COUNT(DISTINCT id) FROM reports").fetchone()
+        self.is_new = not self._people
         #: Who was drawn in this run, until the memo is seen to know somebody.
         self._strangers: set[str] | None = set() if self._people else None
 
@@ -291,11 +352,15 @@ def _is_empty(base: sqlite3.Connection) -> bool:
     return not tables
 
 
+def _has_reports(base: sqlite3.Connection) -> bool:
+    return not _is_empty(base) and base.execute("SELECT * FROM reports LIMIT 1").fetchone() is not None
+
+
 def _withdraw(base: sqlite3.Connection, file: Path, identity: _Identity | None) -> None:
     """Remove the file that a failed run has created, unless another run is using it or has used it."""
     with suppress(sqlite3.Error, OSError):
         if base.in_transaction:
             base.execute("ROLLBACK")  # which removes the journal: it is found by its name
         base.execute("BEGIN IMMEDIATE")
-        if _is_empty(base) and _identity(file) == identity:
+        if not _has_reports(base) and _identity(file) == identity:
             file.unlink()

@@ -311,9 +311,16 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
             "columns to copy unchanged; nothing limits what they reveal"),
         COLUMN,
         *READING,
-        option("--memo", metavar="FILE", help=
-            "store the report of every person in this file, and repeat it whenever the person reports"
-            " again"),
+        option("--force", action="store_true", help=
+            "replace the file of --out; without a memo, people who have a report in it give another one"),
+        [
+            option("--memo", metavar="FILE", help=
+                "store the report of every person in this file, and repeat it whenever the person"
+                " reports again"),
+            option("--no-memo", action="store_true", help=
+                "for a channel that is for several reports of a person: keep no account of who has"
+                " reported, which whoever collects the reports does then"),
+        ],
         option("--id", metavar="COLUMN", help="the column that identifies people, for --memo"),
         option("--wave", metavar="NAME", default="", help=
             "for a channel that is for several reports of a person: the name of the occasion, such as"

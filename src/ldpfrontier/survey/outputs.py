@@ -34,6 +34,15 @@ def check_outputs(outputs: Iterable[Path | str], inputs: Iterable[Path | str]) -
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
 
 
+def check_unwritten(target: Path | str, force: bool) -> None:
+    """Refuse to replace a file of reports, unless that is asked for."""
+    if not force and Path(target).is_file():
+        raise ValueError(
+            f"{target} is there already. If it has reports, they would be lost, and without a memo these"
+            " people would report twice: write to another file (--out), or replace it with --force."
+        )
+
+
 def check_new(paths: Sequence[Path]) -> None:
     """Refuse to write a channel where files of another one are, before anything is computed."""
     if there := [file for file in paths if file.is_file()]:

@@ -15,9 +15,9 @@ import numpy as np
 from ldpfrontier.atomic import OWNER, USUAL, remove_abandoned, replacing
 from ldpfrontier.survey.channel_file import PrivateChannel
 from ldpfrontier.survey.groups import translations_for
-from ldpfrontier.survey.layout import without_formulas
-from ldpfrontier.survey.memo import Draw, Memo
-from ldpfrontier.survey.outputs import check_outputs
+from ldpfrontier.survey.layout import remark, without_formulas
+from ldpfrontier.survey.memo import Draw, Memo, check_account
+from ldpfrontier.survey.outputs import check_outputs, check_unwritten
 from ldpfrontier.survey.reading import Label, labels_of, like_counts, read_chunks, said
 from ldpfrontier.survey.reports import REPORT, Codes, channel_column, ids_of
 from ldpfrontier.survey.sampling import Sampler, Source
@@ -63,7 +63,8 @@ class Privatized:
     `designed_from` says whether the records have just the counts that the channel was designed from, which
     are public. `removed` are unfinished files of runs that were killed: somebody may have taken their reports
     for the first ones. `again` counts repeated reports, and `unmatched` the people in the memo if none of the
-    records is of any of them, as if ids were written in another way now.
+    records is of any of them, as if ids were written in another way now. `new_memo` says whether nobody
+    had a report in the memo before.
     """
 
     records: int
@@ -71,6 +72,7 @@ class Privatized:
     removed: list[Path]
     again: int = 0
     unmatched: int = 0
+    new_memo: bool = False
 
 
 def privatize_file(
@@ -86,6 +88,8 @@ def privatize_file(
     decimal: str = ".",
     source: Source | None = None,
     spreadsheet: bool = False,
+    no_memo: bool = False,
+    force: bool = False,
 ) -> Privatized:
     """Write a report for every record of a file, in the order of the records.
 
@@ -98,6 +102,7 @@ def privatize_file(
     target : path
         A CSV file; it is there in full, or as it was before.
     memo : Memo, optional
+        Needed if the channel is for several reports of a person, unless `no_memo` says that none is kept.
         Keeps the reports. A person who is in it gives the same report again, whatever the record says now.
         Ids that differ in white space around them, or in the Unicode form of a letter, are one person.
     keep : sequence of str
@@ -115,17 +120,22 @@ def privatize_file(
     spreadsheet : bool
         Whether an apostrophe comes before what a spreadsheet program would take for a formula in a column
         that is kept.
+    no_memo : bool
+        Whether reports of a channel for several of a person are drawn without an account.
+    force : bool
+        Whether a file that is there is replaced.
 
     Raises
     ------
     ValueError
-        If the file is no CSV file, lacks a column, has no records, or a value that the channel does not know,
-        or looks like a table of counts; or if both paths are one file, or a column that is kept has the name
-        of the reports; or if the memo cannot be used, or a record has no id, or a number with decimals as its
-        id.
+        If the target is there, or the file is no CSV file, lacks a column, has no records, or a value that
+        the channel does not know, or looks like a table of counts; or if both paths are one file, or a column
+        that is kept has the name of the reports; or if the memo cannot be used, or a record has no id, or a
+        number with decimals as its id.
     """
     path, target, attributes = Path(path), Path(target), private.table.attributes
     check_outputs([target] if memo is None else [target, memo.path], [path])
+    check_account(private, memo, no_memo)
     person = None if memo is None else memo.column
     if person in attributes:
         raise ValueError(
@@ -136,24 +146,24 @@ def privatize_file(
     table = private.table
     made = translations_for(path, table.values, missing, missing_codes, decimal, table.missing)
     counts = np.zeros(len(private.weights), dtype=np.int64)
-    again = unmatched = 0
+    again, unmatched, new_memo = 0, 0, False
 
     def reports(own: Draw, chunk: pd.DataFrame, done: int) -> Iterable[str]:
-        nonlocal counts, again, unmatched
+        nonlocal counts, again, unmatched, new_memo
         inputs = codes(labels_of(chunk, attributes, made), done)
         counts += np.bincount(inputs, minlength=counts.size)
         ids = [] if person is None else ids_of(path, person, chunk[person].tolist(), done)
         outputs, kept = own(ids, inputs)
-        again, unmatched = again + kept, own.unmatched
+        again, unmatched, new_memo = again + kept, own.unmatched, own.is_new
         return map(private.outputs.__getitem__, outputs.tolist())
 
     done, removed = write_reports(
         path, target, attributes if person is None else [*attributes, person], private.id,
         nullcontext(Draw(private, source)) if memo is None else memo.drawing(private), reports,
-        keep=keep, column=column, spreadsheet=spreadsheet,
+        keep=keep, column=column, spreadsheet=spreadsheet, force=force,
     )  # fmt: skip
     same = private.table.counted and bool((counts == private.table.counts.ravel()).all())
-    return Privatized(done, same, removed, again, unmatched)
+    return Privatized(done, same, removed, again, unmatched, new_memo)
 
 
 def write_reports(
@@ -167,6 +177,7 @@ def write_reports(
     keep: Sequence[str],
     column: str,
     spreadsheet: bool,
+    force: bool,
 ) -> tuple[int, list[Path]]:
     """Write a report for every record of a file; return how many there are, and files as of `Privatized`.
 
@@ -181,6 +192,7 @@ def write_reports(
             " that is kept needs another name than the reports and their channels."
         )
     done, path = 0, Path(path)
+    check_unwritten(target, force)
     with replacing(Path(target), OWNER if keep else USUAL) as partial, drawing as own:
         with open(partial, "w", encoding="utf-8", newline="") as stream:
             writer = csv.writer(stream, lineterminator="\n")
@@ -194,8 +206,25 @@ def write_reports(
                 copied = [map(without_formulas, chunk[name]) if spreadsheet else chunk[name] for name in keep]
                 writer.writerows(zip(*copied, reports, repeat(channel, len(chunk)), strict=True))
                 done += len(chunk)
+        check_unwritten(target, force)  # another run may have written it meanwhile
         removed = remove_abandoned(Path(target))
     return done, removed
+
+
+def remark_on_files(target: str, removed: Sequence[Path], keep: Sequence[str], replaced: bool) -> None:
+    """Warn of what the files of reports may tell that is not in the promise of one report.
+
+    `removed` are files as of `Privatized`, and `replaced` says that another file was there, without a memo.
+    """
+    if replaced:
+        remark(f"{target} was replaced; people who had a report in it have given two.")
+    if removed:
+        remark(
+            f"an earlier run for {target} was killed. The reports that it left behind were removed:"
+            f" {', '.join(map(str, removed))}. If they had been passed on, these people have reported twice."
+        )
+    if keep:
+        remark(f"{target} contains {', '.join(keep)} of each record without any protection.")
 
 
 def _refuse_counts(path: Path, name: str) -> NoReturn:

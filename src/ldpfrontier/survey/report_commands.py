@@ -15,8 +15,8 @@ from ldpfrontier.survey.estimation import FittedReports, check_confidence
 from ldpfrontier.survey.layout import remark, wrapped
 from ldpfrontier.survey.memo import Memo
 from ldpfrontier.survey.option_table import OF_SAMPLES, given, reading_of
-from ldpfrontier.survey.outputs import check_outputs
-from ldpfrontier.survey.privatizing import privatize_file
+from ldpfrontier.survey.outputs import check_outputs, check_unwritten
+from ldpfrontier.survey.privatizing import privatize_file, remark_on_files
 from ldpfrontier.survey.promises import several_reports_text
 from ldpfrontier.survey.questionnaire.routing import is_questionnaire
 from ldpfrontier.survey.rates import rates_of, reference
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 def apply(options: argparse.Namespace) -> int:
     """Privatize records."""
     check_outputs([options.out, *given(options.memo)], [options.channel, options.data])
+    check_unwritten(options.out, options.force)
     source: Source | None = None
     if options.insecure:
         if options.seed < 0:
@@ -46,23 +47,22 @@ def apply(options: argparse.Namespace) -> int:
 
         return command.apply(options, source)
     private = read_channel(options.channel).verified()
-    replaced = Path(options.out).is_file()
+    replaced = options.memo is None and Path(options.out).is_file()
     memo = None if options.memo is None else Memo(options.memo, options.id, source, options.wave)
     done = privatize_file(
         private, options.data, options.out, memo=memo, keep=options.keep, column=options.column,
-        spreadsheet=options.spreadsheet, source=source, **reading_of(options),
+        spreadsheet=options.spreadsheet, source=source, no_memo=options.no_memo, force=options.force,
+        **reading_of(options),
     )  # fmt: skip
     print(f"{done.records:,} {'record' if done.records == 1 else 'records'} privatized.")
     if memo is not None:
-        print(
-            visible(f"For {done.again:,} of them, the person's earlier report was repeated ({options.memo}).")
-        )
+        new = f"New memo: {options.memo}. " if done.new_memo else ""
+        repeated = f"For {done.again:,} of them, the person's earlier report was repeated ({options.memo})."
+        print(visible(new + repeated))
     print(wrapped(private.promise()))
     if memo is None:
         several, more = several_reports_text(private)
-        if replaced:
-            remark(f"{options.out} was replaced; people who had a report in it have given two. {several}")
-        elif more:
+        if more or replaced:
             remark(several)
         else:
             print(wrapped(several))
@@ -73,19 +73,12 @@ def apply(options: argparse.Namespace) -> int:
             " these records. If some of them are, their ids are written in another way now: write the ids as"
             " they were written before, or these people report twice."
         )
-    if done.removed:
-        remark(
-            f"an earlier run for {options.out} was killed. The reports that it left behind were removed:"
-            f" {', '.join(map(str, done.removed))}. If they had been passed on, these people have reported"
-            " twice."
-        )
     if done.designed_from:
         remark(
             "the counts of these records are exactly those that the channel was designed from. The guarantee"
             f" does not cover these people, since {options.channel} contains their counts."
         )
-    if options.keep:
-        remark(f"{options.out} contains {', '.join(options.keep)} of each record without any protection.")
+    remark_on_files(options.out, done.removed, options.keep, replaced)
     return 0
 
 

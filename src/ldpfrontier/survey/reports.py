@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -88,11 +89,31 @@ def normal_id(text: str) -> str:
     return unicodedata.normalize("NFC", text).strip()
 
 
+#: Letters that show nothing although Python takes them for printable: fillers and selectors of variants.
+_BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0]")
+
+
+def checked_name(text: str, what: str) -> str:
+    """Return the normal form of an id or of the name of a wave; refuse one with characters that show nothing.
+
+    With those, two names that look the same would be two people, or two occasions. `what` is for the error.
+    """
+    name = normal_id(text)
+    if hidden := sorted({letter for letter in name if not letter.isprintable() or _BLANK.match(letter)}):
+        raise ValueError(
+            f"{what} is {name!r}, with the invisible character U+{ord(hidden[0]):04X}; names that look alike"
+            " would be different ones. Write it without such characters."
+        )
+    return name
+
+
 def ids_of(path: Path | str, person: str, texts: Sequence[str], done: int) -> list[str]:
     """Return the normal form of the ids of records, of which `done` come before; refuse gaps and decimals."""
-    names = list(map(normal_id, texts))
-    for number, name in enumerate(names, start=done + 1):
+    names = []
+    for number, text in enumerate(texts, start=done + 1):
         where = f"the column {person!r}, which identifies the person"
+        name = checked_name(text, f"The {person!r} of record {number} of {shown(path)}")
+        names.append(name)
         if is_missing(name):
             raise ValueError(
                 f"Record {number} of {shown(path)} has no value in {where}; every record needs one."

@@ -45,7 +45,7 @@ def survey(tmp_path, monkeypatch):
 
     def asked(private, wave, source=None, out=None):
         memo, target = Memo("memo", "id", source, wave), out or f"{wave}.csv"
-        privatize_file(private, "people.csv", target, memo=memo, keep=["id"])
+        privatize_file(private, "people.csv", target, memo=memo, keep=["id"], force=True)
         return reports_of(target)
 
     return asked
@@ -115,8 +115,20 @@ def test_a_wave_belongs_to_several_reports(survey, twice, tmp_path, capsys):
         main([*words, "--wave", "1"])
     assert "--wave has no effect without --memo" in capsys.readouterr().err
     assert main([*words, "--memo", "memo", "--id", "id", "--wave", "1"]) == 0
-    assert main(words) == 0
-    assert "keeps an account of what each person has reported" in " ".join(capsys.readouterr().err.split())
+    assert "New memo: memo." in capsys.readouterr().out
+
+
+def test_several_reports_need_an_account_or_the_word_that_there_is_none(survey, twice, tmp_path, capsys):
+    twice.write("channel.json")
+    words = ["apply", "--channel", "channel.json", "--data", "people.csv", "--out", "out.csv"]
+    before = contents(tmp_path)
+    assert main(words) == 2
+    assert "--no-memo" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="need an account of who has reported"):
+        privatize_file(twice, "people.csv", "out.csv")
+    assert contents(tmp_path) == before
+    assert main([*words, "--no-memo"]) == 0
+    assert "keeps an account of what each person has reported" in " ".join(capsys.readouterr().out.split())
 
 
 def test_two_runs_at_once_use_one_account(survey, twice):
@@ -167,6 +179,9 @@ privatize_file(private, "people.csv", wave + ".csv", memo=memo, keep=["id"])
 @pytest.mark.parametrize("place", ["drawing", "saved"])
 def test_a_run_that_is_killed_gives_nobody_one_report_more(survey, twice, place):
     twice.write("channel.json")
+    if place == "drawing":  # of the first run, too, which leaves a memo in which nobody is
+        subprocess.run([sys.executable, "-c", KILLED, place, "1"], check=False, capture_output=True)
+        assert account() == {}
     first = survey(twice, "1")
     ended = subprocess.run([sys.executable, "-c", KILLED, place, "2"], check=False, capture_output=True)
     assert ended.returncode == -signal.SIGKILL, ended.stderr

@@ -113,7 +113,7 @@ def test_what_acquaintances_learn_is_seen_in_samples():
     told = audit_channel(shaped, samples=400_000, sampler=Sampler(shaped.weights, seeded(1)))
     assert told.lower > 1.0  # with other distributions 0.95 to 3
     assert any("the level of the samples is at least" in problem for problem in told.problems)
-    assert "The level of the matrix is" in told.problems[0]
+    assert "The level of the channel is" in told.problems[0]
 
 
 # Broken channels ------------------------------------------------------------------------------------------

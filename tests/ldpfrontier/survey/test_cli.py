@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[3]
 TABLE = ["--data", "people.csv", "--sensitive", "illness", "--useful", "region", "age"]
 DESIGN = ["design", *TABLE, "--details", "--force"]
 QUICK = [*DESIGN, "--epsilon", "1", "--mechanism", "srr"]
-APPLY = ["apply", "--channel", "channel.json", "--data", "people.csv", "--out", "out.csv"]
+APPLY = ["apply", "--force", "--channel", "channel.json", "--data", "people.csv", "--out", "out.csv"]
 ESTIMATE = ["estimate", "--channel", "channel.json", "--data", "out.csv"]
 AUDIT = ["audit", "--channel", "channel.json"]
 

@@ -289,6 +289,7 @@ def test_no_cell_of_a_csv_file_is_a_formula_if_that_is_asked_for(tmp_path, monke
     design = ["design", "--data", "in.csv", "--sensitive", "=s", "--useful", "u", "--epsilon", "1"]
     apply = [
         "apply",
+        "--force",
         "--channel",
         "channel.json",
         "--data",

@@ -2,6 +2,7 @@
 
 import csv
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -46,6 +47,31 @@ def test_matrices_are_those_of_the_authors(design):
     level = np.abs(ratios).max()
     assert private.certificate.levels.record == pytest.approx(level)
     assert private.promise().startswith("Nothing is promised") == math.isinf(level)
+
+
+@pytest.mark.parametrize(
+    ("design", "parameters"),
+    [
+        ("warner", {"p": 0.5}),
+        ("forced", {"yes": 0.3, "no": 0.7}),
+        ("unrelated", {"p": 0.0, "q": 0.4}),
+        ("crosswise", {"p": 0.5}),
+        ("triangular", {"p": 1.0}),
+        ("kuk", {"p": 0.3, "q": 0.3, "cards": 3}),
+        ("pram", {"p": 0.0}),
+    ],
+)
+def test_a_design_that_shows_nothing_is_refused(design, parameters):
+    table = table_of_values({"trait": ["no", "yes"]}, ["trait"])
+    with pytest.raises(ValueError, match=f"The {design} shows nothing"):
+        known_channel(table, *classical_matrix(design, parameters, 2), design)
+
+
+def test_values_that_reports_do_not_tell_apart_are_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("m.csv").write_text("drug,a,b\nno,0.9,0.1\nold,0.2,0.8\nnew,0.2,0.8\n", encoding="utf-8")
+    assert main(["channel", "--values", "drug=no,old,new", "--matrix", "m.csv"]) == 0
+    assert "do not show the shares of old; new, however many" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("design", CLASSICAL)

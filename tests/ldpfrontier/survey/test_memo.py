@@ -5,7 +5,7 @@ import re
 import sqlite3
 import stat
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, nullcontext
 from threading import Barrier, Event
 
 import pytest
@@ -13,6 +13,7 @@ import pytest
 from ldpfrontier.survey import Memo, privatize_file
 from ldpfrontier.survey.cli import main
 from ldpfrontier.survey.reading import CHUNK, read_chunks
+from ldpfrontier.survey.reports import checked_name, ids_of
 from support.owndata import channel_of, records_of, small_table
 
 PEOPLE = records_of(small_table())
@@ -36,7 +37,8 @@ def ask(tmp_path, private):
     def asked(records, names=None, **more):
         people(tmp_path / "in.csv", records, names)
         memo = Memo(tmp_path / "memo", "id")
-        done = privatize_file(private, tmp_path / "in.csv", tmp_path / "out.csv", memo=memo, **more)
+        target = tmp_path / "out.csv"
+        done = privatize_file(private, tmp_path / "in.csv", target, memo=memo, force=True, **more)
         return reports_of(tmp_path / "out.csv"), done
 
     return asked
@@ -99,7 +101,7 @@ def test_reports_that_could_not_be_written_are_drawn_no_second_time(ask, tmp_pat
 
 def test_a_memo_that_does_not_fit_is_refused(ask, tmp_path, private):
     ask(PEOPLE[:3])
-    target, source = tmp_path / "out.csv", tmp_path / "in.csv"
+    target, source = tmp_path / "new.csv", tmp_path / "in.csv"
     other = channel_of(small_table(), "grr")
     with pytest.raises(ValueError, match="memo contains reports of another channel"):
         privatize_file(other, source, target, memo=Memo(tmp_path / "memo", "id"))
@@ -185,16 +187,21 @@ def before_the_lock(monkeypatch, act):
 
 
 @pytest.mark.parametrize("record", [PEOPLE[0], ("no", "east", "old")], ids=["right", "wrong"])
-def test_a_first_run_that_is_overtaken_leaves_the_memo(ask, tmp_path, private, monkeypatch, record):
+def test_who_comes_between_a_first_run_and_its_lock_is_refused(ask, tmp_path, private, monkeypatch, record):
     people(tmp_path / "other.csv", PEOPLE[:3])
-    memo = Memo(tmp_path / "memo", "id")
-    other = tmp_path / "other.csv", tmp_path / "reports.csv"
-    before_the_lock(monkeypatch, lambda: privatize_file(private, *other, memo=memo))
-    with pytest.raises(ValueError, match=r"east|in use") as error:
+    memo, said = Memo(tmp_path / "memo", "id"), []
+
+    def other():
+        with pytest.raises(ValueError, match="If another run has just begun, wait for it") as error:
+            privatize_file(private, tmp_path / "other.csv", tmp_path / "reports.csv", memo=memo)
+        said.append(error)
+
+    before_the_lock(monkeypatch, other)
+    with nullcontext() if record == PEOPLE[0] else pytest.raises(ValueError, match="east"):
         ask([record])
-    assert list(kept_in(tmp_path / "memo").values()) == reports_of(tmp_path / "reports.csv")
-    assert not (tmp_path / "out.csv").exists()
-    assert "memo is in use by another run" in str(error.value)
+    assert said
+    assert not (tmp_path / "reports.csv").exists()
+    assert (tmp_path / "memo").exists() == (tmp_path / "out.csv").exists() == (record == PEOPLE[0])
 
 
 @pytest.mark.parametrize("again", [False, True])
@@ -255,10 +262,67 @@ def test_a_memo_that_matches_nobody_is_named(ask):
 def test_the_command_warns_of_a_memo_that_matches_nobody(tmp_path, private, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     private.write("channel.json")
-    words = ["apply", "--channel", "channel.json", "--data", "in.csv", "--out", "out.csv"]
+    words = ["apply", "--channel", "channel.json", "--data", "in.csv", "--out", "out.csv", "--force"]
     for names in ("abc", "ABC"):
         assert "none of them" not in capsys.readouterr().err
         people(tmp_path / "in.csv", PEOPLE[:3], names)
         assert main([*words, "--memo", "m", "--id", "id"]) == 0
     said = capsys.readouterr().err
     assert "warning: the memo m has the reports of 3 people, and none of them is among these" in said
+
+
+# Accounts that are lost, damaged or not there -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("cut", [True, False])
+def test_an_empty_memo_of_another_run_is_refused(ask, tmp_path, cut):
+    """It used to be taken for a new one, so that everybody in it reported again."""
+    first, done = ask(PEOPLE[:3])
+    assert done.new_memo
+    assert not ask(PEOPLE[:3])[1].new_memo
+    if cut:
+        (tmp_path / "memo").write_bytes(b"")
+    else:
+        (tmp_path / "memo").unlink()
+        with closing(sqlite3.connect(tmp_path / "memo")) as base:
+            base.execute("PRAGMA application_id = 5")
+    before = (tmp_path / "memo").read_bytes()
+    with pytest.raises(ValueError, match=r"memo is empty, and this run did not create it\. If a first run"):
+        ask(PEOPLE[:3])
+    assert (tmp_path / "memo").read_bytes() == before
+    assert reports_of(tmp_path / "out.csv") == first
+
+
+@pytest.mark.parametrize(
+    ("damage", "found"),
+    [
+        ("UPDATE reports SET channel = 'x' WHERE id = 'p1'", r"reports has the row \('p1', 'x', '', 'y"),
+        ("UPDATE reports SET report = 'y99' WHERE id = 'p1'", "reports has the report 'y99' of 'p1'"),
+        ("UPDATE reports SET id = x'01' WHERE id = 'p1'", r"reports has the row \(b'"),
+        ("UPDATE channels SET cost = 'much'", r"channels has the row \('.*', 'much'\)"),
+        ("UPDATE channels SET cost = -1", r"channels has the row \('.*', -1.0\)"),
+        ("DELETE FROM channels", "(channels has 0 rows|reports has the row)"),
+        ("DELETE FROM account", "account has 0 rows"),
+        ("INSERT INTO account SELECT * FROM account", "account has 2 rows"),
+    ],
+)
+def test_damaged_rows_of_a_memo_are_named(ask, tmp_path, damage, found):
+    ask(PEOPLE[:3])
+    with closing(sqlite3.connect(tmp_path / "memo", isolation_level=None)) as base:
+        base.execute(damage)
+    with pytest.raises(ValueError, match=rf"The memo .*memo is damaged: its table {found}"):
+        ask(PEOPLE[:3])
+
+
+def test_names_that_look_alike_are_one_person_and_one_wave():
+    """The same rule for ids and for waves: normal forms are equal, and what cannot be seen is refused."""
+    for one, other in (("é ", "e\u0301"), ("\u00a02027", "2027")):
+        assert checked_name(one, "") == checked_name(other, "") == Memo("m", "id", wave=one).wave
+    for hidden in ("\u200b", "\ufeff", "\u00ad", "\u202e", "\u3164", "\x07"):
+        for use in (lambda name: Memo("m", "id", wave=name), lambda name: ids_of("f", "id", [name], 0)):
+            with pytest.raises(
+                ValueError, match=rf"with the invisible character U\+{ord(hidden):04X}; names"
+            ):
+                use(f"a{hidden}b")
+    with pytest.raises(ValueError, match="it needs a name that can be seen"):
+        Memo("m", "id", wave=" ")

@@ -122,7 +122,7 @@ def test_a_new_file_with_columns_of_the_records_is_for_its_owner_alone(here):
         assert main([*APPLY, "kept.csv", "--keep", "age"]) == 0
         (here / "shared.csv").write_text("old")
         (here / "shared.csv").chmod(0o640)
-        assert main([*APPLY, "shared.csv", "--keep", "age"]) == 0
+        assert main([*APPLY, "shared.csv", "--keep", "age", "--force"]) == 0
     finally:
         os.umask(mask)
     modes = {

@@ -39,7 +39,8 @@ def test_hostile_names_and_values_are_made_visible(tmp_path, monkeypatch, capsys
     text = HOSTILE[which]
     sensitive, useful, spare = f"s{text}", f"u{text}", f"k{text}"
     folder, memo = f"f{text}".replace("/", ""), f"m{text}"
-    records = [(f"{s}{text}", f"{u}{text}", f"{number}{text}") for s, u, number in
+    # Ids with invisible characters are refused.
+    records = [(f"{s}{text}", f"{u}{text}", f"{number}") for s, u, number in
                zip("abab" * 20, "cddc" * 20, range(80), strict=True)]  # fmt: skip
     with open(source := f"in{text}", "w", encoding="utf-8", newline="") as stream:
         csv.writer(stream).writerows([(sensitive, useful, spare), *records])

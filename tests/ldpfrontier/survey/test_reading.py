@@ -329,4 +329,4 @@ def test_groups_of_decimal_commas(tmp_path):
     private = channel_of(found, "grr")
     assert privatize_file(private, path, tmp_path / "out.csv", decimal=",").designed_from
     with pytest.raises(ValueError, match="with --decimal ,"):
-        privatize_file(private, path, tmp_path / "out.csv")
+        privatize_file(private, path, tmp_path / "none.csv")

@@ -142,7 +142,7 @@ def test_reports_are_drawn_of_answers_alone(tmp_path):
     kept = channel_of(count_records(path, ["s"], ["u"], missing="keep"), "grr", against="anyone")
     # An answer of the channel stays what it is, whatever missing values become.
     for missing in (None, "keep", "a"):
-        assert privatize_file(kept, path, target, missing=missing, source=seeded(1)).records == 5
+        assert privatize_file(kept, path, target, missing=missing, source=seeded(1), force=True).records == 5
     codes = {"missing": "unknown", "missing_codes": ["-9"]}
     told = channel_of(count_records(path, ["s"], ["u"], **codes), "grr", against="anyone")
     other = replace(told, table=replace(told.table, missing={}))
@@ -214,8 +214,10 @@ def test_a_channel_puts_numbers_into_its_own_groups(tmp_path):
     assert done.designed_from
     kept = [line.partition(",")[0] for line in target.read_text().splitlines()]
     assert kept == ["age", *(line.partition(",")[2] for line in path.read_text().splitlines()[1:])]
+    target.unlink()
     write(path, 's,age\na,1000000\nb,"[33,66)"\na,-5.5\nb,unknown\n')
     assert privatize_file(private, path, target).records == 4
+    target.unlink()
     for value, sentence in (
         ("many", "'many' as its age; the channel"),
         ("1;250", "'1;250' as its age, whose"),

@@ -8,6 +8,7 @@ import os
 from bisect import bisect_left
 from collections import Counter
 from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +20,7 @@ from ldpfrontier.survey.estimates import rows_text
 from ldpfrontier.survey.groups import parsed_bins, translations_for
 from ldpfrontier.survey.layout import columns, remark, reports_text, wrapped
 from ldpfrontier.survey.option_table import OF_SAMPLES
-from ldpfrontier.survey.privatizing import write_reports
+from ldpfrontier.survey.privatizing import remark_on_files, write_reports
 from ldpfrontier.survey.promises import percent, raised, upwards
 from ldpfrontier.survey.questionnaire.channel import ORDERS, QuestionnaireChannel, read_questionnaire, sampled
 from ldpfrontier.survey.questionnaire.estimation import QuestionnaireEstimate, estimate_questionnaire
@@ -119,8 +120,8 @@ def apply(options: argparse.Namespace, source: Source | None) -> int:
     channel = read_questionnaire(options.channel)
     if options.memo is not None or options.wave:
         raise ValueError(
-            "--memo and --wave are for channels of one table; with a questionnaire each person reports once,"
-            " and whoever collects reports has to see to it."
+            "--memo and --wave are for channels of one table; of a questionnaire no account is kept, so that"
+            " whoever collects reports has to see to it that each person reports once."
         )
     names = channel.names
     labels = [[(answer,) for answer in answers] for answers in channel.answers]
@@ -129,19 +130,22 @@ def apply(options: argparse.Namespace, source: Source | None) -> int:
         options.data, dict(zip(names, channel.answers, strict=True)), options.missing, options.missing_codes,
         options.decimal,
     )  # fmt: skip
-    done, _ = write_reports(
+    replaced = Path(options.out).is_file()
+    done, removed = write_reports(
         options.data, options.out, names, channel.id, nullcontext(),
         lambda _, chunk, done: draw_reports(
             channel,
             np.column_stack([codes[name](labels_of(chunk, [name], made), done) for name in names]),
             source or os.urandom,
         ),
-        keep=options.keep, column=options.column, spreadsheet=options.spreadsheet,
+        keep=options.keep, column=options.column, spreadsheet=options.spreadsheet, force=options.force,
     )  # fmt: skip
     print(f"{done:,} {'record' if done == 1 else 'records'} privatized.")
     print(wrapped(channel.promise()))
     print(wrapped(channel.promise_of_several()))
+    print(wrapped("No account is kept of who has reported: whoever is in the records again reports again."))
     print(visible(f"File written: {options.out}."))
+    remark_on_files(options.out, removed, options.keep, replaced)
     return 0
 
 
@@ -160,7 +164,7 @@ def audit(options: argparse.Namespace) -> int:
         return 0
     print(
         wrapped(
-            f"The level is {upwards(channel.level, 6):g}, from the whole numbers in the file."
+            f"The level is {upwards(channel.level, 6):.9g}, from the whole numbers in the file."
             f" {channel.promise()}"
         )
     )

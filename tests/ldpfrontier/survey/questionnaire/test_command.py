@@ -63,12 +63,12 @@ def test_a_combination_that_nobody_had_can_be_reported(people, capsys):
     (people / "new.csv").write_text("smokes,votes,age\nyes,green,50\n", encoding="utf-8")
     assert main(["apply", "--channel", "channel.json", "--data", "new.csv", "--out", "r.csv", "--quiet"]) == 0
     (people / "new.csv").write_text("smokes,votes,age\nyes,blue,50\n", encoding="utf-8")
-    assert main(["apply", "--channel", "channel.json", "--data", "new.csv", "--out", "r.csv"]) == 2
+    assert main(["apply", "--force", "--channel", "channel.json", "--data", "new.csv", "--out", "r.csv"]) == 2
     assert "'blue' as its votes; the channel accepts 'green', 'left', 'right'" in capsys.readouterr().err
     (people / "new.csv").write_text("smokes,votes,count\nyes,left,7\nno,left,5\n", encoding="utf-8")
     channel = ["design", "--epsilon", "1", "--data", "people.csv", "--sensitive", "smokes", "votes"]
     assert main([*channel, "--precise", "pairs", "--out", "two.json", "--quiet"]) == 0
-    assert main(["apply", "--channel", "two.json", "--data", "new.csv", "--out", "r.csv"]) == 2
+    assert main(["apply", "--channel", "two.json", "--data", "new.csv", "--out", "new-r.csv"]) == 2
     assert "A report is drawn for every row" in capsys.readouterr().err
     assert (people / "r.csv").read_text(encoding="utf-8").count("\n") == 2  # as it was
 
@@ -144,7 +144,7 @@ def test_what_does_not_fit_is_refused(people, capsys, more, words):
     ("command", "words"),
     [
         (
-            ["apply", "--data", "people.csv", "--out", "r.csv", "--memo", "m", "--id", "id"],
+            ["apply", "--data", "people.csv", "--out", "s.csv", "--memo", "m", "--id", "id"],
             "--memo and --wave",
         ),
         (["audit", "--samples", "10"], "--samples and --data are for channels of one table"),
@@ -160,7 +160,7 @@ def test_what_does_not_fit_is_refused(people, capsys, more, words):
                 "--data",
                 "people.csv",
                 "--out",
-                "r.csv",
+                "s.csv",
                 "--missing",
                 "no",
                 "--missing-codes",
@@ -179,6 +179,26 @@ def test_what_a_questionnaire_has_not_is_refused_in_a_sentence(people, capsys, c
     name, *others = command
     assert main([name, "--channel", "channel.json", *others]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_reports_are_replaced_if_that_is_asked_for_alone(people, capsys):
+    """Of one table and of a questionnaire alike: before anything is drawn, and with a warning."""
+    one = ["--data", "people.csv", "--sensitive", "smokes", "--mechanism", "grr"]
+    for name, asked in (("q.json", ASKED), ("one.json", one)):
+        assert main([*DESIGN, *asked, "--out", name, "--quiet"]) == 0
+        apply = ["apply", "--channel", name, "--data", "people.csv", "--out", f"{name}.csv"]
+        assert main([*apply, "--quiet"]) == 0
+        assert "people who had a report" not in capsys.readouterr().err
+        first = Path(f"{name}.csv").read_bytes()
+        for data in ("people.csv", "nowhere.csv"):
+            assert main([*apply[:4], data, *apply[5:]]) == 2
+            assert "is there already" in capsys.readouterr().err
+            assert Path(f"{name}.csv").read_bytes() == first
+        assert main([*apply, "--force", "--keep", "id"]) == 0
+        said = capsys.readouterr().err
+        assert "people who had a report in it have given two" in said
+        assert "contains id of each record without any protection" in said
+        assert Path(f"{name}.csv").read_bytes() != first
 
 
 def test_another_channel_is_not_replaced_and_its_reports_are_refused(people, capsys):
