@@ -103,6 +103,7 @@ def _command(name: str) -> Callable[[argparse.Namespace], int]:
     if name == "verify":
         return verify
     if name == "design":
+        _use_one_thread()
         from ldpfrontier.survey.design_command import design
 
         return design
@@ -113,6 +114,14 @@ def _command(name: str) -> Callable[[argparse.Namespace], int]:
     from ldpfrontier.survey.analysis_commands import COMMANDS as OF_CHANNELS
 
     return OF_CHANNELS[name]
+
+
+def _use_one_thread() -> None:
+    """Let numpy's library compute in one thread: sums in several are rounded in another way.
+
+    Searches then end in the same mechanism on any number of processors. Once numpy is loaded it is too late.
+    """
+    os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
 def verify(options: argparse.Namespace) -> int:

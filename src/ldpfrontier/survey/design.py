@@ -243,7 +243,7 @@ def design_channel(
     budget: float | None = None,
     progress: Callable[[str], None] | None = None,
     max_seconds: float | None = None,
-    proof_seconds: float | None = None,
+    max_nodes: int = SETTINGS.estimate_nodes,
 ) -> Design:
     """Compute mechanisms for a table at one privacy level.
 
@@ -299,8 +299,9 @@ def design_channel(
     max_seconds : float, optional
         Seconds after which the mechanisms that are computed by a solver are the best found so far; 0 or more.
         `Candidate.method` says where that was so.
-    proof_seconds : float, optional
-        Seconds that the bound of the least error may take after the mechanism was found; 0 or more.
+    max_nodes : int
+        As of `optimal_estimation`: what is spent on the bound of the least error, which at times finds a
+        slightly better mechanism.
 
     Raises
     ------
@@ -335,7 +336,7 @@ def design_channel(
         allowance = _budget(budget, epsilon, whom)
         if population is not None and whom == "acquaintance":
             population = replace(population, widened=2.0 * (budget - epsilon))
-    problem = Problem(table, epsilon, whom, population, precise, proof_seconds)
+    problem = Problem(table, epsilon, whom, population, precise, max_nodes)
     chosen, asked_for = _chosen(table, against, mechanisms, own, cones, purpose)
     with time_limit(max_seconds):
         candidates, bound = _computed(problem, chosen, asked_for, own, cones, records, progress)

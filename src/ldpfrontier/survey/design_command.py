@@ -68,11 +68,6 @@ def design(options: argparse.Namespace) -> int:
             " other mechanisms."
         )
     epsilon, most = options.epsilon, options.max_seconds
-    proof = SETTINGS.proof_seconds if options.prove is None else options.prove
-    if most is None and epsilon is not None and options.purpose == "frequencies" and not options.compare:
-        most = SETTINGS.search_seconds + proof
-    if most is not None and options.max_seconds is None and options.reports is not None:
-        most *= SETTINGS.calibrations
     with time_limit(most) as limit:
         if epsilon is None:
             search = Progress("looking for the least epsilon, at {:.3f}")
@@ -84,7 +79,8 @@ def design(options: argparse.Namespace) -> int:
         solving = Progress("solving for {}" + ("" if most is None else f" (at most {most:g} s)"), 0.0)
         choice |= {"mechanisms": None if named is None else [named], "own": own, "cones": cones}
         choice |= {"purpose": None if options.compare else options.purpose}
-        choice |= {"progress": solving, "proof_seconds": proof}
+        choice |= {"progress": solving}
+        choice |= {} if options.prove is None else {"max_nodes": options.prove}
         if options.reports is None:
             made = design_channel(table, epsilon, budget=options.budget, **choice)
         else:

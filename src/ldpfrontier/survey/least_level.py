@@ -78,9 +78,7 @@ def least_epsilon(
         # One after the other: the last one takes longest, and mostly the first one tells. What is found
         # decides, and not what is proved.
         for name in names:
-            made = design_channel(
-                table, level, against=against, mechanisms=[name], proof_seconds=0.0, **choice
-            )
+            made = design_channel(table, level, against=against, mechanisms=[name], max_nodes=0, **choice)
             for c in (c for c in made.candidates if c.private):
                 if c.nmi >= aim if error is None else made.error_of(c) <= aim:
                     return True

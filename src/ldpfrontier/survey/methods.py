@@ -59,7 +59,7 @@ _TOLERANCE, _ROUNDS = SETTINGS.solver_tolerance, SETTINGS.solver_rounds
 class Problem:
     """What a mechanism is sought for: a table, a level in nats, an attacker, and what has to be precise.
 
-    Without a population the whole record is sensitive, or no people were sampled. `proof_seconds` is that of
+    Without a population the whole record is sensitive, or no people were sampled. `max_nodes` is that of
     `optimal_estimation`.
     """
 
@@ -68,7 +68,7 @@ class Problem:
     against: Attacker
     population: Population | None
     precise: str = "cells"
-    proof_seconds: float | None = None
+    max_nodes: int = SETTINGS.estimate_nodes
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -130,15 +130,13 @@ class Problem:
 
     def frequencies_of(self, cone: Cone) -> Optimum:
         """Solve for the mechanism of the least error whose columns are in a cone, with few outputs."""
-        seconds = min(max(self.proof_seconds or 1.0, 1.0), SETTINGS.most_proof_seconds)
         found = optimal_estimation(
             self.table.expected,
             cone,
             self.target,
             tolerance=SETTINGS.error_tolerance,
             max_rounds=self._rounds(),
-            max_nodes=int(SETTINGS.estimate_nodes * seconds),
-            proof_seconds=self.proof_seconds,
+            max_nodes=self.max_nodes,
         )
         return self._with_few_outputs(found)
 

@@ -287,11 +287,10 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
             "the number of records that will be privatized, which determines the errors (default: as"
             " many as were counted)"),
         option("--max-seconds", metavar="SECONDS", type=number, help=
-            "go on with the best mechanisms found after this time; a warning says so (default: 20 for"
-            " the smallest error at a level, otherwise no limit)"),
-        option("--prove", metavar="SECONDS", type=number, help=
-            "use so much time, after the search for the smallest error, for a bound on all mechanisms,"
-            " which --details prints (default: 5)"),
+            "go on with the best mechanisms found after this time; a warning says so (default: no limit)"),
+        option("--prove", metavar="NODES", type=whole, help=
+            "use so many nodes of branch and bound, or extreme rays, for a bound on the smallest error of"
+            " all mechanisms, which --details prints (default: 5000)"),
         option("--out", metavar="JSON", default="channel.json", help=
             "the file for the channel; its matrix, thresholds, known answers, weights, sampler and"
             " certificate are written to the same folder (default: channel.json)"),

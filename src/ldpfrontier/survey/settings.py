@@ -94,15 +94,12 @@ class SurveySettings:
     estimate_work: int = 600
     #: Its least rounds there.
     least_estimate_rounds: int = 3
-    #: Nodes of branch and bound for its bound, or rays, for each second of the time for the proof if that is
-    #: limited: they take less. With 20,000, errors were lower by up to 0.03%.
+    #: Nodes of branch and bound for its bound, or rays: with 20,000, errors were lower by up to 0.03%.
     estimate_nodes: int = 5_000
     #: Designs at most in the search for the level of one of several reports: two or three are usual.
     calibrations: int = 6
     #: What share of the level of all reports together it may leave unused.
     calibration_gap: float = 0.01
-    #: Most seconds that count so, since they take memory.
-    most_proof_seconds: float = 200.0
     #: Quadratic programs for the weights of an interval, each with the standard deviation of the one before.
     limit_programs: int = 3
     #: Biased weights are used if they bring a limit this share closer, at the table of the design.
@@ -112,11 +109,6 @@ class SurveySettings:
     nuisance_share: float = 0.1
     #: Numbers that the limits of rates are computed of at a time: some ten megabytes.
     piece: int = 2**20
-    #: Seconds after which the command ends the search for the least error of estimates: on the tables that
-    #: were tried, it took less on a quiet machine.
-    search_seconds: float = 15.0
-    #: Seconds after that for its proof.
-    proof_seconds: float = 5.0
     #: Distributions, of F or given that U is one of two values, among which an audit looks for a telling one.
     audited_distributions: int = 500
     #: Largest logarithm of the odds of the two values of such a pair that an acquaintance has from elsewhere:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import ldpfrontier
+from ldpfrontier.numerics import deadline
 from ldpfrontier.survey import read_channel
 from ldpfrontier.survey.cli import main
 from ldpfrontier.survey.option_table import OPTIONS
@@ -119,6 +120,20 @@ def test_a_time_limit_ends_what_takes_long_and_nothing_else(here, capsys):
     assert "The time limit ended the search before an error of 0.01 was reached" in capsys.readouterr().err
     assert main([*DESIGN, "--epsilon", "1", "--max-seconds", "-1"]) == 2
     assert "max_seconds is -1.0; it must be a number of seconds, 0 or more" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "aim", ["--epsilon 1", "--epsilon 1 --against outsider", "--error .2 --mechanism srr"]
+)
+def test_the_channel_depends_on_no_clock_and_is_computed_in_one_thread(tmp_path, monkeypatch, aim):
+    """On a busy machine searches take longer; a limit that nobody asked for would end them elsewhere."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("s,u,count\na,x,310\na,y,220\nb,x,90\nb,y,160\n", encoding="utf-8")
+    monkeypatch.setattr(deadline, "clock", None)  # whoever looks at it fails
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "4")
+    design = ["design", "--table", "t.csv", "--sensitive", "s", "--useful", "u", "--quiet"]
+    assert main([*design, *aim.split()]) == 0
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "1"
 
 
 def test_a_seed_makes_the_same_reports_and_is_loud_about_it(ready, capsys):

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ldpfrontier.cones import Cone
-from ldpfrontier.numerics import deadline
 from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.optimal.designs.branch_and_bound import ExcessBound
 from ldpfrontier.optimal.designs.quadratic_utility import QuadraticUtility
@@ -26,7 +25,6 @@ class CutColumns:
     p: FloatArray  # (inputs,), positive
     tolerance: float  # relative gap of the error, of which weights of columns have a part
     max_nodes: int  # of branch and bound, for all prices; with 0, nothing is proved
-    seconds: float = math.inf  # of branch and bound, for all prices
     exact: bool = field(default=False, init=False)
     left: int = field(init=False)  # nodes
     _family: JointColumns = field(init=False)
@@ -58,11 +56,8 @@ class CutColumns:
         target, bound = (1.0 - SETTINGS.outer_share) * self.tolerance * total, math.inf
         if self.left > 0 and best <= target:
             tree = ExcessBound(family, prices, target, starts, best)
-            began = deadline.clock()
-            with deadline.time_limit(self.seconds) as limit:
-                bound = tree.bound(self.left)
-            self.seconds = max(self.seconds - (deadline.clock() - began), 0.0)
-            self.left = 0 if limit.reached else self.left - tree.nodes
+            bound = tree.bound(self.left)
+            self.left -= tree.nodes
             found = np.vstack([found, *tree.found])
             if tree.found:
                 # Near them are more, which cost less to find. As many starts as `JointColumns.price` has.

@@ -81,7 +81,7 @@ def outer_bound(
             # What the cut leaves of the best columns is where the next search begins.
             known = np.vstack([inner, columns[(theta > 0.0) & (columns @ cut <= 0.0)]])
     except TimeIsUp:
-        fell_back("the bound of fewer cuts, as the time for the proof was up")
+        fell_back("the bound of fewer cuts, as the time limit ended the proof")
     except Intractable as error:
         fell_back(f"the bound of fewer cuts, as rays became too many: {one_line(error)}")
     return best

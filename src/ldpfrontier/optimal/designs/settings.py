@@ -23,6 +23,9 @@ class DesignsSettings:
     max_relaxed_inputs: int = 100
     #: Nodes of branch and bound of one optimum, and extreme rays of a larger cone: a minute on 2 x 6.
     max_nodes: int = 100_000
+    #: Columns that are priced given the useful value for a bound, for each of these nodes: a few seconds at
+    #: 5,000 nodes, minutes at the limit of inputs.
+    priced_columns: int = 256
     #: Largest entry of a matrix of what is estimated: squares of larger ones could overflow.
     largest_weight: float = 1e100
 

@@ -50,8 +50,8 @@ from ldpfrontier.cones import (
     unconditional_cone,
 )
 from ldpfrontier.mechanisms import randomized_response, secret_randomized_response, uniform_error
-from ldpfrontier.numerics.arguments import as_count, as_distribution, as_number
-from ldpfrontier.numerics.deadline import TimeIsUp, time_limit
+from ldpfrontier.numerics.arguments import as_count, as_distribution
+from ldpfrontier.numerics.deadline import TimeIsUp
 from ldpfrontier.optimal.designs.cut_columns import CutColumns
 from ldpfrontier.optimal.designs.error import estimation_error, target_rows
 from ldpfrontier.optimal.designs.generation import generate
@@ -88,7 +88,6 @@ def optimal_estimation(
     max_rounds: int = SETTINGS.max_rounds,
     max_nodes: int = SETTINGS.max_nodes,
     max_seconds: float | None = None,
-    proof_seconds: float | None = None,
 ) -> Optimum:
     """Find the mechanism whose reports need the fewest people for an estimate, with a certificate.
 
@@ -113,13 +112,12 @@ def optimal_estimation(
     max_nodes : int
         Most nodes of branch and bound, and most extreme rays of a larger polyhedral cone, 0 or more: where
         the rays of the cone are not listed, fewer are a worse bound, and at times a slightly larger error.
+        A bound by a semidefinite program is computed for at most as many pairs of inputs, and one given the
+        useful value if it prices at most 256 times as many columns.
     max_seconds : float, optional
         Seconds after which the best mechanism and bound found so far are returned, as "bounded"; 0 or more.
         Where rays are not listed, and no closed form is known, that is a mechanism which tells nothing if
         not even a first one was found.
-    proof_seconds : float, optional
-        Seconds that may be used, after the search for a mechanism, for a bound that takes longer than it; 0
-        or more. With fewer, the bound is a weaker one, and "bounded" the status.
 
     Returns
     -------
@@ -153,11 +151,8 @@ def optimal_estimation(
     p, rows, inputs = problem.p, problem.rows * size, problem.p.size
     if not problem.wanted.any():  # known without a report
         return Optimum(Channel(np.ones((inputs, 1))), 0.0, 0.0, "optimal", 0, "1", "min")
-    allowed = "a number of seconds, 0 or more, or None for no limit"
-    limit = math.inf if proof_seconds is None else proof_seconds
-    proof = as_number(limit, "proof_seconds", allowed, least=0.0, infinite=True)
     try:
-        found, method = solved(problem, cone, tolerance, max_rounds, max_nodes, proof)
+        found, method = solved(problem, cone, tolerance, max_rounds, max_nodes)
     except TimeIsUp:
         channel = quick_mechanism(cone)
         value, least = (estimation_error(own, p, rows) for own in (channel, Channel(np.eye(inputs))))
@@ -202,7 +197,6 @@ def solved(
     tolerance: float,
     max_rounds: int,
     max_nodes: int,
-    proof_seconds: float = math.inf,
 ) -> tuple[BoundedChannel, Method]:
     """Return the channel and the bound that the engine of a cone finds, and the name of this engine."""
     inputs, rays, ratio = problem.p.size, listed_rays(cone), local_ratio(cone)
@@ -213,11 +207,11 @@ def solved(
     if rays is not None and isinstance(cone, PolyhedralCone):
         found = _over_listed_rays(problem, cone, rays, tolerance, max_rounds)
     elif ratio is not None:
-        found = _large_alphabet(problem, ratio, tolerance, rounds, proof_seconds)
+        found = _large_alphabet(problem, ratio, tolerance, rounds, max_nodes)
     elif inputs > LIMITS.max_joint_cells:
-        found = _large_table(problem, cone, tolerance, rounds, proof_seconds)
+        found = _large_table(problem, cone, tolerance, rounds, max_nodes)
     else:
-        found = _over_curved_cone(problem, cone, tolerance, rounds, max_nodes, proof_seconds)
+        found = _over_curved_cone(problem, cone, tolerance, rounds, max_nodes)
     best = f", the least error has {found.name}" if found.name else ""
     return found, regime.method(f"columns of the cone{best}")
 
@@ -244,7 +238,7 @@ def closed_forms(inputs: int, epsilon: float) -> dict[str, Channel]:
 
 
 def _large_alphabet(
-    problem: Problem, ratio: float, tolerance: float, max_rounds: int, proof_seconds: float
+    problem: Problem, ratio: float, tolerance: float, max_rounds: int, max_nodes: int
 ) -> BoundedChannel:
     """Return the best of closed forms of local differential privacy and of column generation from them."""
     from ldpfrontier.optimal.large.designs.staircase_relaxation import relaxed_bound
@@ -266,8 +260,11 @@ def _large_alphabet(
     bound = _symmetric_bound(problem, ratio)
     found = None
     if not pricing.exact and bound < enough:
-        with time_limit(proof_seconds), _weaker_bound():
-            bound = max(bound, relaxed_bound(problem, ratio, enough))
+        few = n * n <= max_nodes
+        if not few:
+            fell_back(f"a weaker bound, as there are more than {max_nodes:,} pairs of inputs")
+        with _weaker_bound():
+            bound = max(bound, relaxed_bound(problem, ratio, enough, rounds=3 if few else 0))
     with suppress(TimeIsUp):
         if bound >= enough and not pricing.exact:
             return BoundedChannel(forms[best], bound, 0, best)
@@ -304,7 +301,6 @@ def _over_curved_cone(
     tolerance: float,
     max_rounds: int,
     max_nodes: int,
-    proof_seconds: float,
 ) -> BoundedChannel:
     """Return the best channel that is found, and a bound by branch and bound, or else by larger cones."""
     if not (problem.p > 0).all():
@@ -321,7 +317,7 @@ def _over_curved_cone(
     tolerance = max(tolerance, SETTINGS.outer_tolerance)
     cuts_alone = not len(cone.inequalities)
     share = 1.0 if cuts_alone else SETTINGS.outer_share
-    pricing = CutColumns(cone, problem.p, tolerance, max_nodes if cuts_alone else 0, proof_seconds)
+    pricing = CutColumns(cone, problem.p, tolerance, max_nodes if cuts_alone else 0)
     start = pricing.start()
     found = generate(problem, start, pricing, share * tolerance, max_rounds)
     weighted, bound = found.weighted, found.bound
@@ -331,11 +327,11 @@ def _over_curved_cone(
             fell_back(f"larger polyhedral cones, as branch and bound ended after {nodes:,} nodes")
         used = np.argsort(-weighted.theta, kind="stable")[: SETTINGS.least_kept]
         known = np.vstack([start, weighted.vectors[used]])
-        with time_limit(pricing.seconds):
+        if max_nodes:
             bound = max(bound, outer_bound(problem, cone, known, weighted.phi, tolerance, max_nodes))
         if bound == 0.0 and isinstance(cone, PolyhedralCone):
             with _weaker_bound():
-                bound = _bound_by_ratios(problem, cone)
+                bound = _bound_by_ratios(problem, cone, max_nodes)
     return BoundedChannel(
         weighted.channel(SETTINGS.inner_gap * SETTINGS.outer_share * tolerance), bound, found.rounds
     )
@@ -343,15 +339,15 @@ def _over_curved_cone(
 
 @contextmanager
 def _weaker_bound() -> Iterator[None]:
-    """Let the time for a bound end it; then one that was known before holds."""
+    """Let the time limit end a bound; then one that was known before holds."""
     try:
         yield
     except TimeIsUp:
-        fell_back("a weaker bound, as the time for the proof was up")
+        fell_back("a weaker bound, as the time limit ended the proof")
 
 
 def _large_table(
-    problem: Problem, cone: Cone, tolerance: float, max_rounds: int, proof_seconds: float
+    problem: Problem, cone: Cone, tolerance: float, max_rounds: int, max_nodes: int
 ) -> BoundedChannel:
     """Return a good channel of a large table, and a weak bound."""
     from ldpfrontier.optimal.large.designs.program_columns import ProgramColumns, programs_of
@@ -384,10 +380,10 @@ def _large_table(
         if estimation_error(made, problem.p, problem.rows) <= errors[best]:
             name, channel = "", made
     bound = estimation_error(Channel(np.eye(problem.p.size)), problem.p, problem.rows) * (1.0 - BROKEN)
-    with time_limit(proof_seconds), _weaker_bound():
+    with _weaker_bound():
         if isinstance(cone, PolyhedralCone):
-            bound = max(bound, _bound_by_ratios(problem, cone))
-        else:
+            bound = max(bound, _bound_by_ratios(problem, cone, max_nodes))
+        elif _few_given_useful(cone.shape, max_nodes):
             bound = max(bound, _bound_given_useful(problem, cone.shape, known.level_given_useful))
     return BoundedChannel(channel, bound, rounds, name)
 
@@ -434,7 +430,16 @@ def _known_columns(
     return np.unique(columns / (columns @ p)[:, None], axis=0)
 
 
-def _bound_by_ratios(problem: Problem, cone: PolyhedralCone) -> float:
+def _few_given_useful(shape: tuple[int, int], max_nodes: int) -> bool:
+    """Tell whether columns given all useful values are few enough for a bound; else it is a weaker one."""
+    a1, a2 = shape
+    few = a1 <= SETTINGS.max_enumerated_inputs and a2 << a1 <= SETTINGS.priced_columns * max_nodes
+    if not few:
+        fell_back("a weaker bound, as there are too many columns given the useful value")
+    return few
+
+
+def _bound_by_ratios(problem: Problem, cone: PolyhedralCone, max_nodes: int) -> float:
     """Return a bound of the larger class in which entries are compared two by two, as the cone implies."""
     levels, (a1, a2) = implied_levels(cone.inequalities), cone.shape
     bounds = [0.0]
@@ -443,8 +448,7 @@ def _bound_by_ratios(problem: Problem, cone: PolyhedralCone) -> float:
 
         bounds.append(relaxed_bound(problem, math.exp(levels.max()), rounds=0))
     given = levels.reshape(a1, a2, a1, a2).diagonal(axis1=1, axis2=3).max()
-    # With more sensitive values than can be enumerated, those bounds take minutes.
-    if 1 < a1 <= SETTINGS.max_enumerated_inputs and given <= MAX_EPSILON:
+    if a1 > 1 and given <= MAX_EPSILON and _few_given_useful((a1, a2), max_nodes):
         bounds.append(_bound_given_useful(problem, cone.shape, float(given)))
     return max(bounds)
 
