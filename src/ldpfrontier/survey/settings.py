@@ -38,7 +38,8 @@ class SurveySettings:
     #: shares. With 30, a sample that happens to have nobody of a rare large weight misled: of cells with
     #: some 40 people, of whom 5% have 30 times the weight, in one of eight.
     least_weighted: int = 50
-    #: The same of clusters.
+    #: The same of clusters. Without one more cluster in the count, 100 clusters of 20 misled in one of nine
+    #: samples, if 1% or 2% of all clusters are wholly in a rare cell.
     least_clusters: int = 30
     #: Records of a table times its odds ratios, or a thousand, up to which intervals of these are exact.
     max_exact_work: int = 1_000_000_000

@@ -23,7 +23,8 @@ variances smaller, which is not used.
 **A few weights.** The variance of a cell is estimated by its squares, of which the largest weights decide.
 (sum T)^2 / sum T^2 is for how many people, or clusters, of equal weights those of a cell count. Where they
 are too few, so that weights which the sample happens to lack would change the share by more than its interval
-says, no promise rests on the table. One more person with the largest weight of the sample is counted in.
+says, no promise rests on the table. One more person with the largest weight of the sample is counted in, and
+one more cluster, as large as the largest, all of it in the cell.
 """
 
 from __future__ import annotations
@@ -134,18 +135,21 @@ class Evidence(Generic[Cell]):
                 )
         if self.clusters:
             totals, places = self._of_clusters()
-            squares = np.asarray((totals * totals).sum(axis=0))
-            equal = np.asarray(totals.sum(axis=0)) ** 2 / squares
-            people, freedom = min(people, people_of_clusters(totals)), min(freedom, equal.min() - 1.0)
+            sizes, squares = totals.sum(axis=0), (totals * totals).sum(axis=0)
+            largest = totals.sum(axis=1).max()
+            equal = (sizes + largest) ** 2 / (squares + largest**2)
+            people = min(people, people_of_clusters(totals))
+            freedom = min(freedom, (sizes**2 / squares).min() - 1.0)
             if math.isinf(people):
                 doubts.append("the same shares in all clusters, which are no sample therefore")
             if equal.min() < SETTINGS.least_clusters:
                 thin = places[int(equal.argmin())]
                 held = sum(cell == thin for _, cell in self.clusters)
                 doubts.append(
-                    f"people with {told(thin)} in {held:,} cluster{'s' * (held != 1)}, which count"
-                    f" for {equal.min():.1f} of equal size; at least {SETTINGS.least_clusters} are needed in"
-                    " each combination of values"
+                    f"people with {told(thin)} in {held:,} cluster{'s' * (held != 1)}. With one more, as"
+                    f" large as the largest and all of it of this kind, they count for {equal.min():.1f} of"
+                    f" equal size; at least {SETTINGS.least_clusters} are needed in each combination of"
+                    " values, since otherwise a few clusters decide"
                 )
         return Sureness(people, freedom, "; and ".join(doubts))
 

@@ -68,7 +68,7 @@ def test_totals_give_the_shares_alone(survey, capsys):
     assert "It contains these shares, which are public then." in " ".join(said.split())
     assert read_channel("channel.json").table.distribution.ravel() == pytest.approx(survey, abs=1e-5)
     assert main(["audit", "--channel", "channel.json"]) == 0
-    assert design("--table", "totals.csv", "--weight", "perwt") == 2
+    assert design("--table", "totals.csv", "--weight", "perwt", "--force") == 2
     assert "the number of records is needed (--records)" in capsys.readouterr().err
 
 
@@ -245,7 +245,11 @@ def test_a_design_rests_on_clusters(villages, capsys):
     [
         ("south,yes,1,v{}", 49, "48 people with 'yes, south'. With one more of the largest weight, 1, they"),
         ("south,yes,1,v{}", 1, "nobody with 'yes, south'; each combination of values needs people"),
-        ("south,yes,1,v1", 200, "people with 'yes, south' in 1 cluster, which count for 1.0 of equal size"),
+        (
+            "south,yes,1,v1",
+            200,
+            "people with 'yes, south' in 1 cluster. With one more, as large as the largest and all of it of",
+        ),
         ("south,yes,1,v{}\nsouth,,9,v0", 50, None),
     ],
 )
@@ -307,14 +311,14 @@ def test_the_design_effect_may_be_stated(survey, capsys):
         assert design(option, file, *stated, str(effect), "--force") == 0
         assert read_channel("channel.json").table.effective == pytest.approx(sure)
         assert f"count for {sure:,.0f} people drawn at random" in " ".join(capsys.readouterr().out.split())
-    assert design("--table", "totals.csv", *stated[:-1]) == 2
+    assert design("--table", "totals.csv", *stated[:-1], "--force") == 2
     assert "--people and --design-effect must be given together" in capsys.readouterr().err
     for wrong in (0.5, 401.0, math.nan):
         with pytest.raises(ValueError, match="at least 1, and at most the number of people"):
             stated_people(400.0, wrong)
     with pytest.raises(SystemExit):
         design("--table", "totals.csv", "--people", "400", "--design-effect", "2")
-    assert "need --weight" in capsys.readouterr().err
+    assert "--people has no effect without --weight" in capsys.readouterr().err
 
 
 def test_a_file_with_another_number_of_people_is_refused(survey, tmp_path):
