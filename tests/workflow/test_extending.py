@@ -65,8 +65,8 @@ def test_a_mechanism(run, tmp_path):
     (sentence,) = [" ".join(text.split()) for kind, text in BLOCKS if "has the privacy level" in text]
     said = run("fig2.png", ok=False)
     assert sentence.replace("leaky", "mechanism") in said
-    assert "lopuhaa2024_fig2_part" in said
-    assert "frontier_calibration" not in said
+    assert "lopuhaa2024_solutions_part" in said
+    assert "frontier" not in said
 
 
 def test_a_paper(run, tmp_path):
@@ -113,4 +113,4 @@ def test_tables_of_ones_own(tmp_path):
     assert set(rows["instance"]) == {"survey: illness, region"}
     text = (mine / "survey.csv").read_text()
     (mine / "survey.csv").write_text(text.replace("north,18-39,no,1078", "north,18-39,no,1079"))
-    assert "lopuhaa2024_own_fig2_part" in run("-n")
+    assert "lopuhaa2024_solutions_part" in run("-n")

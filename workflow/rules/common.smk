@@ -63,10 +63,20 @@ PAPERS = {key: paper.select_calls(config) for key, paper in PAPERS.items()}
 RESOURCES = Path(os.path.relpath(BASE / "resources"))
 PLAN = Plan(PAPERS, config)
 PAPER_FILES = [os.path.relpath(paper.folder / "paper.yaml") for paper in PAPERS.values()]
-FINISHED = [
-    path for paper in PAPERS.values() for path in PLAN.target_files(paper, config["figures"]["formats"])
-]
-VERIFIED = [path for paper in PAPERS.values() for path in PLAN.verified_file(paper)]
+
+# What a run ends in, by the part of it. Only the papers are made unless the targets below say otherwise.
+FORMATS = config["figures"]["formats"]
+FINISHED = {
+    "papers": [x for p in PAPERS.values() if not p.is_beyond for x in PLAN.target_files(p, FORMATS)],
+    "beyond": [x for p in PAPERS.values() if p.is_beyond for x in PLAN.target_files(p, FORMATS)],
+    "certificates": [x for p in PAPERS.values() for x in PLAN.verified_file(p)],
+}
+TARGETS = {
+    "all": ["papers"],
+    "beyond": ["beyond"],
+    "certificates": ["certificates"],
+    "everything": [*FINISHED],
+}
 
 
 wildcard_constraints:
@@ -98,6 +108,45 @@ def code_of(call):
     script = {Table: "compute", Layout: "layout"}.get(type(call), "figure")
     tables = [*PLAN.input_tables(call), *([call] if isinstance(call, Table) else [])]
     return code(script, call.function_name, *(table.schema_name for table in tables))(None)
+
+
+def asked_for():
+    """Return the parts of the run that the targets of the command ask for."""
+    # Known when the rules are put together, but not yet when this file is read.
+    targets = getattr(workflow.dag_settings, "targets", None) or ()
+    parts = [part for target in targets for part in TARGETS.get(target, ())]
+    return [part for part in FINISHED if part in (parts or TARGETS["all"])]
+
+
+def asked_files(suffix=""):
+    """Return the files of what is asked for, and the tables of other papers that it is about."""
+    files = [path for part in asked_for() for path in FINISHED[part]]
+    about = PLAN.tables_of_claims(p for p in PAPERS.values() if p.is_beyond) if "beyond" in asked_for() else []
+    return [path for path in dict.fromkeys([*files, *about]) if path.endswith(suffix)]
+
+
+def there_already(suffix=""):
+    """Return the files of what is not asked for that are there, each with what tells it from another version.
+
+    They are shown as they are: no job makes them again.
+    """
+    others = dict.fromkeys(path for files in FINISHED.values() for path in files if path.endswith(suffix))
+    found = {path: Path(path).stat() for path in others.keys() - {*asked_files()} if Path(path).is_file()}
+    return {path: [found[path].st_mtime_ns, found[path].st_size] for path in others if path in found}
+
+
+def said_at_the_end():
+    """Return what was made, and what else there is."""
+    targets = getattr(workflow.dag_settings, "targets", None) or ["all"]
+    page = " results/report/index.html shows what is there on one page." * bool({*TARGETS} & {*targets})
+    rest = {
+        "all": ("papers", "the papers"),
+        "beyond": ("beyond", "the project's own results"),
+        "certificates": ("certificates", "documents that prove optima"),
+    }
+    others = [f"`snakemake {name}` makes {said}" for name, (part, said) in rest.items() if part not in asked_for()]
+    more = f" {', '.join(others)}, and `snakemake everything` all of it." if others else ""
+    return f"What was asked for is in results/.{page}{more}"
 
 
 def input_files(call, part=None):

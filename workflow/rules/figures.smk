@@ -49,13 +49,14 @@ rule layout:
 
 
 for paper in PAPERS.values():
+    if paper.is_beyond:
+        continue
 
     rule:
         name:
             paper.key
         input:
-            PLAN.target_files(paper, config["figures"]["formats"]),
-            PLAN.verified_file(paper),
+            PLAN.target_files(paper, FORMATS),
             expand("results/data/{data}/provenance.json", data=PLAN.data_sets(paper)),
         message:
             f"All results of {paper.key} are complete"

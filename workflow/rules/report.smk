@@ -10,9 +10,8 @@ PAGES = [
 
 rule claims:
     input:
-        # Every table: a claim may be about more than one.
-        tables=[path for path in FINISHED if path.endswith(".parquet")],
-        certificates=VERIFIED,
+        # Every table that is asked for: a claim may be about more than one.
+        tables=lambda wildcards: asked_files(".parquet"),
         papers=PAPER_FILES,
     output:
         parquet="results/claims.parquet",
@@ -28,7 +27,8 @@ rule claims:
         "../envs/ldpfrontier.yaml"
     threads: 1
     params:
-        tables=lambda wildcards, input: str(Path(input.tables[0]).parents[1]),
+        also=lambda wildcards: there_already(".parquet"),
+        certificates=FINISHED["certificates"],
         code=claim_code("claims"),
     message:
         "Decide the claims"
@@ -58,7 +58,6 @@ rule claim:
     threads: 1
     params:
         paper=lambda wildcards: CLAIMS[wildcards.claim][0],
-        tables=lambda wildcards, input: str(Path(input.tables[0]).parents[1]),
         code=claim_code("claim"),
     message:
         "Decide {wildcards.claim}"
@@ -68,8 +67,7 @@ rule claim:
 
 rule report:
     input:
-        finished=FINISHED,
-        certificates=VERIFIED,
+        finished=lambda wildcards: asked_files(),
         claims=rules.claims.output.parquet,
         papers=PAPER_FILES,
         provenance=expand("results/data/{data}/provenance.json", data=PLAN.data_sets(*PAPERS.values())),
@@ -86,6 +84,8 @@ rule report:
     threads: 1
     params:
         configuration=config,
+        also=lambda wildcards: there_already(),
+        certificates=FINISHED["certificates"],
         code=code("report"),
     message:
         "Write the report"

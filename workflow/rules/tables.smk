@@ -21,7 +21,6 @@ for table in PLAN.tables:
             counts=by_part(PLAN.count_files, table),
         output:
             **({"csv": file.replace(".parquet", ".csv")} if file.startswith("results/tables") else {}),
-            **({"certificates": PLAN.documents(table)} if table.certificates else {}),
             parquet=file,
         log:
             f"logs/{job}.log",

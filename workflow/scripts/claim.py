@@ -12,7 +12,7 @@ from reproduction.results.files import write_texts
 
 start(snakemake.log[0], snakemake.config)
 found = papers(outside=snakemake.config["papers"])
-tables = result_tables(Path(snakemake.params.tables), snakemake.params.paper, found)
+tables = result_tables(Path("results/tables"), snakemake.params.paper, found)
 (claim,) = (
     claim
     for claim in claims.claims_of(found[snakemake.params.paper])

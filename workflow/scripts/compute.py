@@ -2,7 +2,6 @@
 
 from _job import load, read_tables, start
 
-from reproduction.results.certificates import DOCUMENTS
 from reproduction.results.files import made_by, read_counts, write_table
 
 start(snakemake.log[0], snakemake.config)
@@ -12,10 +11,6 @@ counts = {
     name: read_counts(path) for name, path in zip(params.call["counts"], snakemake.input.counts, strict=True)
 }
 found = load(params.call["function"])(*tables, **params.call["arguments"], **counts)
-if "certificates" in output.keys():  # noqa: SIM118 - a list with names
-    found, documents = found
-    own = made_by(params.code, output.certificates)
-    write_table(documents, output.certificates, own, DOCUMENTS)
 csv_path = output.csv if "csv" in output.keys() else None  # noqa: SIM118 - a list with names
 metadata = made_by(params.code, output.parquet)
 write_table(found, output.parquet, metadata, load(params.schema), csv_path=csv_path)

@@ -12,12 +12,13 @@ from reproduction.results.files import read_table
 
 start(snakemake.log[0], snakemake.config)
 found, claims = papers(outside=snakemake.config["papers"]), Path(snakemake.input.claims)
+checked = snakemake.params.certificates
 page.write(
     snakemake.output[0],
     papers=list(found.values()),
-    finished=snakemake.input.finished,
+    finished=[path for path in (*snakemake.input.finished, *snakemake.params.also) if path not in checked],
     ledger=read_ledger(claims, claims.with_name("tables"), found),
-    certificates=[read_table(path, VERIFIED) for path in snakemake.input.certificates],
+    certificates=[read_table(path, VERIFIED) for path in checked if Path(path).is_file()],
     configuration=snakemake.params.configuration,
     provenance=snakemake.input.provenance,
 )

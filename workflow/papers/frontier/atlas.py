@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike
 
 from ldpfrontier.information import entropy
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from papers.lopuhaa2024.solutions import Solution, place_of, rows_of, solve
+from papers.frontier.measured import rows_of
+from papers.lopuhaa2024.solution import Solution, place_of
+from papers.lopuhaa2024.solutions import solve
 from reproduction.results.tables import RESULTS, SKIPPED, Row
 
 
@@ -29,7 +31,7 @@ def atlas(
 ) -> pd.DataFrame:
     """Compute the mechanisms on one table of counts, the expensive ones on small tables only.
 
-    Rows, arguments and errors are as of `lopuhaa2024.experiments.fig2`. `cells` has, by mechanism, the most
+    Rows, arguments and errors are as of `optima.mechanisms`. `cells` has, by mechanism, the most
     cells of a table that it is computed on; on a larger one it is skipped, and its note says why.
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)

@@ -42,7 +42,7 @@ def attack(
     The mechanisms are PolyOpt and the optima of promises. An attacker who knows another attribute of the
     person, such as the sex, takes it for a sign of U alone: given U, it is independent of S. Rows of `counts`
     are values of S, rows of `proxies` those of U, and columns those of U and of the other attribute; `names`
-    are the names of these two. Other arguments are as of `lopuhaa2024.experiments.fig2`.
+    are the names of these two. Other arguments are as of `optima.mechanisms`.
 
     Knowledge that decides the value without a report has no row, and neither has a report that such people
     never give, nor a mechanism that is out of reach for the size.

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from papers.frontier.catalogue import PROMISES
 from papers.frontier.several_tables import INSIDERS
-from papers.lopuhaa2024.catalogue import PLACE, PROMISES
+from papers.lopuhaa2024.catalogue import PLACE
 from reproduction.results.tables import PRIVACY_TOLERANCE, Schema
 
 #: What an attacker knows about a person: nothing; that U is one of two values; the value of another

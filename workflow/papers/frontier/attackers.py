@@ -15,18 +15,17 @@ from typing import Any
 import pandas as pd
 
 from papers.frontier.attack_tables import ATTACK, ATTACKED
-from papers.lopuhaa2024.catalogue import (
+from papers.frontier.catalogue import (
     ANY_INPUTS,
     EVERYWHERE,
     ONE_OF_TWO,
-    OVER_SET,
-    PLACE,
     PROMISES,
     UNCONDITIONAL,
     WITH_INTERVALS,
     WITH_ODDS,
     WITH_SET,
 )
+from papers.lopuhaa2024.catalogue import OVER_SET, PLACE
 from reproduction.results.tables import OPTIMUM_TOLERANCE, PRIVACY_TOLERANCE, SKIPPED, Schema, select
 
 #: What one level may pass another by, nats: the worst level over F is the result of a search.

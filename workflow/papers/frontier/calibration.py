@@ -15,8 +15,10 @@ from ldpfrontier.calibration import Calibration, calibrated
 from ldpfrontier.channel import Channel
 from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from papers.lopuhaa2024.catalogue import CALIBRATED, MECHANISMS, NOMINAL, OPTIMA
-from papers.lopuhaa2024.solutions import Problem, Solution, evaluate, place_of, solve
+from papers.frontier.catalogue import CALIBRATED, NOMINAL
+from papers.lopuhaa2024.catalogue import MECHANISMS, OPTIMA
+from papers.lopuhaa2024.solution import Solution, place_of
+from papers.lopuhaa2024.solutions import Problem, evaluate, solve
 from reproduction.results.tables import HEURISTIC, RESULTS, Row
 
 #: How far above the level allowed the optimum of a class is tried, as a multiple of what it leaks too little.
@@ -43,7 +45,7 @@ def calibration(
     A mechanism that leaks less over F than it was asked for may be asked for more. The experiment "nominal"
     has every mechanism, the optimum among them, at every level; "calibrated" has each but the optimum at the
     largest nominal level at which it leaks that much over F at most (`ldpfrontier.calibration`), to the
-    relative `accuracy`. Metrics: ``mutual_information`` and ``nmi`` as in `lopuhaa2024.experiments.fig2`,
+    relative `accuracy`. Metrics: ``mutual_information`` and ``nmi`` as in `optima.mechanisms`,
     whose arguments these are, the bound of what is calibrated being that of the optimum, whose class has
     every private mechanism; ``worst_case_epsilon``, what it leaks over F; and ``nominal_epsilon``, what it
     was asked for (of an optimum, at most 3 (eps - what it leaks) above eps).

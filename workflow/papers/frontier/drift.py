@@ -24,9 +24,10 @@ from ldpfrontier.privacy import rldp_epsilon
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from papers.frontier.catalogue import ACQUAINTANCES, ASSOCIATION, DRIFTS, MARGINALS
 from papers.frontier.summaries import DRIFT
-from papers.lopuhaa2024.catalogue import ACQUAINTANCES, ASSOCIATION, DRIFTS, MARGINALS
-from papers.lopuhaa2024.solutions import place_of, solve
+from papers.lopuhaa2024.solution import place_of
+from papers.lopuhaa2024.solutions import solve
 
 #: Iterations of proportional fitting, and the relative error of marginals at which it ends.
 _FITS, _FITTED = 1000, 1e-10
@@ -59,7 +60,7 @@ def drift(
     Mechanisms are made for F with its radius times every one of `factors`. Truths are drawn around P-hat with
     the spread of a sample of n times each of `shares`. Beside `mechanisms` there is, on tables of up to 16
     cells, the optimum against acquaintances, which is private for all odds ratios of distributions in F.
-    Other arguments are as of `lopuhaa2024.experiments.fig2`; what is out of reach has no row.
+    Other arguments are as of `optima.mechanisms`; what is out of reach has no row.
     """
     table = np.asarray(counts, dtype=float)
     drawn = {

@@ -27,7 +27,7 @@ from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, unconditional_
 from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from papers.lopuhaa2024.catalogue import (
+from papers.frontier.catalogue import (
     CELLS,
     DESIGNS,
     ERRORS,
@@ -36,8 +36,10 @@ from papers.lopuhaa2024.catalogue import (
     WITH_INTERVALS,
     designed,
 )
-from papers.lopuhaa2024.reported import error_measures
-from papers.lopuhaa2024.solutions import PAPER, Place, odds_of, place_of, solve
+from papers.frontier.measured import odds_of
+from papers.frontier.reported import error_measures
+from papers.lopuhaa2024.solution import PAPER, Place, place_of
+from papers.lopuhaa2024.solutions import solve
 from reproduction.results.tables import RESULTS, SKIPPED, Result
 
 _log = logging.getLogger(__name__)
@@ -79,7 +81,7 @@ def estimation(
 
     `designs` has the levels of each promise, by its name in `catalogue.DESIGNS`; those with both levels are
     also computed with the level epsilon given U. Of `mechanisms`, which are made for information, both errors
-    are measured at `epsilons`. Other arguments are as of `lopuhaa2024.experiments.fig2`; what is out of reach
+    are measured at `epsilons`. Other arguments are as of `optima.mechanisms`; what is out of reach
     for the size is skipped.
     """
     if unknown := [name for name in designs if name not in DESIGNS]:

@@ -19,7 +19,8 @@ from ldpfrontier.information import entropy, mutual_information
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.frontier.summaries import FEW_RECORDS
 from papers.lopuhaa2024.catalogue import SET_METHODS
-from papers.lopuhaa2024.solutions import place_of, solve
+from papers.lopuhaa2024.solution import place_of
+from papers.lopuhaa2024.solutions import solve
 
 _log = logging.getLogger(__name__)
 
@@ -37,7 +38,7 @@ def few_records(
 ) -> pd.DataFrame:
     """Compute mechanisms for confidence sets of large samples, and for those of any number of records.
 
-    Arguments are as of `lopuhaa2024.experiments.fig2`, with `orders` up to 2; what is out of reach has no
+    Arguments are as of `optima.mechanisms`, with `orders` up to 2; what is out of reach has no
     row.
     """
     table = np.asarray(counts, dtype=float)

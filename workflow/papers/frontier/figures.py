@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MultipleLocator, NullLocator, PercentFormatter
 
+from papers.frontier.catalogue import ACQUAINTANCES, CELLS, DESIGNS, PROMISES, WHOLE, designed
 from papers.frontier.several_tables import ADAPTIVE, ANYONE, CALIBRATED, ONCE
-from papers.lopuhaa2024.catalogue import ACQUAINTANCES, CELLS, DESIGNS, PROMISES, WHOLE, designed
 from papers.lopuhaa2024.figures import information
 from papers.lopuhaa2024.panels import (
     EQUALITY,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from papers.lopuhaa2024.catalogue import CELLS, DESIGNS, designed
+from papers.frontier.catalogue import CELLS, DESIGNS, designed
 from papers.lopuhaa2024.summaries import cells
 from reproduction.results.tables import Schema, select
 

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, NullLocator, PercentFormatter
 
-from papers.lopuhaa2024.catalogue import PROMISES
+from papers.frontier.catalogue import PROMISES
 from papers.lopuhaa2024.panels import LOOKS, plot_panels
 from papers.lopuhaa2024.summaries import cells, require_one
 from reproduction.figure_style import EPSILON

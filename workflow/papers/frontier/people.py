@@ -14,17 +14,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from papers.lopuhaa2024.catalogue import (
+from papers.frontier.catalogue import (
     ABOUT_SENSITIVE,
     ABOUT_USEFUL,
     CELLS,
     ERRORS,
     FOR_SENSITIVE,
-    MECHANISMS,
-    PLACE,
     SENSITIVE,
     designed,
 )
+from papers.lopuhaa2024.catalogue import MECHANISMS, PLACE
 from reproduction.results.tables import OPTIMUM_TOLERANCE, SKIPPED, Schema, select
 
 #: The standard error for which people are counted.

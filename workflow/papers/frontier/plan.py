@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from papers.lopuhaa2024.catalogue import DESIGNS, MECHANISMS
+from papers.frontier.catalogue import DESIGNS
+from papers.lopuhaa2024.catalogue import MECHANISMS
 from papers.lopuhaa2024.contradictions import pair_contradictions, unknown_mechanisms
 from papers.lopuhaa2024.pairs import (
     DATA,
@@ -19,9 +20,10 @@ from papers.lopuhaa2024.pairs import (
     setting_of,
     solver_of,
 )
+from papers.lopuhaa2024.plan import solutions
 from reproduction.data.catalogue import attributes
 from reproduction.planning.configuration import values
-from reproduction.planning.paper import Counts
+from reproduction.planning.paper import Counts, Parts
 
 #: The pairs of a study: every ordered one of the attributes of `DATA`.
 ALL = "all"
@@ -109,6 +111,46 @@ pairs_promises = partial(_study_of_pairs, "pairs_promises", ["max_nodes"])
 several_levels = partial(_study_of_pairs, "several_levels", ["reports", "mechanisms"], chunks=1)
 estimation = partial(_least_errors, "estimation")
 pairs_estimation = partial(_least_errors, "pairs_estimation")
+
+
+def optima(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the optima over F at the levels of Figure 2, a few of every pair."""
+    paper, usual = configuration["lopuhaa2024"], {"chunks": configuration["frontier"]["optima"]["chunks"]}
+    return {
+        name: {**part, "solutions": of_pair}
+        for pair, of_pair in _solutions(configuration)
+        for name, part in chunks_of(paper, {**usual, **pair}, values(paper["epsilon"]))
+    }
+
+
+def mechanisms(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of what is measured of the mechanisms of Figure 2: pairs of attributes."""
+    paper, of_optima = configuration["lopuhaa2024"], optima(configuration)
+    return {
+        file_name(pair): {
+            **part,
+            "mechanisms": mechanisms_of(paper, pair),
+            "solutions": of_pair,
+            "optima": Parts(tuple(x for x in of_optima if x.rpartition("/")[0] == file_name(pair))),
+        }
+        for pair, of_pair in _solutions(configuration)
+        for _, part in chunks_of(paper, {**pair, "chunks": 1}, values(paper["epsilon"]))
+    }
+
+
+def documents(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the certificates of the optima: those of these."""
+    return {
+        name: {"optima": Parts((name,)), **{key: part[key] for key in ("counts", "beta", "order")}}
+        for name, part in optima(configuration).items()
+    }
+
+
+def _solutions(configuration: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Parts]]:
+    """Yield the pairs of the optima, with the parts of the mechanisms that were solved there."""
+    found = solutions(configuration)
+    for pair in pairs_of("optima", configuration):
+        yield pair, Parts(tuple(x for x in found if x.rpartition("/")[0] == file_name(pair)))
 
 
 def proofs(configuration: Mapping[str, Any]) -> PartsByName:

@@ -23,9 +23,11 @@ from ldpfrontier.privacy import conditional_epsilon, rldp_epsilon
 from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+from papers.frontier.catalogue import ONE_OF_TWO, WITH_INTERVALS, WITH_ODDS, WITH_SET
+from papers.frontier.measured import FIG2_LEVELS, odds_of, rows_of
 from papers.frontier.second_level import solve_levels
-from papers.lopuhaa2024.catalogue import ONE_OF_TWO, OVER_SET, WITH_INTERVALS, WITH_ODDS, WITH_SET
-from papers.lopuhaa2024.solutions import FIG2_LEVELS, Solution, odds_of, place_of, rows_of
+from papers.lopuhaa2024.catalogue import OVER_SET
+from papers.lopuhaa2024.solution import Solution, place_of
 from reproduction.results.tables import RESULTS, SKIPPED
 
 
@@ -47,7 +49,7 @@ def promises(
     `second_level`, with PolyOpt beside them. The optima against acquaintances are the mechanisms
     "association_known", "association" and "association_set", with at most `max_nodes` nodes of branch and
     bound per pricing on tables small enough for joint columns; on tables too large for them they are skipped.
-    Every mechanism has the metrics ``mutual_information`` and ``nmi`` as in `lopuhaa2024.experiments.fig2`,
+    Every mechanism has the metrics ``mutual_information`` and ``nmi`` as in `optima.mechanisms`,
     whose other arguments these are. Its levels are measured, in nats: ``worst_case_epsilon``, that over F;
     for acquaintances ``association_epsilon``, ``association_epsilon_intervals`` and
     ``association_epsilon_set``; and ``one_of_two_epsilon``, that of those who know under the estimate that U
@@ -86,7 +88,7 @@ def _against_acquaintances(
         yield Solution(
             name, epsilon, found.channel, found.status, found.value, found.upper_bound, level,
             found.iterations, conditional_privacy=conditional_epsilon(found.channel, odds[metric].shape),
-            optimum=found,
+            method=str(found.method),
         )  # fmt: skip
 
 

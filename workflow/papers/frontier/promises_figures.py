@@ -11,8 +11,8 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import PercentFormatter
 
 from papers.frontier.attack_tables import NOTHING, ONE_OF_TWO, PROXY, USEFUL
+from papers.frontier.catalogue import PROMISES
 from papers.frontier.several_tables import INSIDERS
-from papers.lopuhaa2024.catalogue import PROMISES
 from papers.lopuhaa2024.panels import EQUALITY, LOOKS, NMI, by_pair, entry, line, plot_panels
 from papers.lopuhaa2024.summaries import require_one
 from reproduction.results.tables import select

@@ -6,6 +6,7 @@ promise to acquaintances is that for all odds ratios that occur in F.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,7 +17,6 @@ from numpy.typing import ArrayLike
 from ldpfrontier.certificates.association import association_certificate
 from ldpfrontier.certificates.document import Document
 from ldpfrontier.certificates.robust import robust_certificate
-from ldpfrontier.information import entropy
 from ldpfrontier.optimal.association import optimal_association
 from ldpfrontier.optimal.registry import LIMITS
 from ldpfrontier.optimal.robust import optimal_robust
@@ -25,9 +25,11 @@ from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.certificates import row_of
-from papers.lopuhaa2024.solutions import Solution, place_of
+from papers.lopuhaa2024.solution import Solution, place_of
 from reproduction.results.certificates import DOCUMENTS
-from reproduction.results.tables import RESULTS, SKIPPED, Result, Row
+from reproduction.results.tables import Row
+
+_log = logging.getLogger(__name__)
 
 
 def proofs(
@@ -41,16 +43,15 @@ def proofs(
     tolerance: float = 2e-3,
     max_rounds: int = 300,
     max_nodes: int | None = None,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return rows of the optima "exact" and "association_set" of one table of counts, and their certificates.
+) -> pd.DataFrame:
+    """Return the certificates of the optima "exact" and "association_set" of one table of counts.
 
-    Arguments are as of `lopuhaa2024.experiments.fig2`. A proved bound is at most the share `excess` above the
-    utility of the mechanism, and the tolerance is below that. Bounds in the rows are as computed; optima
-    without a proof are skipped, and a note says why there is none.
+    Arguments are as of `optima.mechanisms`. A proved bound is at most the share `excess` above the utility of
+    the mechanism, and the tolerance is below that. Optima without a proof have no row, and the log says why
+    there is none.
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
-    place, h = place_of("proofs", instance, beta, ball), entropy(ball.centre)
-    results, documents = list[Result](), list[Row]()
+    place, documents = place_of("proofs", instance, beta, ball), list[Row]()
     limits: dict[str, Any] = {"tolerance": tolerance, "max_rounds": max_rounds, "max_nodes": max_nodes}
     for epsilon in epsilons:
         for mechanism, proof in (("exact", _over_f), ("association_set", _for_acquaintances)):
@@ -61,16 +62,11 @@ def proofs(
                     )
                 found, document = proof(ball, epsilon, excess, limits)
             except Intractable as reason:
-                note = f"no proof: {reason}"
-                results += Solution(mechanism, epsilon, None, SKIPPED, note=note).certified(place, h)
+                _log.info("%s, epsilon %g: no proof of %s: %s", instance, epsilon, mechanism, reason)
                 continue
-            solution = Solution(
-                mechanism, epsilon, found.channel, found.status, found.value, found.bound, epsilon,
-                found.iterations, optimum=found,
-            )  # fmt: skip
-            results += solution.certified(place, h)
+            solution = Solution(mechanism, epsilon, found.channel, found.status, found.value, found.bound)
             documents.append(row_of("frontier", place, solution, document))
-    return RESULTS.table(results), DOCUMENTS.table(documents)
+    return DOCUMENTS.table(documents)
 
 
 def _over_f(

@@ -29,8 +29,9 @@ from ldpfrontier.privacy import conditional_epsilon
 from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
-from papers.lopuhaa2024.catalogue import UNCONDITIONAL
-from papers.lopuhaa2024.solutions import Solution, place_of, rows_of
+from papers.frontier.catalogue import UNCONDITIONAL
+from papers.frontier.measured import rows_of
+from papers.lopuhaa2024.solution import Solution, place_of
 from reproduction.results.tables import BOUNDED, OPTIMAL, RESULTS, SKIPPED, relative_gap
 
 
@@ -51,7 +52,7 @@ def second_level(
     The mechanism "exact" is the optimum with the level `conditional_epsilon` given U, and at inf the optimum
     over F. Beside it, with no second demand, are PolyOpt ("polyopt") and the best mechanism that is private
     under every distribution of (S, U) ("unconditional"), whose level given U is at most eps by itself.
-    Metrics are ``mutual_information`` and ``nmi`` as in `lopuhaa2024.experiments.fig2`, whose arguments these
+    Metrics are ``mutual_information`` and ``nmi`` as in `optima.mechanisms`, whose arguments these
     are. `levels` are those given U in nats, on tables of up to 16 cells; k = eps and infinity are always
     there.
     """
@@ -81,7 +82,8 @@ def solve_levels(
         realized = ball.worst_case_epsilon if name == "exact" else ball.projected_epsilon
         return Solution(
             name, epsilon, channel, OPTIMAL if tight else BOUNDED, found.value, bound, realized(channel),
-            found.iterations, level, conditional_epsilon(channel, ball.centre.shape), optimum=found,
+            found.iterations, level, conditional_epsilon(channel, ball.centre.shape),
+            method=str(found.method),
         )  # fmt: skip
 
     known: list[Channel] = []

@@ -28,6 +28,8 @@ from ldpfrontier.types import Intractable
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
+from papers.frontier.catalogue import PROMISES, WITH_INTERVALS, WITH_ODDS
+from papers.frontier.measured import odds_of
 from papers.frontier.several_tables import (
     ADAPTIVE,
     ANYONE,
@@ -37,8 +39,8 @@ from papers.frontier.several_tables import (
     SEVERAL_DESIGNS,
     SEVERAL_LEVELS,
 )
-from papers.lopuhaa2024.catalogue import PROMISES, WITH_INTERVALS, WITH_ODDS
-from papers.lopuhaa2024.solutions import odds_of, place_of, solve
+from papers.lopuhaa2024.solution import place_of
+from papers.lopuhaa2024.solutions import solve
 
 _log = logging.getLogger(__name__)
 
@@ -59,7 +61,7 @@ def levels(
     """Compute the levels of 1 to `reports` reports, by mechanisms of Figure 2 and by the optima of promises.
 
     The optima are `several_tables.INSIDERS`, and those of `catalogue.PROMISES` to acquaintances and against
-    anyone. Arguments are as of `lopuhaa2024.experiments.fig2`; what is out of reach for the size has no row.
+    anyone. Arguments are as of `optima.mechanisms`; what is out of reach for the size has no row.
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     odds, place = odds_of(counts, beta), place_of("several_levels", instance, beta, ball)
@@ -136,7 +138,7 @@ def designs(
 ) -> pd.DataFrame:
     """Compute what m reports tell whose level together, for acquaintances, is at most a total.
 
-    `epsilons` are such totals, `reports` numbers m; other arguments are as of `lopuhaa2024.experiments.fig2`.
+    `epsilons` are such totals, `reports` numbers m; other arguments are as of `optima.mechanisms`.
     A table of more than 16 cells, and reports with more than 20 million entries together, are intractable.
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)

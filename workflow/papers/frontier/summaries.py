@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from papers.lopuhaa2024.catalogue import CALIBRATED as CALIBRATED_ROWS
-from papers.lopuhaa2024.catalogue import NOMINAL, PLACE
+from papers.frontier.catalogue import CALIBRATED as CALIBRATED_ROWS
+from papers.frontier.catalogue import NOMINAL
+from papers.lopuhaa2024.catalogue import PLACE
 from reproduction.results.tables import SKIPPED, Schema, select
 
 _SETTING = {**PLACE, "epsilon": "float64"}

@@ -11,7 +11,6 @@ from ldpfrontier.certificates.local import ldp_certificate
 from ldpfrontier.optimal.listed.ldp import optimal_ldp
 from ldpfrontier.optimum import Optimum
 from ldpfrontier.utility import MutualInformation
-from papers.kairouz2016 import experiments
 from papers.kairouz2016.instances import PAPER, instance_name
 from papers.kairouz2016.measures import measures
 from reproduction.results.certificates import DOCUMENTS, document_row
@@ -25,30 +24,22 @@ class Effort(TypedDict):
     max_rounds: int
 
 
-# More than eight parameters: they are the keys of the configuration that reach a job by name.
-def sweep(
+def documents(
     instances: pd.DataFrame,
     utility: str,
     size: int,
     numbers: Sequence[int],
     epsilons: Sequence[float],
     *,
-    mechanisms: Sequence[str] = experiments.MECHANISMS,
-    certificates: int,
     tolerance: float = 1e-9,
     max_rounds: int = 1000,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the rows of `experiments.sweep`, and certificates of the optima of the first instances.
-
-    These are the instances whose numbers are below `certificates`.
-    """
+) -> pd.DataFrame:
+    """Return certificates of the optima of some instances, as `experiments.sweep` finds them."""
     effort: Effort = {"tolerance": tolerance, "max_rounds": max_rounds}
-    results = experiments.sweep(instances, utility, size, numbers, epsilons, mechanisms=mechanisms, **effort)
-    first = [number for number in numbers if number < certificates]
-    return results, DOCUMENTS.table(_documents(instances, utility, size, first, epsilons, effort))
+    return DOCUMENTS.table(_rows(instances, utility, size, numbers, epsilons, effort))
 
 
-def _documents(
+def _rows(
     instances: pd.DataFrame,
     utility: str,
     size: int,
@@ -57,7 +48,7 @@ def _documents(
     effort: Effort,
 ) -> Iterator[Row]:
     """Yield the documents of the optima of some instances."""
-    for number, measure in measures(instances, utility, size, numbers=numbers) if numbers else ():
+    for number, measure in measures(instances, utility, size, numbers=numbers):
         assert isinstance(measure, MutualInformation)
         optimum: Optimum | None = None
         for epsilon in epsilons:

@@ -76,10 +76,13 @@ def sweeps(configuration: Configuration, **_: Any) -> dict[str, Arguments]:
     return _cut({*paper["sizes"], paper["size"]}, paper["instances"], paper["chunk"], rest)
 
 
-def sweeps_with_certificates(configuration: Configuration, **_: Any) -> dict[str, Arguments]:
-    """Return the jobs of the sweep of mutual information, whose first instances have certificates."""
-    number = configuration["kairouz2016"]["certificates"]
-    return {part: job | {"certificates": number} for part, job in sweeps(configuration).items()}
+def documents(configuration: Configuration, **_: Any) -> dict[str, Arguments]:
+    """Return the jobs of the certificates of the first instances of a sweep."""
+    paper = configuration["kairouz2016"]
+    effort = {"tolerance": float(paper["solver"]["tolerance"]), "max_rounds": paper["solver"]["rounds"]}
+    rest = {"epsilons": values(paper["epsilon"]), **effort}
+    number = min(paper["certificates"], paper["instances"])
+    return _cut({*paper["sizes"], paper["size"]}, number, paper["chunk"], rest)
 
 
 def thresholds(configuration: Configuration) -> dict[str, Arguments]:

@@ -4,32 +4,68 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
 
 from ldpfrontier.certificates.document import Document
 from ldpfrontier.certificates.robust import nonrobust_certificate, robust_certificate
+from ldpfrontier.optimum import Optimum
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from papers.lopuhaa2024.solutions import PAPER, Place, Solution
-from reproduction.results.certificates import document_row
-from reproduction.results.tables import Row
+from papers.lopuhaa2024.example import EPSILON, example_ball, example_optima
+from papers.lopuhaa2024.solution import PAPER, Place, Solution, place_of, read_kept
+from reproduction.results.certificates import DOCUMENTS, document_row
+from reproduction.results.tables import BOUNDED, OPTIMAL, Row
 
 _log = logging.getLogger(__name__)
 
 
-def documents(ball: RenyiBall, place: Place, solutions: Sequence[Solution]) -> Iterator[Row]:
+def documents(
+    solutions: pd.DataFrame,
+    counts: ArrayLike | pd.DataFrame,
+    *,
+    beta: float,
+    order: float,
+    paper: str = PAPER,
+) -> pd.DataFrame:
+    """Return the documents of the optima among solutions for one table of counts, which were kept.
+
+    The set F around the counts is that of `experiments.solutions`. `paper` is the key of whoever computed
+    them.
+    """
+    ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
+    found = ((solution, known["place"]) for solution, known in read_kept(solutions, "fig2"))
+    return DOCUMENTS.table(_rows(paper, ball, found))
+
+
+def example_documents() -> pd.DataFrame:
+    """Return the documents of the optima of Example 3."""
+    ball = example_ball()
+    place = place_of("example", "Example 3", 0.05, ball)
+    found = (
+        (Solution(name, EPSILON, x.channel, x.status, x.value, x.bound), place)
+        for name, x in example_optima(ball).items()
+    )
+    return DOCUMENTS.table(_rows(PAPER, ball, found))
+
+
+def _rows(paper: str, ball: RenyiBall, solutions: Iterable[tuple[Solution, Place]]) -> Iterator[Row]:
     """Yield the documents of the optima among solutions; levels over F are proved for orders above 1."""
-    for solution in solutions:
-        optimum, epsilon = solution.optimum, solution.epsilon
-        if optimum is None:
+    for solution, place in solutions:
+        channel, epsilon = solution.channel, solution.epsilon
+        if channel is None or solution.status not in (OPTIMAL, BOUNDED):
             continue
         if solution.mechanism != "nr" and not (ball.order > 1.0 and math.isfinite(ball.radius)):
             continue
+        optimum = Optimum(channel, solution.value, solution.bound, solution.status, solution.iterations or 0)
         if solution.mechanism == "nr":
             document = nonrobust_certificate(optimum, ball.centre, epsilon)
         else:
             document = robust_certificate(optimum, ball, epsilon)
         _log.info("%s, epsilon %g: certificate of %s", place["instance"], epsilon, solution.mechanism)
-        yield row_of(PAPER, place, solution, document)
+        yield row_of(paper, place, solution, document)
 
 
 def row_of(paper: str, place: Place, solution: Solution, document: Document) -> Row:

@@ -20,9 +20,7 @@ from ldpfrontier.optimum import Optimum
 from ldpfrontier.two_reports import budget_split
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from papers.lopuhaa2024.certificates import documents
-from papers.lopuhaa2024.solutions import PAPER, Solution, place_of
-from reproduction.results.certificates import DOCUMENTS
+from papers.lopuhaa2024.solution import PAPER
 from reproduction.results.tables import PRINTED, Printed
 
 _TRUTH = np.array([[0.1, 0.1], [0.2, 0.6]])
@@ -68,25 +66,19 @@ _FROM_RADII = "follows from the printed B_s of Example 2"
 _NOT_PRINTED = "the paper does not use this class"
 
 
-def worked_example() -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the numbers that Examples 1 to 5 print, beside those computed, and certificates."""
+def worked_example() -> pd.DataFrame:
+    """Return the numbers that Examples 1 to 5 print, beside those computed."""
     ball = example_ball()
     optima = example_optima(ball)
     third = partial(_example_3, optima=optima)
     examples: tuple[Callable[[RenyiBall], Iterator[_Quantity]], ...] = (
         _example_1, _example_2, third, _example_4, _example_5,
     )  # fmt: skip
-    printed = PRINTED.table(
+    return PRINTED.table(
         Printed(PAPER, f"Example {i}", place, quantity, computed, said, digits=digits, note=note)
         for i, example in enumerate(examples, start=1)
         for place, (quantity, computed, said, digits, note) in enumerate(example(ball))
     )
-    solutions = [
-        Solution(name, EPSILON, found.channel, found.status, found.value, found.bound, optimum=found)
-        for name, found in optima.items()
-    ]
-    place = place_of("example", "Example 3", 0.05, ball)
-    return printed, DOCUMENTS.table(documents(ball, place, solutions))
 
 
 _Quantity = tuple[str, float, float | None, int, str]

@@ -1,21 +1,26 @@
-"""lopuhaa2024 on tables of counts: Figure 2, with certificates."""
+"""lopuhaa2024 on tables of counts: the mechanisms of Figure 2."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+import math
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ldpfrontier.information import entropy
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from papers.lopuhaa2024.certificates import documents
-from papers.lopuhaa2024.solutions import ALL, place_of, rows_of_fig2, solve
-from reproduction.results.certificates import DOCUMENTS
-from reproduction.results.tables import RESULTS
+from papers.lopuhaa2024.catalogue import MECHANISMS
+from papers.lopuhaa2024.solution import SOLUTIONS, kept, place_of
+from papers.lopuhaa2024.solutions import ALL, solve
+from reproduction.results.tables import Row
+
+_log = logging.getLogger(__name__)
 
 
-def fig2(
+def solutions(
     counts: ArrayLike | pd.DataFrame,
     epsilons: Sequence[float],
     *,
@@ -25,19 +30,10 @@ def fig2(
     mechanisms: Sequence[str] = ALL,
     tolerance: float = 1e-7,
     max_rounds: int = 300,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Compute the mutual information of the mechanisms on one table of counts (lopuhaa2024, Figure 2).
+) -> pd.DataFrame:
+    """Solve the mechanisms for one table of counts (lopuhaa2024, Figure 2), certified as in `Solution`.
 
-    Every mechanism has the metrics ``mutual_information`` (nats, under P-hat) and ``nmi`` (divided by H(X)),
-    with certificates as in `Solution`. Its levels against other attackers are measured, in nats, and epsilon
-    does not limit them: ``worst_case_epsilon`` over F, for those who know nothing else of a person;
-    ``association_epsilon`` for acquaintances, with the odds ratios of the estimate, and
-    ``association_epsilon_intervals`` with those in confidence intervals; ``unconditional_epsilon`` under
-    every distribution of (S, U); ``ldp_epsilon`` between any two people. The
-    level for those who know U is the column `conditional_privacy` of every row. What the reports tell of S
-    and of U alone, and how well tables are estimated from them, is measured as in `reported.measures`.
-
-    The rows come with certificates of the optima.
+    What is not robust has its level over F as well.
 
     Parameters
     ----------
@@ -55,25 +51,17 @@ def fig2(
         As in `optimal_robust`.
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
-    place = place_of("fig2", instance, beta, ball)
-    solutions = list(solve(ball, epsilons, mechanisms, tolerance=tolerance, max_rounds=max_rounds))
-    rows = RESULTS.table(rows_of_fig2(ball, place, solutions, counts, beta))
-    return rows, DOCUMENTS.table(documents(ball, place, solutions))
+    place, h = place_of("fig2", instance, beta, ball), entropy(ball.centre)
 
+    def rows() -> Iterator[Row]:
+        for found in solve(ball, epsilons, mechanisms, tolerance=tolerance, max_rounds=max_rounds):
+            level = math.nan
+            if found.channel is not None and not MECHANISMS[found.mechanism].robust:
+                level = ball.worst_case_epsilon(found.channel)
+            _log.info(
+                "%s, epsilon %g: %s is %s, %.6f <= %.6f nats %s", instance, found.epsilon, found.mechanism,
+                found.status, found.value, found.bound, found.note,
+            )  # fmt: skip
+            yield kept(place, h, found, level)
 
-def own_fig2(
-    counts: ArrayLike | pd.DataFrame,
-    epsilons: Sequence[float],
-    *,
-    instance: str,
-    beta: float = 0.05,
-    order: float = 2.0,
-    mechanisms: Sequence[str] = ALL,
-    tolerance: float = 1e-7,
-    max_rounds: int = 300,
-) -> pd.DataFrame:
-    """Compute `fig2` for a table of the user's own, without certificates."""
-    ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
-    place = place_of("fig2", instance, beta, ball)
-    solutions = solve(ball, epsilons, mechanisms, tolerance=tolerance, max_rounds=max_rounds)
-    return RESULTS.table(rows_of_fig2(ball, place, solutions, counts, beta))
+    return SOLUTIONS.table(rows())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from papers.lopuhaa2024.contradictions import contradictions as contradictions
@@ -30,20 +30,43 @@ TABLES_PER_FILE, OWN_PER_FILE = 100, 20
 # Pairs of attributes --------------------------------------------------------------------------------------
 
 
-def fig2(configuration: Mapping[str, Any]) -> PartsByName:
-    """Return the parts of Figure 2: pairs of attributes, and of each every so-many-th privacy level.
+def solutions(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the solved mechanisms: of pairs of attributes, and of the user's own tables."""
+    return {**_of_pairs(configuration), **_of_own_tables(configuration)}
+
+
+def fig2(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the solutions that Figure 2 shows."""
+    return {"solutions": Parts(tuple(_of_pairs(configuration)))}
+
+
+def own_fig2(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the solutions that Figure 2 shows for tables of the user's own."""
+    return {"solutions": Parts(tuple(_of_own_tables(configuration)))}
+
+
+def documents(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the certificates of Figure 2: those of its solutions."""
+    return {
+        name: {"solutions": Parts((name,)), **{key: part[key] for key in ("counts", "beta", "order")}}
+        for name, part in _of_pairs(configuration).items()
+    }
+
+
+def _of_pairs(configuration: Mapping[str, Any]) -> PartsByName:
+    return _cut(configuration, configuration["lopuhaa2024"]["pairs"])
+
+
+def _of_own_tables(configuration: Mapping[str, Any]) -> PartsByName:
+    # A pair may be of a table of the user's own, too.
+    return {f"own/tables/{name}": x for name, x in _cut(configuration, own_pairs(configuration)).items()}
+
+
+def _cut(configuration: Mapping[str, Any], pairs: Iterable[Mapping[str, Any]]) -> PartsByName:
+    """Return the parts of pairs: of each, every so-many-th privacy level.
 
     A pair's own keys win over the common ones. There are never more parts than privacy levels.
     """
-    return _figure_2(configuration, configuration["lopuhaa2024"]["pairs"])
-
-
-def own_fig2(configuration: Mapping[str, Any]) -> PartsByName:
-    """Return the parts of Figure 2 for tables of the user's own."""
-    return _figure_2(configuration, own_pairs(configuration))
-
-
-def _figure_2(configuration: Mapping[str, Any], pairs: Sequence[Mapping[str, Any]]) -> PartsByName:
     paper = configuration["lopuhaa2024"]
     return {
         name: {**part, "mechanisms": mechanisms_of(paper, pair)}

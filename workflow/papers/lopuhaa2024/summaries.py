@@ -16,8 +16,9 @@ import pandas as pd
 from pandas.api.typing import SeriesGroupBy
 
 from papers.lopuhaa2024.catalogue import COVERED, MECHANISMS, OF_THE_PAPER, OWN
-from reproduction.results.batches import Rows, gather
-from reproduction.results.tables import PRIVACY_TOLERANCE, SKIPPED, Schema
+from papers.lopuhaa2024.solution import rows_of_kept
+from reproduction.results.batches import Rows, batches_of, gather
+from reproduction.results.tables import PRIVACY_TOLERANCE, RESULTS, SKIPPED, Schema
 
 #: Whether a statement holds; the last: a mechanism that it speaks of is missing.
 YES, NO, UNKNOWN = ANSWERS = ("yes", "no", "-")
@@ -85,6 +86,16 @@ MEAN_ORDERINGS = Schema(
     key=(*_SETTING, "epsilon"),
     rules=_answer_rules,
 )
+
+
+def fig2(solutions: Rows) -> pd.DataFrame:
+    """Return the mutual information of the mechanisms on tables of counts (lopuhaa2024, Figure 2).
+
+    Every mechanism has the metrics ``mutual_information`` (nats, under P-hat) and ``nmi`` (divided by H(X)),
+    with certificates as in `Solution`. What is not robust has ``worst_case_epsilon``, its level over F, in
+    nats; epsilon does not limit it. The level for those who know U is the column `conditional_privacy`.
+    """
+    return RESULTS.table(rows_of_kept(batches_of(solutions), "fig2"))
 
 
 def orderings(fig2: pd.DataFrame) -> pd.DataFrame:

@@ -19,7 +19,8 @@ from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.catalogue import COVERED, MECHANISMS, MISSED
 from papers.lopuhaa2024.random_tables import tables_of
-from papers.lopuhaa2024.solutions import ALL, Place, Solution, place_of, solve
+from papers.lopuhaa2024.solution import Place, Solution, place_of
+from papers.lopuhaa2024.solutions import ALL, solve
 from reproduction.results.tables import PRIVACY_TOLERANCE, RESULTS, Row, TableError
 
 #: Metrics measured with P*, beside the certified ``mutual_information`` and ``nmi``.
@@ -41,11 +42,11 @@ def study(
 ) -> pd.DataFrame:
     """Compute the mechanisms on random tables with a known truth (lopuhaa2024, section 8.2), certified.
 
-    Metrics of every mechanism: ``mutual_information`` and ``nmi`` as in `experiments.fig2`, as of which the
-    arguments are; ``realized_epsilon``, eps* under P* (section 8.3), inf where some output is impossible for
-    one sensitive value only, its note saying whether F contains P*; ``utility_difference``, (I under P-hat -
-    I under P*) / I under P-hat (section 8.4). The last two are measured. A robust mechanism that leaks more
-    than epsilon under a P* that F contains is an error.
+    Metrics of every mechanism: ``mutual_information`` and ``nmi`` as in `summaries.fig2`;
+    ``realized_epsilon``, eps* under P* (section 8.3), inf where some output is impossible for one sensitive
+    value only, its note saying whether F contains P*; ``utility_difference``, (I under P-hat - I under P*) /
+    I under P-hat (section 8.4). The last two are measured. A robust mechanism that leaks more than epsilon
+    under a P* that F contains is an error. Arguments are as of `experiments.solutions`.
 
     `numbers` are those of the tables to choose from a population of one size; results do not depend on which
     others are computed along.

@@ -29,14 +29,7 @@ from ldpfrontier.two_reports import independent_reporting
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
-from papers.lopuhaa2024.catalogue import (
-    DIMENSIONS,
-    INEQUALITIES,
-    LEAST,
-    RADIUS,
-    RADIUS_BOUND,
-    RADIUS_PRINTED,
-)
+from papers.lopuhaa2024.catalogue import DIMENSIONS, INEQUALITIES, LEAST, RADIUS, RADIUS_BOUND, RADIUS_PRINTED
 from papers.lopuhaa2024.example import COUNTS
 from papers.lopuhaa2024.interior_point import LogSums, divergence, largest_over_ball
 from papers.lopuhaa2024.random_tables import tables_of

@@ -76,6 +76,6 @@ def result_tables(folder: Path, key: str, papers: Mapping[str, Paper]) -> Result
         name if other == key else f"{other}/{name}": load(table.schema_name)
         for other, paper in papers.items()
         for name, table in paper.tables.items()
-        if not table.population
+        if table.is_result
     }
     return ResultTables(folder / key, schemas)

@@ -11,8 +11,9 @@ it. The file says what there is, in the same notation for all of it:
   of the folder's ``plan.py`` that returns them; ``needs`` is a key of the configuration without which it is
   not made. A table too long for one job has ``parts`` instead of
   settings: a function of ``plan.py`` that returns the arguments of every part by name, and with `Parts` which
-  parts of a table it reads. ``population`` says that a table is drawn at random, ``certificates`` that the
-  function returns certificates of its optima as well. ``schema`` is one of
+  parts of a table it reads. ``population`` says that a table is drawn at random, ``certificates`` that it
+  has certificates of optima (`reproduction.results.certificates.DOCUMENTS`), which become files of their own
+  when somebody asks for them. ``schema`` is one of
   `reproduction.results.tables`, or ``module:NAME`` in the folder. With ``batches`` the function is given
   iterables of frames instead of frames (`reproduction.results.batches`), and may return one, so that no
   table need fit into the memory.
@@ -128,8 +129,7 @@ class Table(Call):
     function of ``plan.py`` that returns the arguments of every part. Parts are put together if they
     `publish`; tables that others read in parts need not be. A `population` holds random instances: it is kept
     with the data, for experiments to read, and its parts are not put together. A `brief` job takes a second
-    or so, and is better done where the workflow runs. With `certificates` the function returns, beside the
-    table, certificates of its optima (`reproduction.results.certificates.DOCUMENTS`).
+    or so, and is better done where the workflow runs. A table of `certificates` is for the checker to read.
 
     A job asks a cluster for `memory` in MB, its own need and that of Snakemake, which starts it there, and
     for some `minutes`. One that fails is tried again with twice as much of both.
@@ -147,13 +147,20 @@ class Table(Call):
     @property
     def schema_name(self) -> str:
         """The schema as ``module:name``, to import it."""
+        if self.certificates:
+            return "reproduction.results.certificates:DOCUMENTS"
         module, _, name = self.schema.rpartition(":")
         return f"{_module_name(self.paper, module) if module else 'reproduction.results.tables'}:{name}"
 
     @property
     def whole(self) -> bool:
         """Whether the table ends up in one file."""
-        return not self.parts or (self.publish and not self.population)
+        return not self.parts or self.is_result
+
+    @property
+    def is_result(self) -> bool:
+        """Whether it is published: one file among the results."""
+        return self.publish and not self.population and not self.certificates
 
     def part_arguments(self, configuration: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Return the arguments of every part by the name of the part."""
@@ -218,6 +225,11 @@ class Paper:
         return self.folder.parent != ROOT
 
     @property
+    def is_beyond(self) -> bool:
+        """Whether it is no paper, but what this project adds to the papers."""
+        return not self.authors and not self.is_outside
+
+    @property
     def link(self) -> str:
         """Where the paper is: by its DOI if it has one."""
         return f"https://doi.org/{self.doi}" if self.doi else self.url
@@ -225,11 +237,11 @@ class Paper:
     @property
     def published_tables(self) -> list[str]:
         """The names of the tables of results that are put together, in their order."""
-        return [name for name, table in self.tables.items() if table.publish and not table.population]
+        return [name for name, table in self.tables.items() if table.is_result]
 
     @property
     def has_certificates(self) -> bool:
-        """Whether some table comes with certificates of its optima."""
+        """Whether some table has certificates of optima."""
         return any(table.certificates for table in self.tables.values())
 
     @cached_property

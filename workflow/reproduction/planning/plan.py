@@ -5,14 +5,14 @@ Needs no numerical library, so that a workflow can be planned without one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from reproduction.planning.entries import parse_yaml
 from reproduction.planning.imports import ROOT, code_hash
 from reproduction.planning.own_mechanisms import own_mechanisms
-from reproduction.planning.paper import Call, Paper, Parts, Table, count_arguments, papers, plain
+from reproduction.planning.paper import Call, Paper, Parts, Table, count_arguments, papers, plain, table_place
 
 
 class PlanError(ValueError):
@@ -77,26 +77,18 @@ class Plan:
 
     def output(self, table: Table) -> str:
         """Return the file that a job of a table writes, with ``{part}`` for the name of its part."""
-        folder = "data/populations" if table.population else "chunks" if table.parts else "tables"
+        kept = "chunks" if table.parts or table.certificates else "tables"
+        folder = "data/populations" if table.population else kept
         return f"results/{folder}/{table.paper}/{table.name}{'/{part}' * bool(table.parts)}.parquet"
 
     def part_files(self, table: Table) -> list[str]:
         """Return the files of the parts of a table."""
         return [self.output(table).format(part=part) for part in self.parts(table)]
 
-    def documents(self, table: Table) -> str:
-        """Return the file with the certificates that a job of a table writes beside its `output`."""
-        part = "/{part}" * bool(table.parts)
-        return f"results/chunks/{table.paper}/{table.name}{part}.certificates.parquet"
-
     def document_files(self, paper: Paper) -> list[str]:
-        """Return the files of all certificates of a paper."""
-        return [
-            self.documents(table).format(part=part)
-            for table in paper.tables.values()
-            if table.certificates
-            for part in (self.parts(table) if table.parts else [""])
-        ]
+        """Return the files of all tables of certificates of a paper."""
+        tables = [table for table in paper.tables.values() if table.certificates]
+        return [path for table in tables for path in self.table_files(table)]
 
     def table_files(self, table: Table, chosen: Parts | None = None) -> list[str]:
         """Return the files that hold a table, or the parts chosen: one if the parts are put together."""
@@ -173,6 +165,16 @@ class Plan:
             *(f"results/figures/{paper.key}/{name}.{suffix}" for name in paper.figures for suffix in formats),
             *(f"{tables}/{name}.md" for name in paper.layouts),
         ]
+
+    def tables_of_claims(self, papers: Iterable[Paper]) -> list[str]:
+        """Return the tables that the claims of papers are about."""
+        places = [
+            table_place(paper.key, name)
+            for paper in papers
+            for claim in paper.claims
+            for name in claim["tables"]
+        ]
+        return [f"results/tables/{place}.parquet" for place in dict.fromkeys(places)]
 
     def verified_file(self, paper: Paper) -> list[str]:
         """Return the table that says what became of the certificates of a paper, if it has any."""

@@ -114,6 +114,7 @@ def write(
     ledger = LEDGER.conform(ledger)
     figures, tables = _collect(list(finished), Path(path).parent, {paper.key: paper for paper in papers})
     assumptions = dict(_flatten(configuration))
+    papers = [paper.select_calls(configuration) for paper in papers]
     entries = [
         _paper_entry(paper, ledger, figures.get(paper.key, {}), tables.get(paper.key, {}), assumptions)
         for paper in papers
@@ -125,6 +126,7 @@ def write(
     # What does not hold comes first.
     cards.sort(key=lambda card: card["claim"].get("verdict") != NOT_REPRODUCED)
     openings = [figure for found in figures.values() for figure in found.values() if figure.lead]
+    checked = count_certificates(certificates).to_dict("records")
     everything = [table for found in tables.values() for table in found.values() if table.metadata]
     text = (
         _environment(papers)
@@ -141,7 +143,8 @@ def write(
             published=published,
             counts=_counts(ledger[of_papers], published),
             own=_counts(ledger[~of_papers], sorted(keys - {*published}))[:-1],
-            certificates=count_certificates(certificates).to_dict("records"),
+            certificates=checked,
+            missing=_missing(entries, bool(checked)),
             titles={
                 f"figure-{figure.paper}-{figure.name}": figure.title
                 for found in figures.values()
@@ -177,8 +180,12 @@ def _paper_entry(
         if figure is not None:
             figure.claims.append(claim)
     cards = _cards(paper, claims, tables)
+    declared = [*paper.published_tables, *paper.layouts, *paper.figures]
+    there = [name in {*tables, *figures} for name in declared]
     return {
         "paper": paper,
+        "is_there": any(there),
+        "is_complete": all(there),
         "leads": [card["lead"] for card in cards if card["lead"]],
         "cards": [card for card in cards if card["found"]],
         "figures": list(figures.values()),
@@ -187,6 +194,19 @@ def _paper_entry(
         "errata": errata_of(paper),
         "assumptions": {k: v for k, v in assumptions.items() if k.split(".")[0] == paper.key},
     }
+
+
+def _missing(entries: Sequence[Mapping[str, Any]], is_checked: bool) -> list[dict[str, str]]:
+    """Return what is not there, or not all of it, each with the target of Snakemake that makes it."""
+    found = [
+        {
+            "name": entry["paper"].short_name + (" (in part)" if entry["is_there"] else ""),
+            "target": "beyond" if entry["paper"].is_beyond else entry["paper"].key,
+        }
+        for entry in entries
+        if not entry["is_complete"]
+    ]
+    return found if is_checked else [*found, {"name": "certificates of optima", "target": "certificates"}]
 
 
 def _cards(

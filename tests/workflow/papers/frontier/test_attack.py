@@ -14,8 +14,8 @@ from papers.frontier import promises_figures
 from papers.frontier.attack import attack, knowledge, odds_after_reports
 from papers.frontier.attack_tables import ATTACK, ONE_OF_TWO, PROXY, USEFUL
 from papers.frontier.attackers import attacked
+from papers.frontier.catalogue import PROMISES
 from papers.frontier.several_tables import INSIDERS
-from papers.lopuhaa2024.catalogue import PROMISES
 from reproduction.figure_style import save
 from reproduction.results.tables import TableError, select
 

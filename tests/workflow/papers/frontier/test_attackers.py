@@ -18,11 +18,11 @@ from ldpfrontier.optimal.mechanism import optimal_mechanism
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.utility import MutualInformation
 from papers.frontier import attackers, figures
+from papers.frontier.catalogue import UNCONDITIONAL
 from papers.frontier.second_level import second_level
-from papers.lopuhaa2024.catalogue import UNCONDITIONAL
-from papers.lopuhaa2024.experiments import own_fig2
 from reproduction.figure_style import save
 from reproduction.results.tables import SKIPPED, TableError, select
+from support.mechanisms import measured
 
 COUNTS = np.array([[30, 0, 12], [25, 41, 60]])
 EPSILONS = [0.6, 1.5]
@@ -125,7 +125,7 @@ def test_figure_of_two_levels_shows_the_table(summary, tmp_path):
 def levels() -> pd.DataFrame:
     names = ["polyopt", "exact", "nr", "ir", "srr", "grr"]
     return attackers.attackers(
-        own_fig2(COUNTS, EPSILONS, instance="a, b", mechanisms=names, tolerance=0.05, max_rounds=20)
+        measured(COUNTS, EPSILONS, instance="a, b", mechanisms=names, tolerance=0.05, max_rounds=20)
     )
 
 

@@ -15,10 +15,10 @@ from ldpfrontier.optimal.products.geometry import vertex_list
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.frontier import bounds, figures, summaries
 from papers.frontier.calibration import calibration
-from papers.lopuhaa2024.experiments import own_fig2
 from papers.lopuhaa2024.panels import FRONTIER, LOOKS
 from reproduction.figure_style import save
 from reproduction.results.tables import SKIPPED, select
+from support.mechanisms import measured
 
 COUNTS = np.array([[30, 0, 12], [25, 41, 60]])
 EPSILONS = [0.6, 1.0]
@@ -31,7 +31,7 @@ NO_BOUNDS = summaries.BOUNDS.table([])
 @pytest.fixture(scope="module")
 def sweep() -> pd.DataFrame:
     names = ["polyopt", "exact", "nr"]
-    return own_fig2(COUNTS, EPSILONS, instance="a, b", mechanisms=names, tolerance=TOLERANCE)
+    return measured(COUNTS, EPSILONS, instance="a, b", mechanisms=names, tolerance=TOLERANCE)
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ldpfrontier import RenyiBall, optimal_robust, rldp_epsilon
+from papers.frontier.catalogue import ASSOCIATION, DRIFTS, MARGINALS, WHOLE
 from papers.frontier.drift import drift, drifted_conditionals, proportional_fit
-from papers.lopuhaa2024.catalogue import ASSOCIATION, DRIFTS, MARGINALS, WHOLE
 
 COUNTS = np.array([[700, 100, 0], [260, 570, 300]])
 

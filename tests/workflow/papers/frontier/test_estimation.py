@@ -26,14 +26,14 @@ from ldpfrontier import (
 from ldpfrontier.types import Intractable
 from papers.frontier import estimation as study
 from papers.frontier import figures
+from papers.frontier.catalogue import ABOUT_SENSITIVE, ABOUT_USEFUL, DESIGNS, FOR_SENSITIVE, designed
 from papers.frontier.estimation import Setting, estimation, promise
 from papers.frontier.people import DISCLOSURE, PEOPLE, disclosure, people
 from papers.frontier.promises import promises
-from papers.lopuhaa2024.catalogue import ABOUT_SENSITIVE, ABOUT_USEFUL, DESIGNS, FOR_SENSITIVE, designed
-from papers.lopuhaa2024.experiments import own_fig2
-from papers.lopuhaa2024.reported import measures
+from papers.frontier.reported import measures
 from reproduction.figure_style import save
 from reproduction.results.tables import RESULTS, SKIPPED, TableError, select
+from support.mechanisms import measured as measured_of
 
 COUNTS = np.array([[90, 30, 4], [3, 20, 70]])
 PRIOR = COUNTS / COUNTS.sum()
@@ -56,7 +56,7 @@ def rows(long) -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def measured() -> tuple[pd.DataFrame, pd.DataFrame]:
     mechanisms = ["polyopt", "exact", "srr", "nr"]
-    of_fig2 = own_fig2(COUNTS, [0.5, 1.0], instance="a, b", mechanisms=mechanisms, tolerance=1e-3)
+    of_fig2 = measured_of(COUNTS, [0.5, 1.0], instance="a, b", mechanisms=mechanisms, tolerance=1e-3)
     return of_fig2, promises(COUNTS, [0.5, 1.5], instance="a, b", max_nodes=500)
 
 

@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 
 from papers.frontier import figures
-from papers.lopuhaa2024.experiments import own_fig2
 from papers.lopuhaa2024.panels import FRONTIER
 from reproduction.results.tables import select
+from support.mechanisms import measured
 
 
 def test_a_bound_at_one_level_holds_at_all_lower_ones():
     """And beyond it the own bounds of the curve do, which are those of NR on large tables."""
-    table = own_fig2([[30, 10], [20, 40]], [0.5, 1.0, 2.0], instance="a, c", mechanisms=["nr", "ir"])
+    table = measured([[30, 10], [20, 40]], [0.5, 1.0, 2.0], instance="a, c", mechanisms=["nr", "ir"])
     nr = select(table, mechanism="nr")
     best = nr.assign(mechanism="exact", value=0.5 * nr["value"], bound=nr["value"])
     levels = sorted(best["epsilon"].unique())

@@ -9,6 +9,8 @@ from pathlib import Path
 import yaml
 
 from papers.frontier import plan
+from papers.lopuhaa2024.plan import solutions
+from reproduction.planning.paper import Parts
 
 ROOT = Path(__file__).parents[4]
 DEFAULT = yaml.safe_load((ROOT / "config/config.yaml").read_text())
@@ -26,7 +28,7 @@ def changed(pairs=None, **keys):
 def test_a_pair_may_have_its_own_mechanisms_to_calibrate():
     own = {"sensitive": "sex", "useful": "race", "calibrated": {"mechanisms": ["srr"]}}
     configuration = changed(pairs=[own, {"sensitive": "income", "useful": "race"}])
-    configuration["lopuhaa2024"]["chunks"] = 100
+    configuration["frontier"]["calibrated"]["chunks"] = 100
     calibration, common = plan.calibration(configuration), DEFAULT["frontier"]["calibrated"]
     assert calibration["sex-race/0"]["mechanisms"] == ["srr"]
     assert calibration["income-race/3"]["mechanisms"] == common["mechanisms"]
@@ -43,9 +45,24 @@ def test_promises_and_calibration_share_their_own_levels_out():
         fewer = changed(**{study: {**DEFAULT["frontier"][study], "pairs": 2}})
         names = {name.split("/")[0] for name in planned(fewer)}
         assert names == {"sex-race", "income-relationship"}
-        # The levels of a large table are in as many parts as its chunks.
-        most = max(len(part["epsilons"]) for name, part in parts.items() if name[:3] in ("edu", "occ"))
-        assert most == math.ceil(len(levels) / 4)
+        # The levels of a table are in as many parts as it has chunks, or the study.
+        most = max(len(part["epsilons"]) for part in parts.values())
+        assert most == math.ceil(len(levels) / 2)
+
+
+def test_optima_are_found_and_measured_from_the_solutions_of_their_pair():
+    configuration = changed(optima={"pairs": 4, "chunks": 3})
+    solved, found = solutions(configuration), plan.optima(configuration)
+    of_pair = Parts(("occupation-education/0", "occupation-education/1"))
+    assert {*of_pair.names} <= {*solved}
+    for name, part in found.items():
+        assert part["solutions"].names[0].startswith(name.rpartition("/")[0])
+    assert found["occupation-education/1"]["solutions"] == of_pair
+    assert [*plan.documents(configuration)] == [*found]
+    measured = plan.mechanisms(configuration)
+    assert measured["occupation-education"]["solutions"] == of_pair
+    assert measured["sex-race"]["optima"] == Parts(tuple(f"sex-race/{i}" for i in range(3)))
+    assert len(measured["sex-race"]["epsilons"]) == 24
 
 
 def test_least_errors_are_shared_out_by_level():

@@ -15,9 +15,9 @@ from ldpfrontier.types import Intractable
 from papers.frontier import promises as study
 from papers.frontier import promises_figures
 from papers.frontier.attackers import PROMISES_KEPT, promises_kept
+from papers.frontier.catalogue import PROMISES
+from papers.frontier.measured import acquaintance_level, odds_of
 from papers.frontier.promises import one_of_two_epsilon, promises
-from papers.lopuhaa2024.catalogue import PROMISES
-from papers.lopuhaa2024.solutions import acquaintance_level, odds_of
 from reproduction.figure_style import save
 from reproduction.results.tables import SKIPPED, TableError, select
 

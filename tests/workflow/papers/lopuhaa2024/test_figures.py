@@ -9,10 +9,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from papers.lopuhaa2024 import figures, panels, summaries
 from papers.lopuhaa2024.catalogue import MECHANISMS
-from papers.lopuhaa2024.experiments import own_fig2
 from papers.lopuhaa2024.panels import LOOKS, NMI
 from reproduction.figure_style import PAGE_WIDTH, save, style
 from reproduction.results.tables import RESULTS, Result, select
+from support.mechanisms import fig2_of
 
 COUNTS = np.array([[30, 10], [20, 40]])
 
@@ -20,7 +20,7 @@ COUNTS = np.array([[30, 10], [20, 40]])
 @pytest.fixture(scope="module")
 def table():
     sweeps = [
-        own_fig2(counts, [0.5, 1.0, 2.0], instance=f"a, {name}", mechanisms=["nr", "ir", "srr", "grr"])
+        fig2_of(counts, [0.5, 1.0, 2.0], instance=f"a, {name}", mechanisms=["nr", "ir", "srr", "grr"])
         for name, counts in {"b": np.hstack([COUNTS, COUNTS + 3]), "c": COUNTS, "d": COUNTS + 7}.items()
     ]
     return RESULTS.conform(pd.concat(sweeps))

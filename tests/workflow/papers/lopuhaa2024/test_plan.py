@@ -25,7 +25,7 @@ def changed(**keys):
 
 
 def test_the_default_grid_has_the_lowest_epsilon_of_the_paper():
-    parts = plan.fig2(DEFAULT)
+    parts = plan.solutions(DEFAULT)
     epsilons = sorted(e for name, part in parts.items() if name[:8] == "sex-race" for e in part["epsilons"])
     assert (epsilons[0], epsilons[-1], len(epsilons)) == (0.075, 5.0, 24)
     assert len({part["instance"] for part in parts.values()}) == 4
@@ -35,7 +35,7 @@ def test_parts_share_the_grid_out_and_pairs_override_the_defaults():
     own = {"sensitive": "income", "useful": "relationship", "chunks": 100, "mechanisms": ["grr"]}
     epsilon = {**DEFAULT["lopuhaa2024"]["epsilon"], "values": [3.0, 1.0, 2.0, 0.5, 4.0]}
     pairs = [{"sensitive": "sex", "useful": "race", "solver": {"rounds": 5}}, own]
-    parts = plan.fig2(changed(pairs=pairs, epsilon=epsilon, chunks=2))
+    parts = plan.solutions(changed(pairs=pairs, epsilon=epsilon, chunks=2))
     assert parts["sex-race/0"]["epsilons"] == [0.5, 2.0, 4.0]
     assert parts["sex-race/1"]["epsilons"] == [1.0, 3.0]
     assert (parts["sex-race/0"]["tolerance"], parts["sex-race/0"]["max_rounds"]) == (1e-7, 5)
@@ -53,12 +53,14 @@ def test_tables_of_ones_own_have_figures_of_their_own():
     configuration = changed(chunks=2)
     entry = {"file": "t.csv", "sensitive": "tax", "useful": "city"}
     configuration["data"] = {"town": {**entry, "repetitions": 3}, "land": {**entry, "mechanisms": ["srr"]}}
-    assert plan.fig2(configuration).keys() == plan.fig2(changed(chunks=2)).keys()
-    fig2 = plan.own_fig2(configuration)
-    assert list(fig2) == ["town/tax-city/0", "town/tax-city/1", "land/tax-city/0", "land/tax-city/1"]
-    assert fig2["town/tax-city/0"]["counts"] == Counts("town", "tax", "city")
-    assert fig2["town/tax-city/0"]["mechanisms"] == DEFAULT["lopuhaa2024"]["mechanisms"]
-    assert fig2["land/tax-city/1"]["mechanisms"] == ["srr"]
+    parts = plan.solutions(configuration)
+    town, land = ([f"own/tables/{name}/tax-city/{i}" for i in (0, 1)] for name in ("town", "land"))
+    assert plan.own_fig2(configuration) == {"solutions": Parts((*town, *land))}
+    assert plan.fig2(configuration) == plan.fig2(changed(chunks=2))
+    assert {*plan.documents(configuration)} == {*parts} - {*town, *land}
+    assert parts[town[0]]["counts"] == Counts("town", "tax", "city")
+    assert parts[town[0]]["mechanisms"] == DEFAULT["lopuhaa2024"]["mechanisms"]
+    assert parts[land[1]]["mechanisms"] == ["srr"]
     study = plan.own_study(configuration)
     assert [n for name, part in study.items() if name[:4] == "town" for n in part["numbers"]] == [0, 1, 2]
     assert [n for name, part in study.items() if name[:4] == "land" for n in part["numbers"]] == [*range(20)]
@@ -67,7 +69,8 @@ def test_tables_of_ones_own_have_figures_of_their_own():
     assert [*drawn] == ["town/0", "land/0"]
     assert drawn["town/0"]["counts"] == Counts("town", "tax", "city")
     assert drawn["town/0"]["name"] == "town"
-    assert plan.own_fig2(DEFAULT) == plan.own_study(DEFAULT) == {}
+    assert plan.own_fig2(DEFAULT) == {"solutions": Parts(())}
+    assert plan.own_study(DEFAULT) == {}
 
 
 # Random tables

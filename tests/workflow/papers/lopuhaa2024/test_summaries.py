@@ -8,9 +8,9 @@ import pytest
 
 from papers.lopuhaa2024 import summaries, synthetic
 from papers.lopuhaa2024.catalogue import MECHANISMS
-from papers.lopuhaa2024.experiments import own_fig2
 from reproduction.results.tables import RESULTS, SKIPPED, select
 from support.instances import study
+from support.mechanisms import fig2_of
 
 EPSILONS = [0.3, 1.5]
 INSTANCES = 2
@@ -23,7 +23,7 @@ STUDIED = list(MECHANISMS)
 
 @pytest.fixture(scope="module")
 def sweep():
-    return own_fig2(COUNTS, [0.6, 1.0], instance="a, b", tolerance=TOLERANCE)
+    return fig2_of(COUNTS, [0.6, 1.0], instance="a, b", tolerance=TOLERANCE)
 
 
 @pytest.fixture(scope="module")

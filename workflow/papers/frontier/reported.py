@@ -12,7 +12,7 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.information import mutual_information
 from ldpfrontier.optimal.designs.error import estimation_error
 from ldpfrontier.types import FloatArray
-from papers.lopuhaa2024.catalogue import ABOUT_SENSITIVE, ABOUT_USEFUL, CELLS, ERRORS
+from papers.frontier.catalogue import ABOUT_SENSITIVE, ABOUT_USEFUL, CELLS, ERRORS
 
 #: What is said of an infinite error.
 CANNOT_BE_ESTIMATED = "cannot be estimated: the reports of no number of people determine it"
