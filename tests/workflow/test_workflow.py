@@ -41,7 +41,7 @@ TINY = {
 
 #: What is left of the paper: tables in parts, with certificates and without, and figures.
 KEPT = {
-    "tables": {"instances", "mutual_information", "fig7", "thresholds"},
+    "tables": {"instances", "mutual_information", "fig7", "thresholds", "documents"},
     "figures": {"fig7", "fig10", "thresholds"},
 }
 
@@ -178,9 +178,24 @@ def changed(**keys):
 
 @pytest.fixture(scope="module")
 def finished(run, tmp_path_factory):
+    """Make the certificates first, and then the papers; the page after the first run is kept."""
     directory = tmp_path_factory.mktemp("workflow") / "two"
+    assert "`snakemake all` makes the papers" in run(directory, "certificates")
+    shutil.copy(directory / "results/report/index.html", directory / "certified.html")
     run(directory)
     return directory
+
+
+def test_the_page_shows_what_is_there_and_says_how_the_rest_is_made(finished):
+    first = (finished / "certified.html").read_text()
+    for target in (REAL, "toy2026", "cut2026"):
+        assert f"<code>snakemake {target}</code>" in first
+    assert "snakemake certificates" not in first
+    assert 'id="figure-toy2026-fig1"' not in first
+    assert 'href="../certificates/kairouz2016.csv"' in first
+    page = (finished / "results/report/index.html").read_text()
+    assert 'href="../certificates/kairouz2016.csv"' in page
+    assert "Not computed yet" not in page
 
 
 def test_every_paper_has_what_it_declares(finished, house):
