@@ -24,7 +24,7 @@ include: "workflow/rules/report.smk"
 rule all:
     default_target: True
     input:
-        FINISHED["papers"],
+        [FINISHED[key] for key in TARGETS["all"]],
         rules.claims.output,
         rules.report.output,
     message:
@@ -33,7 +33,7 @@ rule all:
 
 rule beyond:
     input:
-        FINISHED["beyond"],
+        [FINISHED[key] for key in TARGETS["beyond"]],
         rules.claims.output,
         rules.report.output,
     message:
@@ -42,7 +42,7 @@ rule beyond:
 
 rule certificates:
     input:
-        FINISHED["certificates"],
+        VERIFIED,
         rules.claims.output,
         rules.report.output,
     message:

@@ -64,16 +64,13 @@ RESOURCES = Path(os.path.relpath(BASE / "resources"))
 PLAN = Plan(PAPERS, config)
 PAPER_FILES = [os.path.relpath(paper.folder / "paper.yaml") for paper in PAPERS.values()]
 
-# What a run ends in, by the part of it. Only the papers are made unless the targets below say otherwise.
+# What a run ends in, by paper, and the certificates; and of these, what the targets of a command ask for.
 FORMATS = config["figures"]["formats"]
-FINISHED = {
-    "papers": [x for p in PAPERS.values() if not p.is_beyond for x in PLAN.target_files(p, FORMATS)],
-    "beyond": [x for p in PAPERS.values() if p.is_beyond for x in PLAN.target_files(p, FORMATS)],
-    "certificates": [x for p in PAPERS.values() for x in PLAN.verified_file(p)],
-}
+VERIFIED = [path for paper in PAPERS.values() for path in PLAN.verified_file(paper)]
+FINISHED = {key: PLAN.target_files(paper, FORMATS) for key, paper in PAPERS.items()} | {"certificates": VERIFIED}
 TARGETS = {
-    "all": ["papers"],
-    "beyond": ["beyond"],
+    "all": [key for key, paper in PAPERS.items() if not paper.is_beyond],
+    "beyond": [key for key, paper in PAPERS.items() if paper.is_beyond],
     "certificates": ["certificates"],
     "everything": [*FINISHED],
 }
@@ -114,14 +111,14 @@ def asked_for():
     """Return the parts of the run that the targets of the command ask for."""
     # Known when the rules are put together, but not yet when this file is read.
     targets = getattr(workflow.dag_settings, "targets", None) or ()
-    parts = [part for target in targets for part in TARGETS.get(target, ())]
-    return [part for part in FINISHED if part in (parts or TARGETS["all"])]
+    parts = [part for target in targets for part in TARGETS.get(target, [target])]
+    return [part for part in FINISHED if part in parts] or TARGETS["all"]
 
 
 def asked_files(suffix=""):
     """Return the files of what is asked for, and the tables of other papers that it is about."""
     files = [path for part in asked_for() for path in FINISHED[part]]
-    about = PLAN.tables_of_claims(p for p in PAPERS.values() if p.is_beyond) if "beyond" in asked_for() else []
+    about = PLAN.tables_of_claims(PAPERS[part] for part in asked_for() if part in PAPERS)
     return [path for path in dict.fromkeys([*files, *about]) if path.endswith(suffix)]
 
 
@@ -139,12 +136,8 @@ def said_at_the_end():
     """Return what was made, and what else there is."""
     targets = getattr(workflow.dag_settings, "targets", None) or ["all"]
     page = " results/report/index.html shows what is there on one page." * bool({*TARGETS} & {*targets})
-    rest = {
-        "all": ("papers", "the papers"),
-        "beyond": ("beyond", "the project's own results"),
-        "certificates": ("certificates", "documents that prove optima"),
-    }
-    others = [f"`snakemake {name}` makes {said}" for name, (part, said) in rest.items() if part not in asked_for()]
+    words = {"all": "the papers", "beyond": "the project's own results", "certificates": "documents that prove optima"}
+    others = [f"`snakemake {name}` makes {said}" for name, said in words.items() if not {*TARGETS[name]} <= {*asked_for()}]
     more = f" {', '.join(others)}, and `snakemake everything` all of it." if others else ""
     return f"What was asked for is in results/.{page}{more}"
 

@@ -28,7 +28,7 @@ rule claims:
     threads: 1
     params:
         also=lambda wildcards: there_already(".parquet"),
-        certificates=FINISHED["certificates"],
+        certificates=VERIFIED,
         code=claim_code("claims"),
     message:
         "Decide the claims"
@@ -85,7 +85,7 @@ rule report:
     params:
         configuration=config,
         also=lambda wildcards: there_already(),
-        certificates=FINISHED["certificates"],
+        certificates=VERIFIED,
         code=code("report"),
     message:
         "Write the report"

@@ -50,7 +50,7 @@ class NotCheckable(Exception):
 
 
 class NotComputed(Exception):
-    """A claim about numbers that are missing or infinite, or rows that are; the message says which."""
+    """A claim about a table that is missing, or rows or numbers of it that are; the message says which."""
 
 
 @dataclass(frozen=True)
@@ -239,8 +239,8 @@ def errata_of(paper: Paper) -> list[Erratum]:
 def decide(claim: Claim, tables: Tables) -> Finding:
     """Return the finding of the check of a claim: not checkable, if the tables lack what it needs.
 
-    It is not computed, if a number that the check reads is missing or infinite, or if a table has fewer rows
-    than were read from its file.
+    It is not computed, if a table is missing, or a number that the check reads is missing or infinite, or if
+    a table has fewer rows than were read from its file.
     """
     try:
         for name in claim.tables:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from reproduction.job import load
-from reproduction.ledger.claims import LEDGER, ROWS, NotCheckable, claims_of, ledger
+from reproduction.ledger.claims import LEDGER, ROWS, NotComputed, claims_of, ledger
 from reproduction.planning.paper import Paper, table_place
 from reproduction.results.certificates import VERIFIED
 from reproduction.results.files import read_table
@@ -43,7 +43,7 @@ class ResultTables(Mapping[str, pd.DataFrame]):
 
     def _path(self, name: str) -> Path:
         if name not in self._paths:
-            raise NotCheckable(f"The table {name} is missing.")
+            raise NotComputed(f"The table {name} is missing.")
         return self._paths[name]
 
     def __contains__(self, name: object) -> bool:

@@ -13,6 +13,7 @@ from reproduction.ledger.claims import (
     ANOTHER_READING,
     LEDGER,
     NOT_CHECKABLE,
+    NOT_COMPUTED,
     NOT_REPRODUCED,
     REPRODUCED,
     Claim,
@@ -213,10 +214,10 @@ def test_a_verdict_follows_from_the_tables(toy):
     ]  # fmt: skip
 
 
-def test_what_the_tables_lack_makes_a_claim_not_checkable(toy, tmp_path):
+def test_a_table_or_rows_that_are_missing_decide_nothing(toy, tmp_path):
     claim = claims.claims_of(toy)[0]
     assert claims.decide(claim, ResultTables(tmp_path, {"checks": CHECKS})) == Finding(
-        "-", NOT_CHECKABLE, "The table checks is missing."
+        "-", NOT_COMPUTED, "The table checks is missing."
     )
     found = claims.decide(claim, {"checks": checks({})})
     assert found.explanation == "The table has no rows of T-1; the configuration leaves them out."
@@ -311,14 +312,14 @@ def test_ids_are_unique_over_all_papers():
 
 
 @each_paper
-def test_without_tables_nothing_is_checkable(paper, tmp_path):
+def test_without_tables_nothing_is_computed(paper, tmp_path):
     tables = ResultTables(tmp_path, {name: load(table.schema_name) for name, table in paper.tables.items()})
     entries = claims.claims_of(paper)
     found = claims.ledger((claim, tables) for claim in entries)
-    assert set(found["verdict"]) == {NOT_CHECKABLE}
+    assert set(found["verdict"]) == {NOT_COMPUTED}
     assert found["explanation"].str.fullmatch(r"The table [\w/]+ is missing\.").all()
     assert found["id"].tolist() == [claim.id for claim in entries]
-    assert claims.count_verdicts(found).set_index("paper").loc["all", NOT_CHECKABLE] == len(entries)
+    assert claims.count_verdicts(found).set_index("paper").loc["all", NOT_COMPUTED] == len(entries)
 
 
 @each_paper

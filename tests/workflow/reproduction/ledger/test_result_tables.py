@@ -2,7 +2,7 @@
 
 import pytest
 
-from reproduction.ledger.claims import NotCheckable
+from reproduction.ledger.claims import NotComputed
 from reproduction.ledger.result_tables import ResultTables, result_tables
 from reproduction.planning.paper import papers
 from reproduction.results.files import write_table
@@ -25,7 +25,7 @@ def test_tables_are_read_by_name_and_checked(tmp_path):
     with pytest.raises(TableError, match="not a complete Parquet file"):
         tables["broken"]
     for name in ("late", "stray"):
-        with pytest.raises(NotCheckable, match=rf"The table {name} is missing\."):
+        with pytest.raises(NotComputed, match=rf"The table {name} is missing\."):
             tables[name]
 
 
