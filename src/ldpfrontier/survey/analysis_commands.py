@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -33,8 +32,7 @@ from ldpfrontier.survey.targets import with_expected
 from ldpfrontier.survey.texts import audit_text, kept_promise
 from ldpfrontier.survey.together import changing_levels, levels_together, read_channels, together_text
 from ldpfrontier.survey.value_lists import parsed_values, table_of_values
-from ldpfrontier.survey.values import is_missing, shortened
-from ldpfrontier.types import IntArray
+from ldpfrontier.survey.values import shortened
 from ldpfrontier.verify import visible
 
 
@@ -114,22 +112,13 @@ def regress(options: argparse.Namespace) -> int:
     """Fit a logistic regression to reports."""
     check_confidence(options.confidence)
     private = read_channel(options.channel).verified()
-    numbers, outputs = decoder(private, options.data, options.column), private.outputs
-
-    def decode(texts: Sequence[str], done: int) -> IntArray:
-        """Return the numbers of reports, -1 of none."""
-        gone = [is_missing(text) and text not in outputs for text in texts]
-        filled = [outputs[0] if none else text for none, text in zip(gone, texts, strict=True)]
-        return np.where(gone, -1, numbers(filled, done))
-
+    decode = decoder(private, options.data, options.column)
     chunks = list(first_reports(options.data, private.id, decode, options.column, options.id, patterns=["*"]))
     reports = np.concatenate([some for *_, some in chunks])
-    if gone := int((reports < 0).sum()):
-        remark(f"{gone:,} rows without a report were left out.")
     attributes = private.table.attributes
-    data = pd.concat([chunk for chunk, *_ in chunks])[reports >= 0]
+    data = pd.concat([chunk for chunk, *_ in chunks])
     found = randomized_logit(
-        options.formula, covariates(options.formula, data, attributes), reports[reports >= 0],
+        options.formula, covariates(options.formula, data, attributes), reports,
         private.channel.matrix, attributes, private.table.labels,
     )  # fmt: skip
     if options.json:

@@ -313,8 +313,9 @@ def design_channel(
         raise ValueError(f"epsilon is {epsilon}; it must be a number from {least:g} to {most:g}.")
     against = attacker_of(table, against)
     if records is None and not table.counted:
+        found = f"{table.source} has shares" if table.source else "There are values alone"
         raise ValueError(
-            "Without a table of counts, the number of records is needed (--records), for the errors."
+            f"{found}, which do not tell how many people will report; --records N is needed, for the errors."
         )
     records = table.records if records is None else records
     if records < 1:

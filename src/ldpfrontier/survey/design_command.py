@@ -14,7 +14,7 @@ from ldpfrontier.survey.answer import answer_text
 from ldpfrontier.survey.channel_file import written_files
 from ldpfrontier.survey.design import design_channel
 from ldpfrontier.survey.exports import design_json, files_beside
-from ldpfrontier.survey.groups import parsed_bins
+from ldpfrontier.survey.groups import bins_text, parsed_bins
 from ldpfrontier.survey.layout import Progress, remark, without_formulas, wrapped
 from ldpfrontier.survey.least_level import design_for_reports, least_epsilon
 from ldpfrontier.survey.methods import LONGEST
@@ -115,6 +115,8 @@ def design(options: argparse.Namespace) -> int:
         print(design_json(made, best, private, list(map(str, paths))))
         return 0
     print(answer_text(made, best, private, options.error or usual, options.out))
+    for line in bins_text(parsed_bins(options.bins, table.attributes)):
+        print(wrapped(line, "  "))
     if not (options.details or options.compare):
         return 0
     print("\n" + design_text(made, best, options.error or usual))

@@ -134,6 +134,22 @@ def parsed_bins(words: Iterable[str], columns: Sequence[str] = ()) -> dict[str, 
     return found
 
 
+def bins_text(bins: Mapping[str, Bins]) -> list[str]:
+    """Return sentences that say what groups were asked for."""
+    lines = []
+    for column, wanted in bins.items():
+        begin = f"groups of {column} that begin at {{}} are --bins {column}={{}}"
+        if isinstance(wanted, int):
+            meant = f"--bins {column}={wanted} is {wanted} groups with about as many records each"
+            lines.append(f"{meant}; {begin.format(wanted, f'{wanted},')}.")
+        else:
+            cuts = ", ".join(map(_short, wanted))
+            lines.append(
+                f"--bins: the groups of {column} begin at {cuts}, and the first one has no lower end."
+            )
+    return lines
+
+
 def with_groups(values: Mapping[str, Sequence[str]], bins: Mapping[str, Bins]) -> dict[str, Label]:
     """Return the values of columns without a table, and the names of groups that begin at given numbers."""
     known = {name: tuple(some) for name, some in values.items()}

@@ -22,6 +22,9 @@ from ldpfrontier.verify import visible
 #: Letters of a line: a page shows what is printed, and has room for as many.
 WIDTH = 80
 
+#: Begins a text in UTF-8 that a spreadsheet program is to read.
+BYTE_ORDER_MARK = "\ufeff"
+
 #: What a formula begins with, ASCII or full width: at the start of a cell, or after what a program with
 #: another separator takes for the start of one, such as Excel's semicolon in many countries.
 _FORMULA = re.compile("((?:^|[;\t\r\n]) *)(?=[=+\\-@\uff1d\uff0b\uff0d\uff20].)")
@@ -98,8 +101,12 @@ def without_formulas(cell: str) -> str:
 
 
 def csv_text(head: Sequence[str], rows: Iterable[Sequence[str]], *, spreadsheet: bool = False) -> str:
-    """Return the text of a CSV file; with `spreadsheet`, of cells as `without_formulas` returns them."""
+    """Return the text of a CSV file; with `spreadsheet`, of cells as `without_formulas` returns them.
+
+    It begins with a byte order mark then, without which Excel takes UTF-8 for another encoding.
+    """
     stream = io.StringIO()
+    stream.write(BYTE_ORDER_MARK * spreadsheet)
     writer = csv.writer(stream, lineterminator="\n")
     for row in (head, *rows):
         writer.writerow(map(without_formulas, row) if spreadsheet else row)

@@ -182,7 +182,7 @@ EXPECT = option("--expect", metavar="VALUE=NUMBER", nargs="+", default=[], help=
     " given useful ones")
 SPREADSHEET = option("--spreadsheet", action="store_true", help=
     "in CSV files, put an apostrophe before a text that a spreadsheet program would take for a formula,"
-    " such as =1+1")
+    " such as =1+1, and a byte order mark at the start, by which Excel knows UTF-8")
 JSON = option("--json", action="store_true", help="print the results as JSON, for programs")
 QUIET = option("--quiet", action="store_true", help="print warnings and errors only")
 CHANNEL = option("--channel", metavar="JSON", required=True, help="a channel file, as written by design")
@@ -227,7 +227,8 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
             " one (default: none, so that the whole record is sensitive)"),
         option("--bins", metavar="COLUMN=N", nargs="+", default=[], help=
             "put the numbers of a column into N groups with about as many records each or, with"
-            " COLUMN=18,40,65, into groups that begin at these numbers"),
+            " COLUMN=18,40,65, into groups that begin at these numbers; COLUMN=18, with the comma is one"
+            " such number"),
         *READING,
         option("--against", choices=["insider-only", "outsider", "acquaintance", "anyone"], help=
             "from whom the sensitive value has to be protected (default: acquaintance, and anyone"
@@ -354,7 +355,7 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
             " values, in the order of the channel"),
         option("--cumulative", metavar="COLUMN", nargs="+", help=
             "also estimate the shares of people with each value of a column or one before it, in the"
-            " order of the channel (design --values says what it is)"),
+            " order of the channel; COLUMN=VALUE,VALUE,... gives another order"),
         option("--weight", metavar="COLUMN", help=
             "survey weights of the people, a column that apply --keep has copied"),
         option("--strata", metavar="COLUMN", help=

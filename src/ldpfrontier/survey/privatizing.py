@@ -15,7 +15,7 @@ import numpy as np
 from ldpfrontier.atomic import OWNER, USUAL, remove_abandoned, replacing
 from ldpfrontier.survey.channel_file import PrivateChannel
 from ldpfrontier.survey.groups import translations_for
-from ldpfrontier.survey.layout import remark, without_formulas
+from ldpfrontier.survey.layout import BYTE_ORDER_MARK, remark, without_formulas
 from ldpfrontier.survey.memo import Draw, Memo, check_account
 from ldpfrontier.survey.outputs import check_outputs, check_unwritten
 from ldpfrontier.survey.reading import Label, labels_of, like_counts, read_chunks, said
@@ -195,6 +195,7 @@ def write_reports(
     check_unwritten(target, force)
     with replacing(Path(target), OWNER if keep else USUAL) as partial, drawing as own:
         with open(partial, "w", encoding="utf-8", newline="") as stream:
+            stream.write(BYTE_ORDER_MARK * spreadsheet)
             writer = csv.writer(stream, lineterminator="\n")
             writer.writerow(map(without_formulas, heads) if spreadsheet else heads)
             for chunk in read_chunks(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ldpfrontier.survey.channel_file import PrivateChannel
 from ldpfrontier.survey.layout import remark
 from ldpfrontier.survey.names import close_name
-from ldpfrontier.survey.reading import Label, as_number, read_chunks, said, shown
+from ldpfrontier.survey.reading import Label, as_number, like_counts, read_chunks, said, shown
 from ldpfrontier.survey.values import is_missing, may_be_missing
 from ldpfrontier.types import IntArray
 
@@ -35,12 +35,13 @@ class Codes:
         self._path, self._columns = path, columns
         self._numbers = {label: number for number, label in enumerate(labels)}
 
-    def __call__(self, labels: Sequence[Label], done: int = 0) -> IntArray:
-        """Return the numbers of labels, (labels,), of which `done` records come before; refuse others."""
+    def __call__(self, labels: Sequence[Label], rows: int | Sequence[int] = 0) -> IntArray:
+        """Return the numbers of labels, (labels,), of records with these numbers, or after so many ones."""
         numbers = [self._numbers.get(label, -1) for label in labels]
         if -1 in numbers:
             place = numbers.index(-1)
-            raise ValueError(self._unknown(labels[place], done + place + 1))
+            row = rows + place + 1 if isinstance(rows, int) else rows[place]
+            raise ValueError(self._unknown(labels[place], row))
         return np.array(numbers, dtype=np.int64)
 
     def _unknown(self, label: Label, record: int) -> str:
@@ -107,10 +108,11 @@ def checked_name(text: str, what: str) -> str:
     return name
 
 
-def ids_of(path: Path | str, person: str, texts: Sequence[str], done: int) -> list[str]:
-    """Return the normal form of the ids of records, of which `done` come before; refuse gaps and decimals."""
+def ids_of(path: Path | str, person: str, texts: Sequence[str], rows: int | Sequence[int]) -> list[str]:
+    """Return the normal form of the ids of records, as `Codes` numbers them; refuse gaps and decimals."""
     names = []
-    for number, text in enumerate(texts, start=done + 1):
+    numbers = range(rows + 1, rows + 1 + len(texts)) if isinstance(rows, int) else rows
+    for number, text in zip(numbers, texts, strict=True):
         where = f"the column {person!r}, which identifies the person"
         name = checked_name(text, f"The {person!r} of record {number} of {shown(path)}")
         names.append(name)
@@ -157,13 +159,13 @@ def count_reports(
     Warns
     -----
     Remark
-        If reports are left out.
+        If reports are left out: empty ones, and further ones of a person.
 
     Raises
     ------
     ValueError
-        If the file is no table, lacks a column, has no records, one that is no report of the channel, a
-        report of another channel, or several reports of a person if nobody says so.
+        If the file is no table, looks like one of counts, lacks a column, has no records, one that is no
+        report of the channel, a report of another channel, or several reports of a person if nobody says so.
     """
     counts = np.zeros(len(private.outputs), dtype=np.int64)
     for _, _, outputs in first_reports(path, private.id, decoder(private, path, column), column, person):
@@ -186,14 +188,14 @@ def reports_of_people(
     return found
 
 
-#: Takes the texts of reports, and how many come before, and returns what they stand for.
-Decoder = Callable[[Sequence[str], int], NDArray[Any]]
+#: Takes the texts of reports, and the numbers of their records, and returns what they stand for.
+Decoder = Callable[[Sequence[str], Sequence[int]], NDArray[Any]]
 
 
 def decoder(private: PrivateChannel, path: Path | str, column: str) -> Decoder:
     """Return what gives the numbers of the outputs of a channel; `path` is for errors."""
     codes = Codes(path, (column,), [(report,) for report in private.outputs])
-    return lambda texts, done: codes([(text,) for text in texts], done)
+    return lambda texts, rows: codes([(text,) for text in texts], rows)
 
 
 def report_chunks(
@@ -206,13 +208,32 @@ def report_chunks(
     optional: Sequence[str] = (),
     patterns: Sequence[str] = (),
 ) -> Iterator[tuple[pd.DataFrame, NDArray[Any]]]:
-    """Yield further columns of a file of reports, as `read_chunks` does, and the reports, decoded."""
-    marks = channel_column(column)
+    """Yield further columns of a file of reports, as `read_chunks` does, and the reports, decoded.
+
+    Records without a report are left out, with a remark. A file in which no report occurs twice, and which
+    looks like a table of counts, is refused.
+    """
+    marks, counts = channel_column(column), list[str]()
     asked = list(dict.fromkeys([column, *columns]))
-    for chunk in read_chunks(path, asked, optional=[marks, *optional], patterns=patterns):
-        done = int(chunk.index[0]) - 1
+    done = empty = 0
+    for chunk in read_chunks(
+        path, asked, optional=[marks, *optional], patterns=patterns, on_counts=counts.append
+    ):
+        if counts and not done and not chunk[column].duplicated().any():
+            raise ValueError(
+                f"{like_counts(path, counts[0])} Every row must be one report; if the rows are, give this"
+                " column another name."
+            )
         check_channel(channel, path, chunk[marks].tolist(), done)
-        yield chunk.drop(columns=marks), decode(chunk[column].tolist(), done)
+        gone = (chunk[column].map(str.strip) == "").to_numpy(dtype=bool)
+        done, empty = done + len(chunk), empty + int(gone.sum())
+        chunk = chunk[~gone].drop(columns=marks)
+        if len(chunk):
+            yield chunk, decode(chunk[column].tolist(), chunk.index.tolist())
+    if empty == done:
+        raise ValueError(f"{shown(path)} has no report in the column {column!r}; at least one is needed.")
+    if empty:
+        remark(f"{empty:,} of {done:,} records of {shown(path)} have no report, and were left out.")
 
 
 def first_reports(
@@ -241,14 +262,15 @@ def first_reports(
     for chunk, outputs in report_chunks(
         path, channel, decode, column, asked, optional=more, patterns=patterns
     ):
-        before, done = done, done + len(chunk)
+        done += len(chunk)
         texts = [""] * len(chunk) if identity == column else chunk[identity].tolist()
         names = [""] * len(chunk)
         if any(texts) or person is not None:
             if person is None:  # whoever has no id in a column that nobody named is another person
-                names = [normal_id(text) or f" {place}" for place, text in enumerate(texts, start=before)]
+                each = zip(chunk.index, texts, strict=True)
+                names = [normal_id(text) or f" {row}" for row, text in each]
             else:
-                names = ids_of(path, person, texts, before)
+                names = ids_of(path, person, texts, chunk.index.tolist())
             first = {name: place for place, name in reversed(list(enumerate(names)))}
             new = [place for name, place in first.items() if name not in seen]
             again += len(names) - len(new)

@@ -8,6 +8,7 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -284,18 +285,13 @@ def count_records(
             return whole_count(path, str(count), row, text)
         return weight_of(path, weight, row, text, decimal)
 
-    def notice(name: str) -> None:
-        option = "" if name == "count" else f" --count {shlex.quote(name)}"
-        remark(
-            f"{like_counts(path, name)} Each row is taken for one record; --table"
-            f" {shlex.quote(str(path))}{option} in the place of --data reads the counts."
-        )
-
     amounts = None if numbers is None else (numbers, amount)
     made = translations_of(path, bins or {}, rules, decimal, amounts)
     found, evidence, order = Counter[Label](), Evidence[Label](), ValueOrder(columns)
     places = dict[Label, int]()
-    for chunk in read_chunks(path, (*columns, *others), on_counts=notice if numbers is None else None):
+    for chunk in read_chunks(
+        path, (*columns, *others), on_counts=partial(notice_counts, path) if numbers is None else None
+    ):
         labels = labels_of(chunk, columns, made)
         order.read(chunk, labels)
         places |= first_rows(chunk, labels, places)
@@ -345,6 +341,15 @@ def count_records(
         weight is cluster is None, effective, freedom, doubt,
         missing={name: rule for name, rule in rules.items() if rule != Missing()},
     )  # fmt: skip
+
+
+def notice_counts(path: Records, name: str) -> None:
+    """Warn that a file whose rows are taken for records looks like a table of counts."""
+    option = "" if name == "count" else f" --count {shlex.quote(name)}"
+    remark(
+        f"{like_counts(path, name)} Each row is taken for one record; --table"
+        f" {shlex.quote(shown(path))}{option} in the place of --data reads the counts."
+    )
 
 
 def whole_count(path: Records, column: str, row: int, text: str) -> int:

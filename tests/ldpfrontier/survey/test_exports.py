@@ -310,8 +310,10 @@ def test_no_cell_of_a_csv_file_is_a_formula_if_that_is_asked_for(tmp_path, monke
         )
         cells = Counter()
         for path in Path().glob("*.csv"):
-            with open(path, encoding="utf-8", newline="") as stream:
+            with open(path, encoding="utf-8-sig", newline="") as stream:
                 cells.update(cell for row in csv.reader(stream) for cell in row if path.name != "in.csv")
         assert (FORMULA in cells) != bool(safe)
         assert any(without_formulas(cell) != cell for cell in cells) != bool(safe)
         assert "-3" in cells
+        own = [path.read_bytes() for path in Path().glob("*.csv") if path.name != "in.csv"]
+        assert {data.startswith(b"\xef\xbb\xbf") for data in own} == {bool(safe)}

@@ -175,7 +175,7 @@ def test_reports_may_have_names_that_pandas_takes_for_missing(reported, capsys):
     assert main([*words, "ill ~ age"]) == 0
     said = capsys.readouterr()
     assert json.loads(said.out)["nobs"] == 299
-    assert "1 rows without a report were left out" in said.err
+    assert "1 of 300 records of r.csv have no report, and were left out" in said.err
 
 
 def test_a_regression_counts_each_person_once(reported, capsys):

@@ -223,3 +223,35 @@ def test_apply_says_what_two_reports_have_and_warns_where_there_is_no_limit(two,
     panel(Path("people.csv"), persons)
     assert main([*words, "weak.json", "--memo", "memo", "--id", "id", "--force"]) == 0
     assert "Two reports" not in "".join(capsys.readouterr())
+
+
+# Records without a report, and counts of reports ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", ["estimate", "estimate --by id", "change", "audit", "regress"])
+def test_records_without_a_report_are_left_out_by_all_commands(two, capsys, words):
+    """A command without a file for them reads the same reports."""
+    lines = Path("reports.csv").read_text(encoding="utf-8").splitlines()
+    head = lines[0].split(",")
+    gap = ",".join("" if name == "report" else "x" for name in head[:-1]) + ","
+    Path("gaps.csv").write_text("\n".join([lines[0], gap, *lines[1:], gap]) + "\n", encoding="utf-8")
+    command, _, _ = words.partition(" ")
+    more = {
+        "change": ["gaps.csv", "reports.csv"],
+        "regress": ["gaps.csv", "--formula", "illness ~ region + age"],
+    }
+    options = ["--by", "age"] if "--by" in words else []
+    call = [command, "--channel", "mild.json", *options, "--data", *more.get(command, ["gaps.csv"])]
+    main(call)
+    said = capsys.readouterr().err
+    assert "2 of" in said
+    assert "records of gaps.csv have no report, and were left out." in said
+
+
+def test_a_table_of_counts_of_reports_is_refused(two):
+    Path("counts.csv").write_text("report,n\ny1,30\ny2,20\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"looks like a table of counts: .* Every row must be one report"):
+        count_reports(two[0], "counts.csv")
+    Path("none.csv").write_text("report,age\n,30\n ,20\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="has no report in the column 'report'"):
+        count_reports(two[0], "none.csv")

@@ -9,6 +9,7 @@ import pytest
 from ldpfrontier.survey import CountTable, estimate_distribution
 from ldpfrontier.survey.cli import main
 from ldpfrontier.survey.estimation import FittedReports
+from ldpfrontier.survey.layout import Remark
 from ldpfrontier.survey.scores import estimate_scores
 from support.owndata import channel_of
 
@@ -36,6 +37,20 @@ def test_without_noise_means_and_shares_are_those_of_the_table(channel):
     assert [row.estimate for row in shares] == pytest.approx(np.cumsum(truth.sum(axis=1))[:3], abs=1e-6)
     assert school.quantity.attributes == ("school",)
     assert school.estimate == pytest.approx(truth[:, 0].sum(), abs=1e-6)
+
+
+def test_an_alphabetical_order_is_named_and_another_one_can_be_given():
+    values = [("good",), ("poor",), ("very good",), ("very poor",)]
+    table = CountTable(("health",), (), values, ((),), [[40], [20], [10], [30]])
+    channel = channel_of(table, "grr")
+    fit = FittedReports(channel, np.rint(1e9 * table.distribution.ravel() @ channel.channel.matrix))
+    order = ["health=very poor,poor,good,very good"]
+    assert [row.estimate for row in estimate_scores(fit, (), order)] == pytest.approx(
+        [0.3, 0.5, 0.9], abs=1e-6
+    )
+    for asked in ([(), ["health"]], [["health=1,2,3,4"], ()]):
+        with pytest.warns(Remark, match="order of health is alphabetical: good, poor, very good, very poor"):
+            estimate_scores(fit, *asked)
 
 
 def test_the_first_cumulative_share_is_a_frequency_and_the_mean_of_two_values_as_well(channel):
@@ -75,6 +90,7 @@ def test_intervals_cover_and_those_of_all_together_are_wider(channel):
         (["mark=2,2,2,2"], [], "not all equal"),
         (["Mark"], [], "'Mark' is not in the channel, .* Did you mean 'mark'"),
         ([], ["marks"], "Did you mean 'mark'"),
+        ([], ["mark=4,3,2"], "must have each of its values once, .*: 1, 2, 3, 4"),
     ],
 )
 def test_what_has_no_mean_or_order_gets_a_sentence(channel, means, cumulative, sentence):

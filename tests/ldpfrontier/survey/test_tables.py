@@ -3,6 +3,7 @@
 import math
 import random
 import warnings
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from ldpfrontier.survey import CountTable, count_records, privatize_file, read_channel
 from ldpfrontier.survey.cli import main
-from ldpfrontier.survey.groups import interval_start, parsed_bins, translations_for
+from ldpfrontier.survey.groups import bins_text, interval_start, parsed_bins, translations_for
 from ldpfrontier.survey.layout import Remark
 from ldpfrontier.survey.questionnaire.questions import questions_of_file
 from ldpfrontier.survey.reports import Codes
@@ -247,6 +248,14 @@ def test_groups_that_are_none_get_a_sentence(tmp_path, word):
         count_records(path, ["s"], ["age"], bins=parsed_bins([word]))
 
 
+def test_a_number_of_groups_and_a_number_at_which_one_begins_are_told_apart():
+    assert parsed_bins(["age=30", "size=30,"]) == {"age": 30, "size": [30.0]}
+    number, cut = bins_text(parsed_bins(["age=30", "size=30,"]))
+    assert "is 30 groups with about as many records each" in number
+    assert "begin at 30 are --bins age=30,." in number
+    assert "groups of size begin at 30," in cut
+
+
 # Counts and people ----------------------------------------------------------------------------------------
 
 LIKE_COUNTS = {
@@ -271,6 +280,10 @@ def test_counts_that_are_given_as_records_get_a_remark_and_no_reports(tmp_path, 
     path = write(tmp_path / "t.csv", text)
     with warnings.catch_warnings(record=True) as said:
         table = count_records(path, ["s"], ["u"])
+    # Of a single value there is no question, which is said after that.
+    with warnings.catch_warnings(record=True) as also, suppress(ValueError):
+        questions_of_file(path, ["s", "u"])
+    assert [str(one.message) for one in also] == [str(one.message) for one in said]
     assert [str(one.message).partition("--table")[2] for one in said] == (
         [] if option is None else [f" {path}{option} in the place of --data reads the counts."]
     )

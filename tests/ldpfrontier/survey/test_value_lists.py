@@ -135,7 +135,7 @@ def test_values_and_records_are_needed(tmp_path, monkeypatch, capsys):
     assert "The column 'region' has no values." in capsys.readouterr().err
     words = [word for word in DESIGN.split() if word not in ("--records", "3000")]
     assert cli.main([*words, "region=north,south"]) == 2
-    assert "Without a table of counts, the number of records is needed (--records)" in capsys.readouterr().err
+    assert "which do not tell how many people will report; --records N is needed" in capsys.readouterr().err
     # It is the answer if an error is asked for at a level.
     assert cli.main([*words, "region=north,south", "--error", "0.02"]) == 0
     said = " ".join(capsys.readouterr().out.split())

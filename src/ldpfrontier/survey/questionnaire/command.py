@@ -17,7 +17,7 @@ from ldpfrontier import QuestionnaireOptimum, optimal_questionnaire, questionnai
 from ldpfrontier.survey.answer import few_digits, points
 from ldpfrontier.survey.estimate_texts import give_estimates
 from ldpfrontier.survey.estimates import rows_text
-from ldpfrontier.survey.groups import parsed_bins, translations_for
+from ldpfrontier.survey.groups import bins_text, parsed_bins, translations_for
 from ldpfrontier.survey.layout import columns, remark, reports_text, wrapped
 from ldpfrontier.survey.option_table import OF_SAMPLES
 from ldpfrontier.survey.privatizing import remark_on_files, write_reports
@@ -73,6 +73,8 @@ def design(options: argparse.Namespace) -> int:
         print(as_json(about, **error, promise=channel.promise(), written=list(map(str, paths))))
         return 0
     print(_design_text(channel, records, options.error or 0.01, options.out))
+    for line in bins_text(parsed_bins(options.bins, questions.names)):
+        print(wrapped(line, "  "))
     if options.details:
         print("\n" + _comparison_text(channel))
         print("\n" + wrapped(channel.promise()))
@@ -85,7 +87,8 @@ def _least_level(
     """Return the best mechanism at the least level, to 0.001, at which the error is at most that given."""
     if records is None:
         raise ValueError(
-            "Without a file of records, the number of records is needed (--records) for the least level."
+            "There is no file of records, which would tell how many people will report; --records N is needed"
+            " for the least level."
         )
     most = round(SETTINGS.max_epsilon * SETTINGS.levels_per_nat)
 

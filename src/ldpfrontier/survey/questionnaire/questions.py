@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ldpfrontier.survey.groups import Bins, Groups, ValueOrder, translations_of, with_groups
 from ldpfrontier.survey.layout import remark
 from ldpfrontier.survey.names import close_name
 from ldpfrontier.survey.reading import Label, labels_of, read_chunks, shown
-from ldpfrontier.survey.tables import check_columns, whole_count
+from ldpfrontier.survey.tables import check_columns, notice_counts, whole_count
 from ldpfrontier.survey.values import (
     check_totals,
     first_rows,
@@ -58,7 +59,8 @@ def questions_of_file(
     rows: list[dict[Label, int]] = [{} for _ in names]
     found: list[Counter[Label]] = [Counter() for _ in names]
     order, records = ValueOrder(names), 0
-    for chunk in read_chunks(path, names if count is None else (*names, count)):
+    notice = partial(notice_counts, path) if count is None else None
+    for chunk in read_chunks(path, names if count is None else (*names, count), on_counts=notice):
         numbers = [] if count is None else zip(chunk.index, chunk[count], strict=True)
         records += len(chunk) if count is None else sum(number(*row) for row in numbers)
         labels = labels_of(chunk, names, made)
