@@ -69,7 +69,7 @@ def test_totals_give_the_shares_alone(survey, capsys):
     assert read_channel("channel.json").table.distribution.ravel() == pytest.approx(survey, abs=1e-5)
     assert main(["audit", "--channel", "channel.json"]) == 0
     assert design("--table", "totals.csv", "--weight", "perwt", "--force") == 2
-    assert "the number of records is needed (--records)" in capsys.readouterr().err
+    assert "--records N is needed" in capsys.readouterr().err
 
 
 def sampled(cells, shape, weights=None, clusters=()):
