@@ -13,9 +13,10 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 #: Largest logit, of columns with the standard deviation 1, beyond which coefficients grow without limit.
 _MOST = 30.0
 _STEPS, _DIFFERENCE = 60, 1e-5
+
+#: Parts of a formula: a name in backticks, a text, a number, a name that may have dots, any other letter.
+_TOKEN = re.compile(r"`([^`]*)`|\"[^\"]*\"|'[^']*'|[0-9][\w.]*|(\.?[^\W\d][\w.]*)|.", re.DOTALL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +134,8 @@ def randomized_logit(
             joint[:, place, kinds.index(named[outcome])] = chances[:, column]
         else:
             joint[:, place, :] = chances[:, column, None] * np.column_stack([1.0 - z, z])
-    if unused := [name for name in predictors if not _is_used(name, terms)]:
+    every = [*map(str, data), *predictors]
+    if unused := [name for name in predictors if not _is_used(name, terms, every)]:
         raise ValueError(f"The formula does not name {unused[0]!r}, which the reports are of.")
     # All values at once, so that C(x) knows them.
     stacked = pd.concat(
@@ -141,7 +146,7 @@ def randomized_logit(
             [label[place] for label in combinations for _ in range(len(data))], values[name]
         )
     made, names = design_matrix(terms, stacked)
-    rest = [name for name in data if name not in (outcome, *predictors) and _is_used(str(name), terms)]
+    rest = [name for name in data if name not in (outcome, *predictors) and _is_used(str(name), terms, every)]
     x, given = design_matrix(" + ".join(f"`{name}`" for name in rest) or "1", data)
     found = [str(kind) for kind in kinds[1:]]
     fit = _Fit(x, joint, np.split(made, len(combinations)))
@@ -155,23 +160,51 @@ def randomized_logit(
 
 def outcome_and_terms(formula: str) -> tuple[str, str]:
     """Return the outcome of a formula, and its terms."""
-    outcome, tilde, terms = (part.strip() for part in formula.partition("~"))
+    tilde = next((found for found in _TOKEN.finditer(formula) if found[0] == "~"), None)
+    cut = len(formula) if tilde is None else tilde.start()
+    outcome, terms = formula[:cut].strip().strip("`"), formula[cut + 1 :].strip()
     if not tilde or not terms or not outcome:
         raise ValueError(f"The formula is {formula!r}; it must be like 'outcome ~ age + region'.")
     return outcome, terms
 
 
-def _is_used(name: str, terms: str) -> bool:
+def plain_names(terms: str, columns: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """Return terms with names that the formula library takes, and what the new ones stand for.
+
+    In backticks any name is one, and without them one that a column has, with dots as R writes it.
+    """
+    found = dict[str, str]()
+
+    def made(match: re.Match[str]) -> str:
+        token, name = match[0], match[1] or match[0]
+        dotted = "." in name and match[2] is not None and name.partition(".")[0] not in (*columns, "np")
+        is_name = match[1] is not None or (
+            (name in columns or dotted) and not terms[match.end() :].lstrip().startswith("(")
+        )
+        plain = name.isascii() and name.isidentifier() and not iskeyword(name)
+        return token if plain or not is_name else found.setdefault(name, f"column_{len(found)}_")
+
+    text = _TOKEN.sub(made, terms)
+    return text, {new: name for name, new in found.items()}
+
+
+def _with_own_names(text: str, names: Mapping[str, str]) -> str:
+    """Return a text with the names that `plain_names` has replaced."""
+    return re.sub(r"\bcolumn_[0-9]+_", lambda match: names.get(match[0], match[0]), text)
+
+
+def _is_used(name: str, terms: str, columns: Sequence[str]) -> bool:
     """Tell whether a formula names a column."""
-    return name in _variables(terms)
+    return name in _variables(terms, columns)
 
 
-def _variables(terms: str) -> list[str]:
+def _variables(terms: str, columns: Sequence[str]) -> list[str]:
     """Return the columns that a formula names."""
     with extra("regression"):
         from formulaic import Formula
+    plain, names = plain_names(terms, columns)
     with _with_plain_errors(terms):
-        return sorted(map(str, Formula(terms).required_variables))
+        return sorted(names.get(str(name), str(name)) for name in Formula(plain).required_variables)
 
 
 @contextmanager
@@ -188,7 +221,8 @@ def _with_plain_errors(terms: str) -> Iterator[None]:
 
 def design_matrix(terms: str, data: pd.DataFrame) -> tuple[FloatArray, list[str]]:
     """Return the matrix of the terms of a formula, (n, terms), and their names."""
-    for name in _variables(terms):
+    columns = list(map(str, data))
+    for name in _variables(terms, columns):
         if name not in data:
             raise ValueError(
                 f"The column {name!r} of the formula is not in the data; their columns are"
@@ -198,10 +232,13 @@ def design_matrix(terms: str, data: pd.DataFrame) -> tuple[FloatArray, list[str]
     from formulaic import model_matrix
 
     with _with_plain_errors(terms), np.errstate(all="ignore"):
-        matrix = model_matrix(terms, data, na_action="ignore")
+        plain, own = plain_names(terms, columns)
+        renamed = data.rename(columns={name: new for new, name in own.items()})
+        matrix = model_matrix(plain, renamed, na_action="ignore")
     if not len(getattr(matrix, "columns", ())):  # 0, or a formula in several parts
         raise ValueError(f"The formula {terms!r} has no terms of one model; it must be like 'age + region'.")
-    found, names = np.asarray(matrix, dtype=np.float64), list(map(str, matrix.columns))
+    found = np.asarray(matrix, dtype=np.float64)
+    names = [_with_own_names(str(name), own) for name in matrix.columns]
     if wrong := [name for name, column in zip(names, found.T, strict=True) if not np.isfinite(column).all()]:
         raise ValueError(f"The term {wrong[0]!r} of the formula is no finite number for some people.")
     return found, names
@@ -223,7 +260,7 @@ def covariates(formula: str, texts: pd.DataFrame, randomized: Sequence[str]) -> 
 
     outcome, terms = outcome_and_terms(formula)
     found: dict[str, Any] = {str(name): texts[name] for name in texts}
-    for name in sorted({outcome, *_variables(terms)}.intersection(found) - {*randomized}):
+    for name in sorted({outcome, *_variables(terms, list(found))}.intersection(found) - {*randomized}):
         values = sorted(set(texts[name]))
         if doubtful := [value for value in values if may_be_missing(value)]:
             raise ValueError(

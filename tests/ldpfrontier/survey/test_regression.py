@@ -105,6 +105,21 @@ def test_intervals_cover_the_coefficient_of_a_randomized_predictor(long):
     assert np.mean(covered) >= 0.94 - 3.0 * math.sqrt(0.94 * 0.06 / times)
 
 
+@pytest.mark.parametrize("name", ["cov.age", "the age", "größe", "q=2", "class", "a~b"])
+def test_columns_may_have_any_name(name):
+    """In backticks, and with dots as R has them without."""
+    data, _, reports = drawn(200, np.random.default_rng(0))
+    plain = randomized_logit("ill ~ age + I(age**2)", data, reports, FORCED, ["ill"], ILL)
+    other = data.rename(columns={"age": name})
+    ways = [f"`{name}`", *([name] if name in ("cov.age", "größe") else [])]
+    for way in ways:
+        found = randomized_logit(f"ill ~ {way} + I({way}**2)", other, reports, FORCED, ["ill"], ILL)
+        assert found.params == pytest.approx(plain.params, rel=1e-6)
+        assert found.names[1] == name
+    with pytest.raises(ValueError, match=r"'cov\.agee' of the formula is not in the data"):
+        randomized_logit("ill ~ cov.agee", other, reports, FORCED, ["ill"], ILL)
+
+
 @pytest.mark.parametrize(
     ("formula", "words"),
     [
