@@ -103,8 +103,9 @@ def _extreme(
     *,
     tolerance: float = 0.0,
 ) -> Row:
-    """Check the largest ("<=") or least (">=") of values by epsilon."""
-    at = int(values.argmax() if relation == "<=" else values.argmin())
+    """Check the largest ("<=") or least (">=") of values by epsilon, or one that is missing, which fails."""
+    numbers = values.to_numpy()
+    at = int(numbers.argmax() if relation == "<=" else numbers.argmin())
     return Check(
         PAPER, claim, instance, quantity, values.iloc[at], relation, limit,
         tolerance=tolerance, size=size, parameter="epsilon", at=float(values.index[at]),

@@ -117,10 +117,10 @@ def _curves(part: pd.DataFrame, metric: str, by: list[str]) -> dict[str, pd.Seri
 def _extreme(
     claim: str, quantity: str, values: pd.Series[float], relation: Relation, limit: float, **columns: Any
 ) -> Iterator[Row]:
-    """Check the value that is nearest to its limit, or furthest beyond it."""
-    values = values.dropna()
+    """Check the value that is nearest to its limit, or furthest beyond it, or one that is missing, if any."""
     if len(values):
-        number = int(values.argmax() if relation == "<=" else values.argmin())
+        numbers = values.to_numpy()
+        number = int(numbers.argmax() if relation == "<=" else numbers.argmin())
         place = values.index[number]
         at, *rest = place if isinstance(place, tuple) else (place,)
         note = "at set {1} on {0} letters".format(*rest) if rest else ""
@@ -138,15 +138,18 @@ def _formulas(
 ) -> Iterator[Row]:
     """Compare Theorems 1 to 3 with the optimum."""
     columns["tolerance"] = exact
-    optimal = dp["optimal"]
+    # A formula is for some sets.
+    optimum = {name: dp["optimal"].reindex(values.index) for name, values in dp.items()}
     if "theorem1" in dp:
-        distance = (dp["theorem1"] - optimal).abs()
+        distance = (dp["theorem1"] - optimum["theorem1"]).abs()
         yield from _extreme("Ka-T1", "distance from the exact optimum", distance, "<=", 0.0, **columns)
     if "theorem2" in dp:
-        yield from _extreme("Ka-T2", ORDERED, (dp["theorem2"] - optimal).abs(), "<=", 0.0, **columns)
-        yield from _extreme("Ka-T2", PRINTED, optimal - dp["printed"], "<=", 0.0, **columns)
+        distance = (dp["theorem2"] - optimum["theorem2"]).abs()
+        yield from _extreme("Ka-T2", ORDERED, distance, "<=", 0.0, **columns)
+        yield from _extreme("Ka-T2", PRINTED, optimum["printed"] - dp["printed"], "<=", 0.0, **columns)
     if "theorem3_lower" in dp:
         lower, upper = dp["theorem3_lower"], dp["theorem3_upper"]
+        optimal = optimum["theorem3_lower"]
         below = LOWER_NO_GROUP if columns["instance"] in no_group else LOWER
         yield from _extreme("Ka-T3", below, lower - optimal, "<=", 0.0, **columns)
         yield from _extreme("Ka-T3", UPPER, upper - optimal, ">=", 0.0, **columns)

@@ -64,7 +64,8 @@ def theorems(
         worst: dict[tuple[str, str], float] = {}
         for p, limits in zip(arrays(drawn), arrays(drawn, "limit")[:, :, 0], strict=True):
             for key, value in _theorem_instance(p, limits).items():
-                worst[key] = max(worst.get(key, -math.inf), value)
+                # What is no number stays none.
+                worst[key] = float(np.maximum(worst.get(key, -math.inf), value))
         for (claim, quantity), value in worst.items():
             limit, tolerance = LIMITS[claim, quantity]
             rows.append(
