@@ -52,7 +52,7 @@ def drift(
     beta: float = 0.05,
     order: float = 2.0,
     seed: int,
-    tolerance: float = 1e-3,
+    tolerance: float = 1e-7,
     max_rounds: int = 300,
 ) -> pd.DataFrame:
     """Compute classes of mechanisms on one table of counts, and the share of drifted truths they survive.
