@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldpfrontier import local_cone, optimal_questionnaire
+from ldpfrontier import local_cone, optimal_questionnaire, optimal_unconditional
 from ldpfrontier.survey import CountTable, design_channel
 from ldpfrontier.survey.answer import answer_text
 from ldpfrontier.survey.least_level import design_for_reports
@@ -37,6 +37,11 @@ def telling(share):
         return np.kron(response(sensitive, (1.0 - share) * epsilon), response(useful, share * epsilon))
 
     return {"own:mechanism": mechanism}
+
+
+def half(ball, epsilon):
+    """A mechanism of half the level for anyone, and of nearly the whole one for the whole record."""
+    return optimal_unconditional(ball.centre, 0.49 * epsilon, tolerance=1e-2, max_rounds=30)
 
 
 def cone_of(share):
@@ -68,6 +73,7 @@ def check(made, rng, several=None):
         ("acquaintance", {"own": telling(0.9), "mechanisms": []}),
         ("anyone", {"own": telling(0.5), "mechanisms": []}),
         ("insider-only", {"own": telling(0.9), "mechanisms": []}),
+        ("anyone", {"own": {"own:half": lambda *given: half(*given).channel}, "mechanisms": []}),
         ("anyone", {"cones": cone_of(1.5), "mechanisms": [], "purpose": "information"}),
         ("acquaintance", {"mechanisms": ["srr"]}),
         ("anyone", {"mechanisms": ["unconditional"]}),
