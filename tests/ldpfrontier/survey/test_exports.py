@@ -286,7 +286,7 @@ def test_no_cell_of_a_csv_file_is_a_formula_if_that_is_asked_for(tmp_path, monke
     monkeypatch.chdir(tmp_path)
     rows = f"=s,u,note\n{FORMULA},x;=1,@n\nno,y,-3\nno,x;=1,\n{FORMULA},y,\n"
     Path("in.csv").write_text(rows, encoding="utf-8")
-    design = ["design", "--data", "in.csv", "--sensitive", "=s", "--useful", "u", "--epsilon", "1"]
+    design = ["design", "--force", "--data", "in.csv", "--sensitive", "=s", "--useful", "u", "--epsilon", "1"]
     apply = [
         "apply",
         "--force",

@@ -51,10 +51,19 @@ def test_the_commands_of_the_page_print_what_it_shows(page, blocks):
         assert re.sub(" +", " ", NUMBER.sub("#", new)) == re.sub(" +", " ", NUMBER.sub("#", old))
 
 
-def test_every_command_of_the_readme_works(example, monkeypatch, capsys):
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """Return a copy of the example, which is the current folder, without a channel or reports."""
+    folder = tmp_path / "own"
+    shutil.copytree(DOCS / "example", folder)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.mark.usefixtures("own")
+def test_every_command_of_the_readme_works(capsys):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"```sh\n\. \.venv/bin/activate && cd docs/example\n(.*?)```", text, re.DOTALL)
-    monkeypatch.chdir(example)
     for line in block.replace("\\\n", " ").splitlines():
         program, *arguments = line.split()
         assert program == "ldp-frontier"
@@ -77,12 +86,11 @@ def test_numbers_beside_the_python_of_the_readme_are_rounded_and_bounds_upwards(
         assert low - 0.05 < (float(number) - value) / unit < high + 0.05
 
 
-def test_the_python_of_the_page_works(example, monkeypatch):
+def test_the_python_of_the_page_works(own):
     (code,) = re.findall(r"```python\n(from ldpfrontier.survey .*?)```", PAGE, re.DOTALL)
-    monkeypatch.chdir(example)
     names: dict[str, object] = {}
     exec(code, names)
-    assert (example / "reports.csv").is_file()
+    assert (own / "reports.csv").is_file()
     assert len(names["estimate"].of(("illness",))) == 2
     assert set(re.findall(r"\w+", code.split("import")[1].partition(")")[0])) <= set(survey.__all__)
 
