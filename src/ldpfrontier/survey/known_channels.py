@@ -158,8 +158,8 @@ def known_channel(
     version = import_module("ldpfrontier").__version__
     if not any(inversion(channel.matrix, table).shown):
         raise ValueError(
-            f"The {name} shows nothing: its reports do not depend on the answers, or no share follows from"
-            " them, so that nothing can be estimated. Other parameters are needed."
+            f"A channel of this kind ({name}) shows nothing: its reports do not depend on the answers,"
+            " or no share follows from them, so that nothing can be estimated. Other parameters are needed."
         )
     stated = Promise(name, "anyone", levels.record, Levels(*[levels.record] * 5), None, nmi, 1.0, version)
     return PrivateChannel(table, weights, stated, tuple(reports))

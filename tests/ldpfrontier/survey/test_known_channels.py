@@ -63,7 +63,7 @@ def test_matrices_are_those_of_the_authors(design):
 )
 def test_a_design_that_shows_nothing_is_refused(design, parameters):
     table = table_of_values({"trait": ["no", "yes"]}, ["trait"])
-    with pytest.raises(ValueError, match=f"The {design} shows nothing"):
+    with pytest.raises(ValueError, match=rf"of this kind \({design}\) shows nothing"):
         known_channel(table, *classical_matrix(design, parameters, 2), design)
 
 
