@@ -19,7 +19,7 @@ from reproduction.results.tables import RESULTS
 
 def fig2_of(counts: ArrayLike, epsilons: list[float], **options: Any) -> pd.DataFrame:
     """Return the table of Figure 2 of one table of counts."""
-    return summaries.fig2(solutions(counts, epsilons, **options))
+    return summaries.fig2(solutions(counts, epsilons, leaks=epsilons, **options))
 
 
 def measured(

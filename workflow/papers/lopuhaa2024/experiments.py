@@ -30,10 +30,11 @@ def solutions(
     mechanisms: Sequence[str] = ALL,
     tolerance: float = 1e-7,
     max_rounds: int = 300,
+    leaks: Sequence[float] = (),
 ) -> pd.DataFrame:
     """Solve the mechanisms for one table of counts (lopuhaa2024, Figure 2), certified as in `Solution`.
 
-    What is not robust has its level over F as well.
+    At the privacy levels `leaks`, what is not robust has its level over F as well.
 
     Parameters
     ----------
@@ -56,7 +57,8 @@ def solutions(
     def rows() -> Iterator[Row]:
         for found in solve(ball, epsilons, mechanisms, tolerance=tolerance, max_rounds=max_rounds):
             level = math.nan
-            if found.channel is not None and not MECHANISMS[found.mechanism].robust:
+            known = MECHANISMS[found.mechanism].robust or found.epsilon not in leaks
+            if found.channel is not None and not known:
                 level = ball.worst_case_epsilon(found.channel)
             _log.info(
                 "%s, epsilon %g: %s is %s, %.6f <= %.6f nats %s", instance, found.epsilon, found.mechanism,

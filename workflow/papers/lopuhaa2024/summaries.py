@@ -92,8 +92,9 @@ def fig2(solutions: Rows) -> pd.DataFrame:
     """Return the mutual information of the mechanisms on tables of counts (lopuhaa2024, Figure 2).
 
     Every mechanism has the metrics ``mutual_information`` (nats, under P-hat) and ``nmi`` (divided by H(X)),
-    with certificates as in `Solution`. What is not robust has ``worst_case_epsilon``, its level over F, in
-    nats; epsilon does not limit it. The level for those who know U is the column `conditional_privacy`.
+    with certificates as in `Solution`. What is not robust has ``worst_case_epsilon``, its level over F in
+    nats, where it was measured; epsilon does not limit it. The level for those who know U is the column
+    `conditional_privacy`.
     """
     return RESULTS.table(rows_of_kept(batches_of(solutions), "fig2"))
 

@@ -84,7 +84,7 @@ def test_blocks_of_the_synthetic_study():
     drawn = plan.random_tables(DEFAULT)
     assert [*drawn] == ["2x5/0", "2x6/0", "15x16/0", "16x7/0"]
     assert (drawn["16x7/0"]["useful"], drawn["16x7/0"]["seed"]) == (7, DEFAULT["seed"])
-    assert len(block) == 2
+    assert len(block) == 1
     beta = plan.beta(DEFAULT)["2x5/0"]
     assert beta["epsilons"] == [1.5]
     assert beta["betas"] == [0.0005, 0.005, 0.05, 0.5]
