@@ -69,7 +69,7 @@ def _cut(configuration: Mapping[str, Any], pairs: Iterable[Mapping[str, Any]]) -
     """
     paper = configuration["lopuhaa2024"]
     levels = values(paper["epsilon"])
-    # What NR leaks over F is said of the lowest level, and on a large table takes as long as to solve PolyOpt.
+    # What NR leaks over F is said of the lowest level, and takes a second on a large table.
     return {
         name: {**part, "mechanisms": mechanisms_of(paper, pair), "leaks": levels[:1]}
         for pair in pairs
