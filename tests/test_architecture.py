@@ -205,6 +205,7 @@ TESTED_THROUGH = {
     "optimal.products.projections.schedule": "optimal/products/projections/test_solve.py",
     "questionnaires.mechanism": "questionnaires/test_solve.py",
     "survey.analysis_commands": "survey/test_known_channels.py",
+    "survey.command_texts": "survey/test_cli.py",
     "survey.estimate_texts": "survey/test_cli.py",
     "survey.design_command": "survey/test_cli.py",
     "survey.report_commands": "survey/test_cli.py",

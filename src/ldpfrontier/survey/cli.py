@@ -15,8 +15,9 @@ from typing import NoReturn, TextIO
 
 from ldpfrontier.atomic import is_full
 from ldpfrontier.extras import MissingExtra
+from ldpfrontier.survey.command_texts import TEXTS
 from ldpfrontier.survey.layout import Progress, Remark, wrapped
-from ldpfrontier.survey.option_table import OPTIONS, TEXTS, option_names, without_effect
+from ldpfrontier.survey.option_table import OPTIONS, option_names, without_effect
 from ldpfrontier.verify import check_file, visible
 
 PROGRAM = "ldp-frontier"

@@ -46,12 +46,20 @@ PATIENCE = 5.0
 
 
 def check_account(private: PrivateChannel, memo: Memo | None, no_memo: bool) -> None:
-    """Refuse to draw reports without an account where a person may give several, unless that is asked for."""
+    """Refuse to draw reports without an account where a person may give several, unless that is asked for.
+
+    Where a person may give one, there is none to be left out.
+    """
     if private.certificate.allowance is not None and memo is None and not no_memo:
         raise ValueError(
             f"The channel {private.id!r} is for several reports of a person, which need an account of who has"
             " reported: --memo FILE --id COLUMN --wave NAME. With --no-memo none is kept, and whoever"
             " collects the reports has to see to it that nobody gives more than are allowed."
+        )
+    if private.certificate.allowance is None and no_memo:
+        raise ValueError(
+            f"--no-memo is for a channel that is for several reports of a person; {private.id!r} is for one,"
+            " and needs no account."
         )
 
 

@@ -37,7 +37,7 @@ def test_without_an_extra_a_channel_is_designed_and_the_extra_is_named(tmp_path)
     done = run(hidden, *words)
     assert done.returncode == 0, done.stderr
     assert sorted(path.suffix for path in tmp_path.glob("c.*")) == [*[".csv"] * 4, ".json", ".json", ".mjs"]
-    done = run(hidden, *words, "--plot", tmp_path / "picture.svg")
+    done = run(hidden, *words, "--force", "--plot", tmp_path / "picture.svg")
     assert done.returncode == 2
     assert "matplotlib is not installed; pip install matplotlib brings it" in done.stderr
     assert not (tmp_path / "picture.svg").exists()

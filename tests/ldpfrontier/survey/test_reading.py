@@ -285,7 +285,7 @@ def test_tables_that_say_too_little_or_too_much_are_refused(here, capsys, rows, 
 
 
 @pytest.mark.parametrize(
-    "text", ["report\ny1\ny99\n", "report\n1\n", "report\nY1\n", 'report\ny1\n""\n', "report\n", "y1\n"]
+    "text", ["report\ny1\ny99\n", "report\n1\n", "report\nY1\n", 'report\n""\n', "report\n", "y1\n"]
 )
 def test_what_is_no_report_is_refused(here, capsys, text):
     (here / "reports.csv").write_text(text)

@@ -120,4 +120,4 @@ def test_the_command_prints_and_writes_them(channel, tmp_path, monkeypatch, caps
         *["cumulative"] * 3,
     ]
     assert main([*words, "--by", "school"]) == 2
-    assert "--mean does not go with --weight, --strata and --by" in capsys.readouterr().err
+    assert "--mean does not go with --weight, --strata, --cluster and --by" in capsys.readouterr().err

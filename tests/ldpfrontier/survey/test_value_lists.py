@@ -141,7 +141,10 @@ def test_values_and_records_are_needed(tmp_path, monkeypatch, capsys):
     said = " ".join(capsys.readouterr().out.split())
     needed = re.search(r"From ([\d,]+) reports, .* of 2 for both together,.* reports give 2\.", said)[1]
     assert (
-        cli.main([*words, "region=north,south", "--error", "0.02", "--records", needed.replace(",", "")]) == 0
+        cli.main(
+            [*words, "region=north,south", "--force", "--error", "0.02", "--records", needed.replace(",", "")]
+        )
+        == 0
     )
     assert " ".join(capsys.readouterr().out.split()) == said
 
@@ -161,5 +164,5 @@ def test_values_give_the_answers_of_a_table_their_order(tmp_path, monkeypatch, c
         "size=small,middle": "t.csv has 'large' as its size, which is not among the values listed for 'size'",
         "area=1,2": "The column 'area' has values, but is neither sensitive nor useful.",
     }.items():
-        assert cli.main([*words.split(), values]) == 2
+        assert cli.main([*words.split(), values, "--force"]) == 2
         assert sentence in capsys.readouterr().err

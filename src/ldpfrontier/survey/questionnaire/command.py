@@ -121,10 +121,10 @@ def _questions(options: argparse.Namespace) -> QuestionList:
 def apply(options: argparse.Namespace, source: Source | None) -> int:
     """Privatize records with the channel of a questionnaire."""
     channel = read_questionnaire(options.channel)
-    if options.memo is not None or options.wave:
+    if options.memo is not None or options.wave or options.no_memo:
         raise ValueError(
-            "--memo and --wave are for channels of one table; of a questionnaire no account is kept, so that"
-            " whoever collects reports has to see to it that each person reports once."
+            "--memo, --no-memo and --wave are for channels of one table; of a questionnaire no account is"
+            " kept, so that whoever collects reports has to see to it that each person reports once."
         )
     names = channel.names
     labels = [[(answer,) for answer in answers] for answers in channel.answers]

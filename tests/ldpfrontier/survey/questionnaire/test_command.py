@@ -121,7 +121,6 @@ def test_cells_of_three_columns_can_be_asked_for(people):
         (["--plot", "x.png"], "--picture is for the joint table"),
         (["--max-seconds", "9"], "--max-seconds is for the joint table"),
         (["--prove", "9"], "--prove is for the joint table"),
-        (["--beta", "0.1"], "--beta is for the joint table"),
         (["--compare"], "--compare is for the joint table"),
         (["--expect", "yes=0.1"], "--expect is for the joint table"),
         (["--error", "0"], "at least 1e-09"),
@@ -145,7 +144,7 @@ def test_what_does_not_fit_is_refused(people, capsys, more, words):
     [
         (
             ["apply", "--data", "people.csv", "--out", "s.csv", "--memo", "m", "--id", "id"],
-            "--memo and --wave",
+            "--memo, --no-memo and --wave",
         ),
         (["audit", "--samples", "10"], "--samples and --data are for channels of one table"),
         (["change", "--data", "r.csv", "r.csv"], "is the channel of a questionnaire"),
