@@ -99,8 +99,8 @@ def engines(text: str) -> str:
 
 
 def ledger(text: str) -> str:
-    """Return the page of the project's own results with its claims, but for those that the README has."""
-    readme = " ".join((DOCS.parent / "README.md").read_text(encoding="utf-8").split())
+    """Return the page of the project's own results with a table of the claims that are not above it."""
+    above = " ".join(text.partition("## The ledger")[0].split())
     claims = pd.DataFrame(
         {
             "claim": claim.id,
@@ -109,7 +109,7 @@ def ledger(text: str) -> str:
             "table": f"`{claim.tables[0]}`",
         }
         for claim in claims_of(papers()["frontier"])
-        if (statement := claim.statement.replace("$", "")) not in readme
+        if (statement := claim.statement.replace("$", "")) not in above
     )
     return with_table(text, markdown(claims))
 

@@ -41,10 +41,10 @@ def test_what_has_no_proof_has_no_document(counts, order, caplog):
     assert caplog.text.count("no proof of ") == 2
 
 
-def test_the_readme_says_what_the_default_configuration_has_proved():
-    readme = " ".join((Path(__file__).parents[4] / "README.md").read_text(encoding="utf-8").split())
+def test_the_page_says_what_the_default_configuration_has_proved():
+    page = " ".join((Path(__file__).parents[4] / "docs/frontier.md").read_text(encoding="utf-8").split())
     said = re.search(
-        r"at ε = ([\d.]+) and ([\d.]+) it is \S+ that none carries more than ([\d.]+)% more", readme
+        r"at ε = ([\d.]+) and ([\d.]+) it is \S+ that none carries more than ([\d.]+)% more", page
     )
     study = plan_of().configuration["frontier"]["proofs"]
     assert [*map(float, said.groups())] == [*study["epsilon"], 100.0 * study["excess"]]
