@@ -64,16 +64,22 @@ def _instance_files(size: int, numbers: Sequence[int]) -> Parts:
 # Experiments on them --------------------------------------------------------------------------------------
 
 
-def sweeps(configuration: Configuration, **_: Any) -> dict[str, Arguments]:
-    """Return the jobs of a sweep of an f-divergence: a size and a chunk of the instances each."""
+def sweeps(configuration: Configuration, *, utility: str, **_: Any) -> dict[str, Arguments]:
+    """Return the jobs of a sweep: a size and a chunk of the instances each.
+
+    All mechanisms are in Figures 3 and 6, which are of one size; at other sizes there are those of Figures 4
+    and 7, and of total variation, which is in no figure, that of Theorem 6.
+    """
     paper = configuration["kairouz2016"]
     rest = {
         "epsilons": values(paper["epsilon"]),
-        "mechanisms": names_in(paper["mechanisms"]),
         "tolerance": float(paper["solver"]["tolerance"]),
         "max_rounds": paper["solver"]["rounds"],
     }
-    return _cut({*paper["sizes"], paper["size"]}, paper["instances"], paper["chunk"], rest)
+    every = {paper["size"]: names_in(paper["mechanisms"])} if utility != "tv" else {}
+    usual = ["binary", "rr"] if utility != "tv" else ["binary"]
+    jobs = _cut({*paper["sizes"], paper["size"]}, paper["instances"], paper["chunk"], rest)
+    return {part: job | {"mechanisms": every.get(job["size"], usual)} for part, job in jobs.items()}
 
 
 def documents(configuration: Configuration, **_: Any) -> dict[str, Arguments]:

@@ -96,7 +96,8 @@ def test_an_edit_of_the_module_makes_what_calls_it_again(folder, configuration):
     names = {(paper, name) for paper, _, name, _ in found}
     assert {("lopuhaa2024", name) for name in ("solutions", "synthetic", "beta")} <= names
     assert ("frontier", "calibration") in names
-    assert {("kairouz2016", name) for name in ("kl", "tv")} <= names
+    assert {("kairouz2016", name) for name in ("kl", "mutual_information")} <= names
+    assert {part for paper, _, _, part in found if paper == "kairouz2016"} == {"6/0"}
     assert not {paper for paper, _ in names} - {"lopuhaa2024", "frontier", "kairouz2016"}
     # Of what is made from tables, Snakemake knows; and only the largest block of every size has them.
     assert {kind for _, kind, _, _ in found} == {"Table"}
