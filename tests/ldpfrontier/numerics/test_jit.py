@@ -74,11 +74,10 @@ print(call({name}(6.0)), sum(call.stats.cache_hits.values()))
 @pytest.fixture
 def tree(tmp_path):
     """Return a folder with a package that has two modules with kernels."""
-    numerics = tmp_path / "ldpfrontier/numerics"
-    numerics.mkdir(parents=True)
-    shutil.copy(jit.__file__, numerics)
-    for folder in numerics.parent, numerics:
-        (folder / "__init__.py").touch()
+    library, package = Path(jit.__file__).parents[1], tmp_path / "ldpfrontier"
+    shutil.copytree(library / "numerics", package / "numerics", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(library / "types.py", package)
+    (package / "__init__.py").touch()
     return tmp_path
 
 

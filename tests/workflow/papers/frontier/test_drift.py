@@ -53,7 +53,7 @@ def test_the_table_counts_the_truths_whose_level_is_at_most_epsilon():
     for row in table[~acquaintances].to_dict("records"):
         ball = RenyiBall.confidence(COUNTS, factor=row["factor"])
         envelope = "exact" if row["mechanism"] == "exact" else "simplex"
-        best = optimal_robust(ball, 0.4, envelope=envelope, tolerance=1e-3)
+        best = optimal_robust(ball, 0.4, envelope=envelope, tolerance=1e-7)
         levels = rldp_epsilon(best.channel, drifted_conditionals(COUNTS, row["drift"], 0.02, 60, 3))
         assert row["survived"] == np.mean(levels <= 0.4 * (1 + 1e-9))
         assert row["median"] == np.median(levels)

@@ -35,11 +35,13 @@ def study(beta=0.05):
             for name in MECHANISMS:
                 for epsilon in (0.3, 1.5):
                     place = {"size": size, "beta": beta, "order": 2.0, "epsilon": epsilon}
-                    nmi, leak, lost = rng.uniform(0.1, 1.0), epsilon * rng.uniform(0.5, 2), rng.normal()
-                    for metric, value, unit in (
-                        ("nmi", nmi, "1"),
-                        ("realized_epsilon", leak, "nats"),
-                        ("utility_difference", lost, "1"),
+                    nmi = rng.uniform(0.1, 0.5) + (0.5 if epsilon > 1.0 else 0.0)
+                    leak, lost = epsilon * rng.uniform(0.5, 2), rng.normal()
+                    bounded = {"direction": "max", "bound": nmi, "status": "bounded"}
+                    for metric, value, unit, more in (
+                        ("nmi", nmi, "1", bounded),
+                        ("realized_epsilon", leak, "nats", {}),
+                        ("utility_difference", lost, "1", {}),
                     ):
                         rows.append(
                             Result(
@@ -51,6 +53,7 @@ def study(beta=0.05):
                                 value,
                                 unit=unit,
                                 **place,
+                                **more,
                             )
                         )
     return RESULTS.table(rows)
