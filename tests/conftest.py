@@ -13,6 +13,9 @@ from reproduction.planning import paper as papers
 
 # As many processes as cores, and no threads beside them.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Where nothing is kept, pytest rewrites all files of tests and every process compiles those of the package.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # A Snakemake that can submit to Slurm looks for a controller at every start: for 9 seconds if there is none.
 os.environ["SLURM_CONF"] = os.devnull
 
@@ -20,18 +23,18 @@ os.environ["SLURM_CONF"] = os.devnull
 LONGEST = (
     "workflow/test_workflow.py",
     "workflow/test_extending.py",
-    "survey/test_pages.py",
-    "survey/test_design.py",
     "tools/test_site.py",
-    "tests/test_own_promise.py",
-    "survey/test_cli.py",
-    "survey/test_extras.py",
-    "designs/test_solve.py",
     "ledger/test_falsified.py",
-    "ldpfrontier/test_several_reports.py",
-    "questionnaire/test_channel.py",
-    "frontier/test_estimation.py",
+    "survey/test_design.py",
+    "designs/test_solve.py",
+    "certificates/test_boxes.py",
+    "survey/test_cli.py",
+    "survey/test_options.py",
     "data/test_adult.py",
+    "ldpfrontier/test_time_limit.py",
+    "survey/test_pages.py",
+    "tests/test_own_promise.py",
+    "survey/test_extras.py",
 )
 
 # How long an example takes says nothing on a machine that others use.

@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+
+pytestmark = pytest.mark.long
+
 BUILD = "import sys, setuptools.build_meta as b; print(b.build_{kind}(sys.argv[1]))"
 
 

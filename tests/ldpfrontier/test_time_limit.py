@@ -114,6 +114,7 @@ def calibration(ball: l.RenyiBall) -> Case:
 
 
 SEARCHED = {"max_joint_cells": 5}
+SMALL_BALL = l.RenyiBall.confidence([[30, 10], [10, 30]])
 BALL, WIDE = l.RenyiBall.confidence([[30, 10, 5], [10, 30, 9]]), ball_of(3, 4)
 HYPOTHESES = np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
 SOURCES = l.SourceSet(np.random.default_rng(0).dirichlet(np.ones(6), 4))
@@ -133,7 +134,7 @@ SMALL = {
     "PolyOpt, coupled": over(WIDE, {"max_exact_vertices": 0}),
     "PolyOpt, coupled without a program": over(WIDE, {"max_master_cells": 5}),
     "F, joint": over(BALL, envelope="exact", max_nodes=10),
-    "F, products": over(BALL, {"max_joint_cells": 5}, envelope="exact", max_nodes=10),
+    "F, products": over(SMALL_BALL, {"max_joint_cells": 3}, envelope="exact", max_nodes=10),
     "a cone, rays": inside(SIX, mechanism(SIX, np.full(6, 1 / 6))),
     "a cone, cuts": Case(
         mechanism(l.robust_cone(BALL, 1.0), BALL.centre, max_nodes=50), BALL.worst_case_epsilon, 1.0

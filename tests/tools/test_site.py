@@ -90,10 +90,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Page]:
     return {path: Page(path) for path in folder.rglob("*.html")}
 
 
+@pytest.mark.long
 def test_nothing_is_broken_or_loaded_from_elsewhere(site):
     assert list(broken(site)) == []
 
 
+@pytest.mark.long
 def test_every_page_of_the_repository_is_on_the_site(site):
     kept = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
     kept += [ROOT / f"{folder}/README.md" for folder in ("benchmarks", "config", "results")]
@@ -103,6 +105,7 @@ def test_every_page_of_the_repository_is_on_the_site(site):
         assert any(path.endswith(f"/{name}") for path in made), name
 
 
+@pytest.mark.long
 def test_formulas_are_set(site):
     (beyond,) = (page for path, page in site.items() if path.name == "beyond.html")
     assert beyond.formulas > 100
@@ -113,6 +116,7 @@ def test_formulas_are_set(site):
     assert beyond.displayed == sources.count("```math\n") > 10
 
 
+@pytest.mark.long
 def test_every_public_name_has_its_docstring_and_is_found_by_the_search(site):
     (api,) = (page for path, page in site.items() if path.name == "api.html")
     assert {f"ldpfrontier.{name}" for name in ldpfrontier.__all__ if name != "__version__"} <= api.places

@@ -13,7 +13,7 @@ import yaml
 
 from reproduction.results.files import read_table
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.long]
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/extending.md").read_text(encoding="utf-8")

@@ -32,7 +32,6 @@ TINY = {
         "sizes": [3],
         "size": 3,
         "epsilon": {"values": [0.1, 1.0, 4.0]},
-        "thresholds": ["mutual_information"],
         "populations": {"number": 2, "concentrations": [], "ends": []},
         "channels": 2,
         "chunk": 2,
@@ -41,8 +40,8 @@ TINY = {
 
 #: What is left of the paper: tables in parts, with certificates and without, and figures.
 KEPT = {
-    "tables": {"instances", "mutual_information", "fig7", "thresholds", "documents"},
-    "figures": {"fig7", "fig10", "thresholds"},
+    "tables": {"instances", "mutual_information", "fig7", "documents"},
+    "figures": {"fig7"},
 }
 
 #: A paper whose table is made in parts, from counts, at leisure if a test asks for that.
@@ -230,17 +229,19 @@ def test_toy_paper(finished):
     assert "Truth of randomized response against the privacy level." in page
 
 
+@pytest.mark.long
 def test_the_report_of_snakemake_builds(finished, run):
     run(finished, "--report", "snakemake.html")
     assert (finished / "snakemake.html").stat().st_size > 100_000
 
 
+@pytest.mark.long
 def test_more_instances_only_add_parts(finished, house, planned):
     """Catalogues of workflows look for the second Snakefile."""
     more = changed(instances=3)
     rules, parts = planned(finished, "-s", str(house / "workflow/Snakefile"), configuration=more)
     assert "all" in rules
-    assert sorted(parts) == [(name, REAL, "3/1") for name in ("mutual_information", "thresholds")]
+    assert parts == [("mutual_information", REAL, "3/1")]
 
 
 def test_another_source_of_the_same_counts_recomputes_nothing(finished, planned):
@@ -259,11 +260,13 @@ def test_an_edit_runs_again_what_depends_on_it(finished, house, planned):
     assert {"figure", "report", "all"} <= rules
 
 
+@pytest.mark.long
 def test_other_parts_give_the_same_bytes(finished, run, tmp_path):
     run(tmp_path / "one", RATIOS, configuration=changed(chunk=1))
     assert (tmp_path / "one" / RATIOS).read_bytes() == (finished / RATIOS).read_bytes()
 
 
+@pytest.mark.long
 def test_a_killed_run_goes_on_with_the_same_command(finished, house, run, tmp_path):
     """It leaves the lock of Snakemake behind."""
     directory, held = tmp_path / "killed", tmp_path / "held"
@@ -314,6 +317,7 @@ def test_a_figure_that_is_not_made_is_refused_by_name(run, tmp_path):
     assert "kairouz2016 has no figure fig99" in text
 
 
+@pytest.mark.long
 def test_the_workflow_is_used_as_a_module(house, tmp_path):
     (tmp_path / "Snakefile").write_text(
         "configfile: 'own.yaml'\n"

@@ -28,6 +28,7 @@ QUICK = [*DESIGN, "--epsilon", "1", "--mechanism", "srr"]
 APPLY = ["apply", "--force", "--channel", "channel.json", "--data", "people.csv", "--out", "out.csv"]
 ESTIMATE = ["estimate", "--channel", "channel.json", "--data", "out.csv"]
 AUDIT = ["audit", "--channel", "channel.json"]
+LEVEL = ["level", "channel.json"]
 
 
 @pytest.fixture
@@ -247,7 +248,7 @@ def test_the_command_is_installed_and_loads_little(ready):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no such error of a pipe")
-@pytest.mark.parametrize(("unbuffered", "arguments"), [("", ESTIMATE), ("1", AUDIT)])
+@pytest.mark.parametrize(("unbuffered", "arguments"), [("", ESTIMATE), ("1", LEVEL)])
 def test_a_reader_that_leaves_is_no_error(ready, unbuffered, arguments):
     read, write = os.pipe()
     os.close(read)
@@ -263,7 +264,7 @@ def test_a_reader_that_leaves_is_no_error(ready, unbuffered, arguments):
 def test_what_cannot_be_printed_is_an_error_of_the_command(ready):
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "ldpfrontier.survey", *AUDIT],
+            [sys.executable, "-m", "ldpfrontier.survey", *LEVEL],
             stdout=full, stderr=subprocess.PIPE, text=True,
             check=False, env={**os.environ, "PYTHONUNBUFFERED": ""},
         )  # fmt: skip

@@ -19,6 +19,7 @@ from ldpfrontier import (
 from ldpfrontier.survey.cli import main
 from ldpfrontier.survey.tables import CountTable
 from ldpfrontier.survey.targets import likelihood_target, target_of
+from support.grids import few
 from support.programs import program
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -40,7 +41,7 @@ def example(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(("page", "blocks"), [(MAKE.OWN_DATA, 6), (MAKE.QUESTIONNAIRES, 3)])
+@pytest.mark.parametrize(("page", "blocks"), few([(MAKE.QUESTIONNAIRES, 3)], more=[(MAKE.OWN_DATA, 6)]))
 def test_the_commands_of_the_page_print_what_it_shows(page, blocks):
     """Up to numbers: an optimum may be another one elsewhere, or with less time, with as much utility."""
     text = page.read_text(encoding="utf-8")
@@ -72,6 +73,7 @@ def test_every_command_of_the_readme_works(capsys):
     assert said.endswith("The matrix satisfies the promised level; 100,000 samples do not contradict it.")
 
 
+@pytest.mark.long
 def test_numbers_beside_the_python_of_the_readme_are_rounded_and_bounds_upwards():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(from ldpfrontier.*?)```", text, re.DOTALL)

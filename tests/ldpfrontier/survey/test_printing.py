@@ -22,7 +22,7 @@ HOSTILE = {
     "nothing": "a\u200bb\xad",
     "one of each": "\x1b[2J\x85\u2028\u202e\u200b",
 }
-USUAL = ("line", "return", "one of each")
+USUAL = ("line", "one of each")
 
 
 def printed(capsys: pytest.CaptureFixture[str]) -> str:

@@ -362,10 +362,9 @@ def test_a_large_alphabet_with_another_prior_is_no_worse_than_any_closed_form() 
     assert ldp_epsilon(best.channel) <= 1.0 + 1e-12
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
-    ("level", "alone", "both"),
-    [pytest.param(1.0, 2.210, 2.711, marks=pytest.mark.long), (2.0, 0.9294, 0.9818)],
-    ids=["1", "2"],
+    ("level", "alone", "both"), [(1.0, 2.210, 2.711), (2.0, 0.9294, 0.9818)], ids=["1", "2"]
 )
 def test_over_f_fewer_people_are_needed_than_in_the_class_of_polyopt(level, alone, both) -> None:
     counts = adult_counts("sex", "race")
@@ -470,7 +469,7 @@ def test_a_large_table_with_both_levels_needs_fewer_people_than_secret_randomize
         optimal_estimation(ball.centre, robust_cone(ball, 1.0))
 
 
-@pytest.mark.parametrize("promise", ["acquaintance", "anyone", "own"])
+@pytest.mark.parametrize("promise", few(["anyone", "own"], more=["acquaintance"]))
 def test_large_tables_of_other_cones_need_fewer_people_than_local_differential_privacy(promise) -> None:
     counts = np.random.default_rng(0).multinomial(4000, np.random.default_rng(1).dirichlet(np.full(20, 2.0)))
     odds = OddsRatios.confidence(counts.reshape(4, 5) + 1)

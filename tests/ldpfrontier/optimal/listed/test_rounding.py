@@ -17,6 +17,7 @@ from oracles.high_precision import (
     information_with_one_likely,
     output_divergence,
 )
+from support.grids import few
 
 EPSILONS = (0.01, 0.1, 0.5, 1.0, 3.0, 8.0, 20.0)
 SMALL = (1e-3, 1e-4, 1e-6, 1e-9, 1e-12, 1e-13, 1e-14, 1e-15, 1e-16)
@@ -56,7 +57,7 @@ def test_bounds_that_cancellation_made_void(k, small, epsilon):
     assert optimum.gap == 0.0
 
 
-@pytest.mark.parametrize("k", [3, 20, 21, *(pytest.param(k, marks=pytest.mark.long) for k in (41, 100))])
+@pytest.mark.parametrize("k", few([3, 21], more=[20, 41, 100]))
 def test_information(k, long):
     for small, epsilon in instances(k, long):
         prior = one_likely(k, small)
@@ -78,7 +79,7 @@ def test_information_of_many_inputs(k):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("k", [4, 12, 21, pytest.param(100, marks=pytest.mark.long)])
+@pytest.mark.parametrize("k", few([4, 21], more=[12, 100]))
 def test_divergences(k, kind, long):
     for small, epsilon in instances(k, long, factor=3.0):
         p0, p1 = one_likely(k, small), one_likely(k, 3.0 * small)
@@ -99,7 +100,7 @@ def likely_rows(k, small, seed):
     return one_likely(k, small)[:, None] * rows
 
 
-@pytest.mark.parametrize("k", [3, 12, pytest.param(25, marks=pytest.mark.long)])
+@pytest.mark.parametrize("k", few([3, 12], more=[25]))
 def test_nonrobust(k, long):
     for seed, (small, epsilon) in enumerate(instances(k, long)):
         joint = likely_rows(k, small, seed)
@@ -115,7 +116,7 @@ def test_unconditional(k, long):
         assert optimum.bound >= information(joint.ravel(), optimum.channel.matrix)
 
 
-@pytest.mark.parametrize("k", [2, 4, 8])
+@pytest.mark.parametrize("k", few([2, 4], more=[8]))
 def test_robust(k, long):
     for seed, (small, epsilon) in enumerate(instances(k, long)):
         joint = likely_rows(k, small, seed)

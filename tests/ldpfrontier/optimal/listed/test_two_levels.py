@@ -14,6 +14,7 @@ from ldpfrontier.utility import MutualInformation
 from oracles.column_lp import full_lp
 from oracles.conic import conic_epsilon
 from oracles.enumeration import robust_rays
+from support.grids import few
 from support.tables import random_ball
 
 #: Counts of UCI Adult, sex by race and income by relationship.
@@ -40,14 +41,15 @@ def test_simplices_agree_with_enumeration(shape, pairs, level):
 
 @pytest.mark.parametrize(
     ("counts", "epsilon", "nmi"),
-    [
-        (SEX_RACE, 0.3, 0.3577),
-        (SEX_RACE, 1.0, 0.5342),
-        (SEX_RACE, 2.0, 0.6953),
-        (INCOME_RELATIONSHIP, 0.3, 0.4754),
-        (INCOME_RELATIONSHIP, 1.0, 0.7085),
-        (INCOME_RELATIONSHIP, 2.0, 0.8143),
-    ],
+    few(
+        [(SEX_RACE, 1.0, 0.5342), (INCOME_RELATIONSHIP, 0.3, 0.4754)],
+        more=[
+            (SEX_RACE, 0.3, 0.3577),
+            (SEX_RACE, 2.0, 0.6953),
+            (INCOME_RELATIONSHIP, 1.0, 0.7085),
+            (INCOME_RELATIONSHIP, 2.0, 0.8143),
+        ],
+    ),
 )
 def test_adult_at_equal_levels(counts, epsilon, nmi):
     ball = RenyiBall.confidence(counts)

@@ -56,26 +56,22 @@ def test_no_optimum_of_a_small_table_is_above_the_frontier(order):
     assert value <= frontier_bound(ball, 0.5, 3_000) < 1.3 * value
 
 
-def test_no_robust_mechanism_is_above_the_frontier(long):
+@pytest.mark.long
+def test_no_robust_mechanism_is_above_the_frontier():
     shares = np.random.default_rng(4).dirichlet(np.full(36, 2.0))
     ball = RenyiBall.confidence(np.random.default_rng(5).multinomial(20_000, shares).reshape(12, 3))
     nr = optimal_nonrobust(ball.centre, 0.2).upper_bound
-    nodes = 40_000 if long else 10_000
-    optimum = optimal_robust(ball, 0.2, envelope="exact", tolerance=1e-3, max_nodes=nodes)
+    optimum = optimal_robust(ball, 0.2, envelope="exact", tolerance=1e-3, max_nodes=40_000)
     assert optimum.value <= optimum.upper_bound < 0.7 * nr
 
 
-def test_below_order_1_bounds_are_below_that_of_a_known_distribution(long):
+@pytest.mark.long
+def test_below_order_1_bounds_are_below_that_of_a_known_distribution():
     counts = np.random.default_rng(3).multinomial(400, np.full(18, 1 / 18)).reshape(6, 3)
     ball = RenyiBall.confidence(counts, order=0.7)
     nr = optimal_nonrobust(ball.centre, 0.3).upper_bound
-    if long:
-        optimum = optimal_robust(ball, 0.3, envelope="exact", tolerance=1e-3, max_nodes=1_500)
-        bound = optimum.upper_bound
-    else:  # a mechanism of a smaller class, which is found at once
-        optimum = optimal_robust(ball, 0.3)
-        bound = frontier_bound(ball, 0.3, 1_500)
-    assert optimum.value <= bound < 0.9 * nr
+    optimum = optimal_robust(ball, 0.3, envelope="exact", tolerance=1e-3, max_nodes=1_500)
+    assert optimum.value <= optimum.upper_bound < 0.9 * nr
 
 
 @pytest.mark.parametrize("order", [0.25, 0.5, 0.7, 0.95])
