@@ -9,6 +9,7 @@ from ldpfrontier.survey import estimate_change
 from ldpfrontier.survey.cli import main
 from ldpfrontier.survey.estimation import inversion, quantities
 from ldpfrontier.survey.sampling import Sampler
+from support.grids import few
 from support.malformed import refused
 from support.owndata import channel_of, seeded
 
@@ -23,7 +24,7 @@ WAVES = {
 }
 
 
-@pytest.mark.parametrize("wave", WAVES)
+@pytest.mark.parametrize("wave", few(["a fifth changed", "half are new"], more=["panel", "samples"]))
 def test_intervals_of_a_change_have_the_truth(table, wave):
     stay, changed = WAVES[wave]
     private, rng = channel_of(table, "srr", 2.0, "anyone"), np.random.default_rng(list(WAVES).index(wave))

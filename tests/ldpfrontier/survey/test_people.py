@@ -18,6 +18,7 @@ from ldpfrontier.survey.regression import randomized_logit
 from ldpfrontier.survey.tables import CountTable
 from ldpfrontier.survey.targets import with_expected
 from ldpfrontier.survey.value_lists import table_of_values
+from support.grids import few
 
 ILL = CountTable(
     ("ill",), ("age",), (("no",), ("yes",)), (("20",), ("40",), ("60",)), [[450, 300, 150], [30, 40, 30]]
@@ -78,6 +79,9 @@ def test_coefficients_have_the_errors_of_a_regression_on_what_is_expected(formul
         assert one.deviation == pytest.approx(error, rel=2e-3)
 
 
+POWER, WIDTH = Aim(power=0.8), Aim(width=0.25, probability=0.9)
+
+
 def fitted_line():
     """Return the coefficients of the logit of illness in age, without a library."""
     from scipy.optimize import minimize
@@ -90,8 +94,13 @@ def fitted_line():
     return np.array([b[0], b[1] / 10.0])
 
 
-@pytest.mark.parametrize("aim", [Aim(power=0.8), Aim(width=0.25, probability=0.9)], ids=["power", "width"])
-@pytest.mark.parametrize("precise", ["differences", "ill ~ age", "S"])
+@pytest.mark.parametrize(
+    ("precise", "aim"),
+    few(
+        [("differences", POWER), ("ill ~ age", WIDTH), ("S", POWER), ("S", WIDTH)],
+        more=[("differences", WIDTH), ("ill ~ age", POWER)],
+    ),
+)
 def test_surveys_of_so_many_people_reach_the_aim(aim, precise, long):
     """Of 400 with --long, else 4; less 3 standard errors of the simulation."""
     times, rng = 400 if long else 4, np.random.default_rng(0)
