@@ -34,7 +34,7 @@ from ldpfrontier.hamming.sources import (
     checked_distortion,
 )
 from ldpfrontier.numerics.deadline import TimeIsUp, time_is_up
-from ldpfrontier.numerics.jit import borrowing_kernel, kernel
+from ldpfrontier.numerics.jit import inner_kernel, kernel
 from ldpfrontier.optimum import Method, checked_effort, fell_back, keeps_time_limit, records_fallbacks
 from ldpfrontier.types import FloatArray
 
@@ -292,7 +292,7 @@ def _slopes(
     return F, R, gradient, diagonals
 
 
-@borrowing_kernel
+@inner_kernel
 def _binary(q: float, r: float) -> float:
     """Return d(q || r), for both inside (0, 1)."""
     return q * math.log(q / r) + (1.0 - q) * math.log((1.0 - q) / (1.0 - r))

@@ -17,7 +17,7 @@ from ldpfrontier.channel import Channel
 from ldpfrontier.hypothesis_testing.hypotheses import Hypotheses
 from ldpfrontier.information import excess
 from ldpfrontier.numerics.deadline import time_is_up
-from ldpfrontier.numerics.jit import borrowing_kernel, kernel
+from ldpfrontier.numerics.jit import inner_kernel, kernel
 from ldpfrontier.types import FloatArray
 
 #: Halvings, per dimension, after which branch and bound gives up on a simplex; it keeps the bound it has.
@@ -141,7 +141,7 @@ def _largest(distributions: FloatArray, limits: FloatArray, b: FloatArray) -> Fl
     return largest
 
 
-@borrowing_kernel
+@inner_kernel
 def _fits(distributions: FloatArray, limits: FloatArray, a: float, b: float) -> bool:
     """Whether [[a, 1 - a], [b, 1 - b]] leaks no more than it may, of every distribution."""
     for k in range(limits.size):

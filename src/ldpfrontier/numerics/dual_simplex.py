@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.numerics.jit import borrowing_kernel, kernel
+from ldpfrontier.numerics.jit import borrowing_kernel, inner_kernel
 from ldpfrontier.numerics.rounding import UNIT_ROUNDOFF
 from ldpfrontier.types import FloatArray
 
@@ -67,7 +67,16 @@ class Basis(NamedTuple):
     upper: NDArray[np.bool_]  # (n,): whether it is at the upper bound
 
 
-@borrowing_kernel
+class _Scratch(NamedTuple):
+    """Space for one program."""
+
+    normal: FloatArray  # (n,): of the constraint that enters
+    size: FloatArray  # (n,): magnitudes of reduced costs
+    worst: NDArray[np.int64]  # (_BATCH,): the inequalities that join the working ones
+    most: FloatArray  # (_BATCH,): their violations
+
+
+@inner_kernel
 def _dot(a: FloatArray, b: FloatArray) -> float:
     total = 0.0
     for j in range(a.size):
@@ -75,18 +84,22 @@ def _dot(a: FloatArray, b: FloatArray) -> float:
     return total
 
 
-@borrowing_kernel
+@inner_kernel
 def _add(target: FloatArray, factor: float, source: FloatArray) -> None:
     for j in range(target.size):
         target[j] += factor * source[j]
 
 
-@kernel
-def _knapsack_basis(scale: FloatArray, cost: FloatArray, lo: FloatArray, hi: FloatArray) -> Basis:
-    """Return the best basis without inequalities: variables with the largest cost per scale first."""
-    n = cost.size
-    v, y, active, inverse = np.empty(n), np.empty(n), np.empty(n, dtype=np.int64), np.zeros((n, n))
-    inside, upper = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
+@inner_kernel
+def _find_knapsack_basis(
+    basis: Basis, scale: FloatArray, cost: FloatArray, lo: FloatArray, hi: FloatArray
+) -> None:
+    """Find the best basis without inequalities: variables with the largest cost per scale first.
+
+    All of the basis is zero before.
+    """
+    n, v, y, inverse, upper = cost.size, basis.v, basis.y, basis.inverse, basis.upper
+    active, inside = basis.active, basis.inside
     for j in range(n):
         active[j], inverse[j, j] = j, 1.0
         v[j] = hi[j] if scale[j] == 0.0 and cost[j] > 0.0 else lo[j]
@@ -113,10 +126,9 @@ def _knapsack_basis(scale: FloatArray, cost: FloatArray, lo: FloatArray, hi: Flo
         upper[j] = v[j] == hi[j]
     inverse[split, split] = 1.0 / scale[split]
     active[split], inside[split], y[split] = _EQUALITY, True, price
-    return Basis(active, inverse, y, v, np.zeros(n), inside, upper)
 
 
-@borrowing_kernel
+@inner_kernel
 def _violations(rows: FloatArray, count: int, end: int, v: FloatArray, violation: FloatArray) -> None:
     """Write a . v of the last `count` inequalities before `end`."""
     n, first = v.size, end - count
@@ -136,7 +148,7 @@ def _violations(rows: FloatArray, count: int, end: int, v: FloatArray, violation
                 violation[i] += x * row[i]
 
 
-@borrowing_kernel
+@inner_kernel
 def _most_violated(pool: Pool, basis: Basis, lo: FloatArray, hi: FloatArray) -> tuple[int, float]:
     """Return the bound or working inequality that the vertex violates most, and by how much."""
     n, v, count = lo.size, basis.v, pool.counts[1]
@@ -151,7 +163,7 @@ def _most_violated(pool: Pool, basis: Basis, lo: FloatArray, hi: FloatArray) -> 
     return which, most
 
 
-@borrowing_kernel
+@inner_kernel
 def _ratio_test(basis: Basis, excess: float, lo: FloatArray, hi: FloatArray) -> int:
     """Return the place of the constraint that leaves, or -1; flip bounds before it while `excess` lasts."""
     n = lo.size
@@ -178,7 +190,7 @@ def _ratio_test(basis: Basis, excess: float, lo: FloatArray, hi: FloatArray) -> 
         basis.v[kind] = hi[kind] if basis.upper[kind] else lo[kind]
 
 
-@borrowing_kernel
+@inner_kernel
 def _pivot(
     basis: Basis, place: int, which: int, sign: float, normal: FloatArray, end: float, lo: FloatArray
 ) -> None:
@@ -203,7 +215,7 @@ def _pivot(
         basis.v[which] = end
 
 
-@kernel
+@inner_kernel
 def _bound(
     pool: Pool,
     cost: FloatArray,
@@ -213,13 +225,14 @@ def _bound(
     last: float,
     lo: FloatArray,
     hi: FloatArray,
-) -> tuple[float, FloatArray]:
-    """Return the bound of weak duality and its reduced costs, from the multipliers of the inequalities.
+    reduced: FloatArray,
+    size: FloatArray,
+) -> float:
+    """Return the bound of weak duality from the multipliers of the inequalities; write its reduced costs.
 
     The constraints of the basis have the multipliers y; one more, `which`, has the multiplier `last`.
     """
     n, bound, total = cost.size, 0.0, 0.0
-    reduced, size = np.empty(n), np.empty(n)
     for j in range(n):
         reduced[j], size[j] = cost[j], abs(cost[j])
     for i in range(n + 1):
@@ -238,10 +251,10 @@ def _bound(
     for j in range(n):
         bound += reduced[j] * (hi[j] if reduced[j] > 0.0 else lo[j])
         total += size[j] * max(abs(hi[j]), abs(lo[j]))
-    return bound + (3 * n + 32) * _UNIT * total, reduced
+    return bound + (3 * n + 32) * _UNIT * total
 
 
-@borrowing_kernel
+@inner_kernel
 def _in_basis(basis: Basis, which: int) -> bool:
     found = False
     for kind in basis.active:
@@ -249,14 +262,14 @@ def _in_basis(basis: Basis, which: int) -> bool:
     return found
 
 
-@kernel
-def _add_working(pool: Pool, basis: Basis, slack: float) -> bool:
+@inner_kernel
+def _add_working(pool: Pool, basis: Basis, slack: float, scratch: _Scratch) -> bool:
     """Let the inequalities that the vertex violates most join the working ones; return whether there are any.
 
     They take the places of those that were not needed for long.
     """
     n, size, slack = basis.v.size, pool.violation.size, max(slack, 2.0 * _TOLERANCE)
-    worst, most, count = np.empty(_BATCH, dtype=np.int64), np.empty(_BATCH), 0
+    worst, most, count = scratch.worst, scratch.most, 0
     for first in range(0, pool.counts[0], size):
         end = min(first + size, pool.counts[0])
         _violations(pool.rows, end - first, end, basis.v, pool.violation)
@@ -282,7 +295,6 @@ def _add_working(pool: Pool, basis: Basis, slack: float) -> bool:
     return count > 0
 
 
-@kernel
 def maximize(
     pool: Pool, cost: FloatArray, lo: FloatArray, hi: FloatArray, slack: float, enough: float
 ) -> tuple[float, FloatArray, FloatArray]:
@@ -291,13 +303,36 @@ def maximize(
     Violations up to `slack` are ignored. The bound on the value is -inf if no v is allowed; v is the vertex,
     within its bounds, and the reduced costs are those of the bound.
     """
+    # What numpy makes here need not be compiled.
     n = cost.size
+    v, y, weights, normal, size, reduced = np.zeros((6, n))
+    inside, upper = np.zeros((2, n), dtype=np.bool_)
+    basis = Basis(np.zeros(n, dtype=np.int64), np.zeros((n, n)), y, v, weights, inside, upper)
+    scratch = _Scratch(normal, size, np.empty(_BATCH, dtype=np.int64), np.empty(_BATCH))
+    bound = _maximize(pool, basis, cost, lo, hi, slack, enough, reduced, scratch)
+    return bound, v, reduced
+
+
+@borrowing_kernel
+def _maximize(
+    pool: Pool,
+    basis: Basis,
+    cost: FloatArray,
+    lo: FloatArray,
+    hi: FloatArray,
+    slack: float,
+    enough: float,
+    reduced: FloatArray,
+    scratch: _Scratch,
+) -> float:
+    """Return the bound of a program; its solution is in the basis, and its reduced costs are written."""
+    n, normal, size, which = cost.size, scratch.normal, scratch.size, _EQUALITY
     pool.counts[2] += 1
-    basis, normal = _knapsack_basis(pool.scale, cost, lo, hi), np.empty(n)
+    _find_knapsack_basis(basis, pool.scale, cost, lo, hi)
     for _ in range(_MAX_STEPS):
         which, excess = _most_violated(pool, basis, lo, hi)
         if which == _EQUALITY:
-            if not _add_working(pool, basis, slack):
+            if not _add_working(pool, basis, slack, scratch):
                 break
             continue
         sign, end = 1.0, 0.0
@@ -314,15 +349,18 @@ def maximize(
             # More of the entering constraint, less of the others: the bound falls without end.
             for i in range(n):
                 basis.weights[i] *= -1.0
-            if _bound(pool, np.zeros(n), basis, basis.weights, which, sign, lo, hi)[0] < 0.0:
-                return -np.inf, basis.v, cost
+                normal[i] = 0.0
+            if _bound(pool, normal, basis, basis.weights, which, sign, lo, hi, reduced, size) < 0.0:
+                for j in range(n):
+                    reduced[j] = cost[j]
+                return -np.inf
             break
         _pivot(basis, place, which, sign, normal, end, lo)
         if _dot(cost, basis.v) <= enough:
-            bound, reduced = _bound(pool, cost, basis, basis.y, which, 0.0, lo, hi)
+            bound = _bound(pool, cost, basis, basis.y, which, 0.0, lo, hi, reduced, size)
             if bound <= enough:
-                return bound, basis.v, reduced
-    bound, reduced = _bound(pool, cost, basis, basis.y, which, 0.0, lo, hi)
+                return bound
+    bound = _bound(pool, cost, basis, basis.y, which, 0.0, lo, hi, reduced, size)
     for j in range(n):
         basis.v[j] = min(max(basis.v[j], lo[j]), hi[j])
-    return bound, basis.v, reduced
+    return bound

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.numerics.jit import borrowing_kernel
+from ldpfrontier.numerics.jit import borrowing_kernel, inner_kernel
 from ldpfrontier.types import FloatArray
 
 #: Relative distance to the box, and relative determinant of parallel lines, for rounding.
@@ -40,7 +40,7 @@ class CuttingPlanes(NamedTuple):
         return cls(np.empty(m), np.empty((m, 2)), np.empty((m + 4, 3)), active, np.zeros(3))
 
 
-@borrowing_kernel
+@inner_kernel
 def _set_weights(last: int, across: bool, planes: CuttingPlanes) -> None:
     """Set the weights at which slopes of the active planes cancel, those along one axis if two are active."""
     active, weight = planes.active, planes.weight

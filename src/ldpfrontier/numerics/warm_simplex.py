@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.numerics.deadline import check_time
-from ldpfrontier.numerics.jit import borrowing_kernel
+from ldpfrontier.numerics.jit import borrowing_kernel, inner_kernel
 from ldpfrontier.types import FloatArray, IntArray
 
 #: By how much right sides are raised at most; at least it is half of that.
@@ -70,7 +70,7 @@ class Basis(NamedTuple):
     reference: FloatArray  # (n,): squared sizes of edges, nearly
 
 
-@borrowing_kernel
+@inner_kernel
 def _negative_products(rows: Rows, count: int, short: int, x: FloatArray) -> None:
     """Write -a . x of the inequalities, of which the first ones are short, as rates."""
     for k in range(count):
@@ -80,7 +80,7 @@ def _negative_products(rows: Rows, count: int, short: int, x: FloatArray) -> Non
         rows.rate[k] = total
 
 
-@borrowing_kernel
+@inner_kernel
 def _ratio_test(values: FloatArray, rates: FloatArray, start: int, count: int, tolerance: float) -> int:
     """Return the index of the value that falls to 0 first, of several the one of the largest rate, or -1."""
     longest, which, steepest = np.inf, -1, _LEAST_PIVOT
@@ -96,7 +96,7 @@ def _ratio_test(values: FloatArray, rates: FloatArray, start: int, count: int, t
     return which
 
 
-@borrowing_kernel
+@inner_kernel
 def _weigh(rows: Rows, basis: Basis, which: int) -> None:
     """Write the weights of the basis in the normal of an inequality."""
     places, entries = rows.places[which], rows.entries[which]
@@ -107,7 +107,7 @@ def _weigh(rows: Rows, basis: Basis, which: int) -> None:
         basis.weights[i] = total
 
 
-@borrowing_kernel
+@inner_kernel
 def _exchange(rows: Rows, basis: Basis, place: int, which: int) -> None:
     """Exchange the constraint at a place of the basis for an inequality."""
     n, inverse, weights, direction = basis.x.size, basis.inverse, basis.weights, basis.inverse[place]

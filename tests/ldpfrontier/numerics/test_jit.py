@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import inspect
 import pkgutil
 import re
 import shutil
@@ -37,6 +39,20 @@ def test_what_borrows_arrays_returns_none():
     assert len(borrowing) > 30
     for kernel in borrowing:
         assert set(re.findall(r"\w+", kernel.__annotations__["return"])) <= NUMBERS
+
+
+def test_kernels_alone_call_what_python_cannot_call():
+    """Such a call ends the process: so no other function, and no other statement of a module, names them."""
+    inner = {kernel for kernel in KERNELS if kernel.targetoptions.get("no_cpython_wrapper")}
+    assert len(inner) > 30
+    for module in MODULES:
+        names = {name for name, value in vars(module).items() if isinstance(value, CPUDispatcher)}
+        names = {name for name in names if vars(module)[name] in inner}
+        for statement in ast.parse(inspect.getsource(module)).body if names else []:
+            if isinstance(vars(module).get(getattr(statement, "name", "")), CPUDispatcher):
+                continue
+            named = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+            assert not named & names
 
 
 def test_all_that_kernels_name_is_among_the_sources():

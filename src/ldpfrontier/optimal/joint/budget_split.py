@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.numerics.jit import borrowing_kernel, kernel
+from ldpfrontier.numerics.jit import borrowing_kernel, inner_kernel
 from ldpfrontier.numerics.rounding import UNIT_ROUNDOFF
 from ldpfrontier.optimal.products.geometry.support_function import ExtremeMean, empty_extreme, extreme_mean
 from ldpfrontier.types import FloatArray
@@ -81,7 +81,7 @@ class _Worst(NamedTuple):
     R: FloatArray  # (2, a2)
 
 
-@borrowing_kernel
+@inner_kernel
 def _divergence_of_share(share: float, p: float, radius: float, g: float) -> tuple[float, float]:
     """Return the divergence in nats that a group of weight p may have for a share, and its derivative."""
     if p == 0.0 or np.isinf(radius):
@@ -95,7 +95,7 @@ def _divergence_of_share(share: float, p: float, radius: float, g: float) -> tup
     return (math.log1p(x) / g, slope / (1.0 + x)) if x > -1.0 else (np.inf, 0.0)
 
 
-@borrowing_kernel
+@inner_kernel
 def _solve_mean(
     r: FloatArray, w: FloatArray, sign: float, radius: float, order: float, found: ExtremeMean
 ) -> float:
@@ -118,7 +118,7 @@ def _solve_mean(
     return 0.0
 
 
-@borrowing_kernel
+@inner_kernel
 def _share_outside(r: FloatArray, found: ExtremeMean, radius: float, order: float) -> float:
     """Return the share of r that must be mixed with an extreme distribution to be surely within a radius."""
     g, D, largest = (order - 1.0) / order, float(found.divergence[0]), 1.0
@@ -136,7 +136,7 @@ def _share_outside(r: FloatArray, found: ExtremeMean, radius: float, order: floa
     return float(max(1.0 - radius * max(1.0 - lost * _UNIT, 0.0) / most, 0.0))
 
 
-@borrowing_kernel
+@inner_kernel
 def _means_at_angle(
     column: FloatArray,
     pair: tuple[int, int],
@@ -171,7 +171,7 @@ def _means_at_angle(
     return math.atan2(c_s, c_t) - angle if 0.0 < c_s + c_t < np.inf else 0.0
 
 
-@borrowing_kernel
+@inner_kernel
 def _search_bracket(
     column: FloatArray,
     pair: tuple[int, int],
@@ -200,7 +200,6 @@ def _search_bracket(
         before, step_before, angle = angle, step, following
 
 
-@kernel
 def worst_pairs(
     columns: FloatArray, pairs: ComparedPairs, ball: Ball, factor: float, accuracy: Accuracy
 ) -> tuple[FloatArray, FloatArray]:
@@ -211,11 +210,32 @@ def worst_pairs(
     """
     m, a1, a2 = columns.shape
     count = pairs.larger.size
+    # What numpy makes here need not be compiled.
     means, cuts = np.zeros((m, count, 2)), np.zeros((m, count, a1, a2))
-    extremes, quarter = (empty_extreme(a2), empty_extreme(a2)), 0.5 * math.pi
-    worst = _Worst(np.empty(1), np.empty(2), np.empty((2, a2)))
-    for i in range(m):
-        for k in range(count):
+    extremes, worst = (
+        (empty_extreme(a2), empty_extreme(a2)),
+        _Worst(np.empty(1), np.empty(2), np.empty((2, a2))),
+    )
+    _write_worst_pairs(columns, pairs, ball, factor, accuracy, extremes, worst, means, cuts)
+    return means, cuts
+
+
+@borrowing_kernel
+def _write_worst_pairs(
+    columns: FloatArray,
+    pairs: ComparedPairs,
+    ball: Ball,
+    factor: float,
+    accuracy: Accuracy,
+    extremes: tuple[ExtremeMean, ExtremeMean],
+    worst: _Worst,
+    means: FloatArray,
+    cuts: FloatArray,
+) -> None:
+    """Write means and cuts of `worst_pairs`, which are zero before."""
+    quarter = 0.5 * math.pi
+    for i in range(len(columns)):
+        for k in range(pairs.larger.size):
             s, t = pairs.larger[k], pairs.smaller[k]
             pair, worst.ratio[0] = (s, t), -1.0
             extremes[0].log_t[0] = extremes[1].log_t[0] = np.nan
@@ -227,7 +247,6 @@ def worst_pairs(
                 ends = quarter * part / brackets, quarter * (part + 1) / brackets
                 _search_bracket(columns[i], pair, ends, ball, accuracy, extremes, worst)
             means[i, k, 0], means[i, k, 1] = worst.means[0], worst.means[1]
-            for u in range(a2):
+            for u in range(columns.shape[2]):
                 cuts[i, k, s, u] = worst.R[0, u]
                 cuts[i, k, t, u] -= factor * worst.R[1, u]
-    return means, cuts

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.numerics.jit import borrowing_kernel, kernel
+from ldpfrontier.numerics.jit import inner_kernel, kernel
 from ldpfrontier.types import FloatArray
 
 IntArray = NDArray[np.int64]
@@ -54,14 +54,14 @@ def _joined(
     return table[s, a:b], table[s + 1, a + t : b + t]
 
 
-@borrowing_kernel
+@inner_kernel
 def _maximize(target: FloatArray, source: FloatArray, loss: float) -> None:
     """Replace every number of the target by that of the source plus a loss, if that is larger."""
     for x in range(target.size):
         target[x] = max(target[x], source[x] + loss)
 
 
-@borrowing_kernel
+@inner_kernel
 def _trace_back(choice: IntArray, blocks: int, x: int, steps: Steps, forward: FloatArray) -> None:
     """Fill in the choices of the first blocks that attain the least loss in cell x."""
     step, loss, first, low, high = steps
@@ -102,7 +102,7 @@ def _backward(steps: Steps, last: FloatArray) -> FloatArray:
 
 
 # -inf meets only -inf and finite numbers.
-@borrowing_kernel
+@inner_kernel
 def _largest_sum(before: FloatArray, after: FloatArray) -> float:
     """Return the largest sum of two numbers at the same place."""
     most = -np.inf

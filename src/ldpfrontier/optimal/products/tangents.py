@@ -15,11 +15,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ldpfrontier.numerics.jit import borrowing_kernel, kernel
+from ldpfrontier.numerics.jit import borrowing_kernel, inner_kernel, kernel
 from ldpfrontier.types import FloatArray
 
 
-@borrowing_kernel
+@inner_kernel
 def _largest_of_four(f: FloatArray, z: FloatArray, lam: float, i: int) -> float:
     """Return the largest f - lam z of places i to i + 3: neither pair waits for the other."""
     first = max(f[i] - lam * z[i], f[i + 1] - lam * z[i + 1])

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from ldpfrontier.numerics.highs import new_lp, solve
 from ldpfrontier.numerics.jit import kernel
 from ldpfrontier.optimal.large.columns.settings import SETTINGS
-from ldpfrontier.optimal.products.geometry.support_function import empty_extreme, extreme_mean
+from ldpfrontier.optimal.products.geometry.support_function import ExtremeMean, empty_extreme, extreme_mean
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.divergence import divergence_cost
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
@@ -50,11 +50,11 @@ def _ball_extremes(
     radii: FloatArray,
     units: FloatArray,
     order: float,
+    space: ExtremeMean,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the largest (sign -1) or least (sign 1) R . v_s -+ price x, its R and x for every group."""
     a1, a2 = v.shape
     mean, R, share = np.empty(a1), np.empty((a1, a2)), np.ones(a1)
-    space = empty_extreme(a2)
     for s in range(a1):
         space.log_t[0] = np.nan
         extreme_mean(r[s], v[s], sign, radii[s], order, price * units[s], space)
@@ -102,7 +102,7 @@ class ConeProgram:
         free = ~np.isfinite(ball.projected_radii)
         radii = np.where(free, 1.0, ball.projected_radii)
         r = np.where(free[:, None], 1.0 / a2, ball.conditionals)
-        mean, R, share = _ball_extremes(v, sign, price, r, radii, self._units, ball.order)
+        mean, R, share = _ball_extremes(v, sign, price, r, radii, self._units, ball.order, empty_extreme(a2))
         R[free], share[free], mean[free] = np.eye(a2)[end[free]], 0.0, v[free, end[free]]
         return Extremes(mean, R, share)
 

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.numerics.jit import borrowing_kernel
+from ldpfrontier.numerics.jit import borrowing_kernel, inner_kernel
 from ldpfrontier.optimal.large.over_set.affine_bounds import ColumnClass
 from ldpfrontier.optimal.large.over_set.settings import SETTINGS
 from ldpfrontier.optimal.products.tangents import tangent_bound
@@ -78,7 +78,7 @@ class FitProblem(NamedTuple):
         return cls(points, products, low, high, *np.empty((2, len(points.first) - 1)))
 
 
-@borrowing_kernel
+@inner_kernel
 def _set_conjugates(problem: FitProblem, lam: float, high: float) -> None:
     """Find the largest f - lam z of every block up to low and from there to `high`, ends included.
 
@@ -101,7 +101,7 @@ def _set_conjugates(problem: FitProblem, lam: float, high: float) -> None:
         problem.below[s], problem.inside[s] = below, nearest if below == inside == -np.inf else inside
 
 
-@borrowing_kernel
+@inner_kernel
 def _total(problem: FitProblem, discount: float) -> tuple[float, bool]:
     """Return the largest H of a product, and whether it rises with the discount."""
     most, rises = -np.inf, False
@@ -115,7 +115,7 @@ def _total(problem: FitProblem, discount: float) -> tuple[float, bool]:
     return most, rises
 
 
-@borrowing_kernel
+@inner_kernel
 def _least_kappa(problem: FitProblem, lam: float) -> tuple[float, float]:
     """Return the least kappa that is implied with slope lam, and the discount with which it is."""
     _set_conjugates(problem, lam, problem.high)
@@ -136,7 +136,7 @@ def _least_kappa(problem: FitProblem, lam: float) -> tuple[float, float]:
     return tangent_bound(lam, at_last), last
 
 
-@borrowing_kernel
+@inner_kernel
 def _objective(problem: FitProblem, z: float, lam: float) -> float:
     """Return the least kappa with slope lam; with z > 0, minus the room that is left to a block of mean z.
 
@@ -148,7 +148,7 @@ def _objective(problem: FitProblem, z: float, lam: float) -> float:
     return float(np.exp(lam - 1.0) + _total(problem, 0.0)[0] - lam * z)
 
 
-@borrowing_kernel
+@inner_kernel
 def _best_lam(problem: FitProblem, z: float, largest: float) -> float:
     """Return the slope with the least objective, by golden sections."""
     a, b = -_LAM_MARGIN, largest

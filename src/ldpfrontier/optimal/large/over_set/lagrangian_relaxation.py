@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.numerics.jit import borrowing_kernel
+from ldpfrontier.numerics.jit import borrowing_kernel, inner_kernel
 from ldpfrontier.numerics.kelley_2d import minimize_planes
 from ldpfrontier.optimal.large.over_set.majorant import affine_minorant, evaluate
 from ldpfrontier.optimal.large.over_set.nodes import (
@@ -59,7 +59,7 @@ _MULTIPLIER_GROWTH, _ZERO = SETTINGS.wide_ratio, SETTINGS.zero
 _T = 2
 
 
-@borrowing_kernel
+@inner_kernel
 def _bound_node(nodes: Nodes, c: int, problem: BlockProblem, space: Workspace) -> None:
     """Bound one node; if that is above the goal, tighten its intervals and say what to branch on."""
     t, minorant, low, high = nodes.t_interval[c], nodes.minorant[c], nodes.low[c], nodes.high[c]
@@ -98,7 +98,7 @@ def _bound_node(nodes: Nodes, c: int, problem: BlockProblem, space: Workspace) -
         _tighten_letters(low, high, minorant, problem, scaled, corners, constant, space)
 
 
-@borrowing_kernel
+@inner_kernel
 def _minimize_lagrangian(
     start: FloatArray,
     unit: tuple[float, float],
@@ -149,7 +149,7 @@ def _minimize_lagrangian(
     return best, best_x
 
 
-@borrowing_kernel
+@inner_kernel
 def _choose_branch(
     nodes: Nodes,
     c: int,
@@ -181,7 +181,7 @@ def _choose_branch(
     _score_minorant(nodes, c, problem, (z, share), (height, inside, largest), space)
 
 
-@borrowing_kernel
+@inner_kernel
 def _score_letters(
     nodes: Nodes, c: int, problem: BlockProblem, x: tuple[float, float], t: float, space: Workspace
 ) -> tuple[float, float]:
@@ -242,7 +242,7 @@ def _score_letters(
     return z, largest
 
 
-@borrowing_kernel
+@inner_kernel
 def _tangent_losses(
     s: float, last: float, g: float, v: float, v_end: float, tangent: float
 ) -> tuple[float, float, float]:
@@ -254,7 +254,7 @@ def _tangent_losses(
     return value, lost, phi(first, g) + (last - s) * v * phi_slope(first, g) - phi(1.0 + last * v, g)
 
 
-@borrowing_kernel
+@inner_kernel
 def _score_minorant(
     nodes: Nodes,
     c: int,
@@ -298,7 +298,7 @@ def _score_minorant(
             nodes.branch_on[c] = T
 
 
-@borrowing_kernel
+@inner_kernel
 def _tighten_letters(
     low: FloatArray,
     high: FloatArray,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ldpfrontier.numerics.jit import borrowing_kernel
+from ldpfrontier.numerics.jit import borrowing_kernel, inner_kernel
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.large.over_set.settings import SETTINGS
 from ldpfrontier.types import FloatArray
@@ -57,7 +57,7 @@ def zero_majorant() -> Majorant:
     return Majorant.of(zero, zero, np.full(1, np.inf), nothing, nothing, nothing)
 
 
-@borrowing_kernel
+@inner_kernel
 def _knot(majorant: Majorant, t: float) -> tuple[int, float]:
     """Return the knot at or before t, and how far t is on the way to the next, as a share."""
     knots = majorant.knots
@@ -73,13 +73,13 @@ def _knot(majorant: Majorant, t: float) -> tuple[int, float]:
     return k, (t - knots[k]) / (knots[k + 1] - knots[k])
 
 
-@borrowing_kernel
+@inner_kernel
 def _interpolated(values: FloatArray, k: int, share: float) -> float:
     """Return the value a share of the way from knot k to the next."""
     return float(values[k] + share * (values[k + 1] - values[k]) if share > 0.0 else values[k])
 
 
-@borrowing_kernel
+@inner_kernel
 def _value(majorant: Majorant, z: float, k: int, share: float, side: float) -> float:
     """Return the majorant at z (side 0), or its limit from the right (1), between two knots: from below."""
     # A bool that is literal would be a type of its own, for which all of this is compiled again.
@@ -105,7 +105,7 @@ def evaluate(majorant: Majorant, z: float, t: float) -> float:
     return _value(majorant, z, k, share, 0.0)
 
 
-@borrowing_kernel
+@inner_kernel
 def _list_corners(majorant: Majorant, t: float, low: float, high: float, z: FloatArray, v: FloatArray) -> int:
     """List points (z, v) such that a line below all is below the majorant from low to high; return how many.
 
@@ -127,7 +127,7 @@ def _list_corners(majorant: Majorant, t: float, low: float, high: float, z: Floa
     return count
 
 
-@borrowing_kernel
+@inner_kernel
 def _largest_excess(z: FloatArray, v: FloatArray, count: int, slope: float, intercept: float) -> float:
     """Return how far a line is above points at most; below 0 if it is below all."""
     most = -np.inf
@@ -136,7 +136,7 @@ def _largest_excess(z: FloatArray, v: FloatArray, count: int, slope: float, inte
     return most
 
 
-@borrowing_kernel
+@inner_kernel
 def _supporting_slope(z: FloatArray, v: FloatArray, count: int, focus: float) -> float:
     """Return the slope of the lower convex hull of points at the focus."""
     best, slope = np.inf, 0.0
@@ -154,7 +154,7 @@ def _supporting_slope(z: FloatArray, v: FloatArray, count: int, focus: float) ->
     return slope
 
 
-@borrowing_kernel
+@inner_kernel
 def _minorant_at(
     majorant: Majorant, t: float, low: float, high: float, focus: float, z: FloatArray, v: FloatArray
 ) -> tuple[float, float]:

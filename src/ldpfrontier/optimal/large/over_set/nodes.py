@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.numerics.jit import borrowing_kernel
+from ldpfrontier.numerics.jit import borrowing_kernel, inner_kernel
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.optimal.large.over_set.majorant import Majorant
 from ldpfrontier.optimal.large.over_set.settings import SETTINGS
@@ -67,7 +67,7 @@ def max_ratio(g: float) -> float:
     return np.inf if g >= 0.0 else 1.0 - 1.0 / g
 
 
-@borrowing_kernel
+@inner_kernel
 def split_node(nodes: Nodes, c: int, d: int, g: float, knots: FloatArray) -> None:
     """Split node c in two, the second of which is d; an interval of t at a knot near its middle."""
     xi, eta, t_interval, multipliers = nodes.xi, nodes.eta, nodes.t_interval, nodes.multipliers
@@ -99,7 +99,7 @@ def split_node(nodes: Nodes, c: int, d: int, g: float, knots: FloatArray) -> Non
         high[c, u] = low[d, u] = min(max(nodes.branch_at[c], first + margin), last - margin)
 
 
-@borrowing_kernel
+@inner_kernel
 def positive_linear(ends: FloatArray, t: float) -> float:
     """Return the value at t of what is linear and positive from t = 0 to 1, right to some roundings."""
     if t < 0.5:
@@ -107,7 +107,7 @@ def positive_linear(ends: FloatArray, t: float) -> float:
     return float(ends[1] + (1.0 - t) * (ends[0] - ends[1]))
 
 
-@borrowing_kernel
+@inner_kernel
 def restrict_letters(low: FloatArray, high: FloatArray, least: float, most: float) -> bool:
     """Cut the letters' intervals to those from `least` to `most`; return whether any point is left."""
     for u in range(low.size):
@@ -118,7 +118,7 @@ def restrict_letters(low: FloatArray, high: FloatArray, least: float, most: floa
     return True
 
 
-@borrowing_kernel
+@inner_kernel
 def z_range(r: FloatArray, low: FloatArray, high: FloatArray, rounding: float) -> tuple[float, float]:
     """Return the least and the largest mean of the points of a node, rounded outwards."""
     least = most = 0.0
@@ -128,7 +128,7 @@ def z_range(r: FloatArray, low: FloatArray, high: FloatArray, rounding: float) -
     return least * (1.0 - rounding), most * (1.0 + rounding)
 
 
-@borrowing_kernel
+@inner_kernel
 def push_node(heap: NDArray[np.int64], bound: FloatArray, c: int) -> None:
     """Put a node into a heap: its first entry is its size, and its second one the node to be taken next."""
     heap[0] += 1
@@ -142,7 +142,7 @@ def push_node(heap: NDArray[np.int64], bound: FloatArray, c: int) -> None:
     heap[place] = c
 
 
-@borrowing_kernel
+@inner_kernel
 def pop_node(heap: NDArray[np.int64], bound: FloatArray) -> int:
     """Take the node with the largest bound from a heap; of several, the one with the least index."""
     size, first, c, place, child = heap[0], heap[1], heap[heap[0]], 1, 2

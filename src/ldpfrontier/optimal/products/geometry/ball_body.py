@@ -126,6 +126,14 @@ class Body(VertexList):
         """Whether there may be other vertices: not if K_s is a polytope or has constants only."""
         return 0.0 < self.radius < math.inf and self.letters > 1 and self.top > self.bottom
 
+    @property
+    def is_polygon(self) -> bool:
+        """Whether all vertices are in the first list, of two letters: their ball is an interval.
+
+        A and B are then linear on either side of w_1 = w_2, unless k(D) has a price.
+        """
+        return self.letters == 2 and self.budget_multipliers == (0.0, 0.0)
+
     def keep(self, indices: NDArray[np.integer]) -> NDArray[np.int64]:
         """Drop all vertices but the constants and those chosen; return the former indices of the kept."""
         kept = np.concatenate([self.constants, np.setdiff1d(indices, self.constants)])
@@ -168,7 +176,7 @@ def polish(
     vertices of each body, at which g - prices . w - lam z is largest, and the `variants` best ones with one
     letter moved half-way between its value and another level. Better vertices are added to their bodies.
     """
-    chosen = [s for s, body in enumerate(bodies) if body.improvable]
+    chosen = [s for s, body in enumerate(bodies) if body.improvable and not body.is_polygon]
     if not chosen:
         return False
     starts, best = [], np.empty(len(chosen))

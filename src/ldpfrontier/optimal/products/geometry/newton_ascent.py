@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.numerics.jit import borrowing_kernel, kernel
+from ldpfrontier.numerics.jit import inner_kernel, kernel
 from ldpfrontier.optimal.products.geometry.settings import SETTINGS
 from ldpfrontier.optimal.products.geometry.support_function import ExtremeMean, empty_extreme, extreme_mean
 from ldpfrontier.types import FloatArray
@@ -89,7 +89,7 @@ class _Workspace(NamedTuple):
     step: FloatArray  # (n + 2,)
 
 
-@borrowing_kernel
+@inner_kernel
 def _copy_extreme(target: ExtremeMean, source: ExtremeMean) -> None:
     """Copy what was found."""
     target.value[0], target.log_t[0] = source.value[0], source.log_t[0]
@@ -98,7 +98,7 @@ def _copy_extreme(target: ExtremeMean, source: ExtremeMean) -> None:
         target.R[u], target.x[u] = source.R[u], source.x[u]
 
 
-@borrowing_kernel
+@inner_kernel
 def _copy_point(target: _Point, source: _Point) -> None:
     """Copy a vector, and what attains A and B."""
     for u in range(target.w.size):
@@ -107,7 +107,7 @@ def _copy_point(target: _Point, source: _Point) -> None:
     _copy_extreme(target.b, source.b)
 
 
-@borrowing_kernel
+@inner_kernel
 def _copy_start(target: _Point, source: _Point) -> None:
     """Copy a vector, and from where A and B are searched."""
     for u in range(target.w.size):
@@ -115,7 +115,7 @@ def _copy_start(target: _Point, source: _Point) -> None:
     target.A.log_t[0], target.b.log_t[0] = source.A.log_t[0], source.b.log_t[0]
 
 
-@borrowing_kernel
+@inner_kernel
 def _find_extremes(ball: _Ball, point: _Point) -> None:
     """Find A and B of the vector of a point."""
     prices = ball.budget_multipliers
@@ -123,7 +123,7 @@ def _find_extremes(ball: _Ball, point: _Point) -> None:
     extreme_mean(ball.r, point.w, 1.0, ball.radius, ball.order, prices[1], point.b)
 
 
-@borrowing_kernel
+@inner_kernel
 def _largest(w: FloatArray) -> float:
     """Return the largest absolute value."""
     most = 0.0
@@ -132,7 +132,7 @@ def _largest(w: FloatArray) -> float:
     return most
 
 
-@borrowing_kernel
+@inner_kernel
 def _value(w: FloatArray, prior: FloatArray, prices: FloatArray) -> float:
     """Return f(w)."""
     total = 0.0
@@ -142,7 +142,7 @@ def _value(w: FloatArray, prior: FloatArray, prices: FloatArray) -> float:
     return total
 
 
-@borrowing_kernel
+@inner_kernel
 def _pull(ball: _Ball, point: _Point, top: float, bottom: float) -> None:
     """Move a vector into its body: raise all letters alike until A / B is low enough, then scale."""
     w, A, b = point.w, point.A, point.b
@@ -165,7 +165,7 @@ def _pull(ball: _Ball, point: _Point, top: float, bottom: float) -> None:
         b.x[u] *= scale
 
 
-@borrowing_kernel
+@inner_kernel
 def _pull_step_by_step(ball: _Ball, point: _Point, top: float, bottom: float) -> None:
     """Move a vector into a body where k(D) has a price: scale it, and raise all letters alike if need be.
 
@@ -192,7 +192,7 @@ def _pull_step_by_step(ball: _Ball, point: _Point, top: float, bottom: float) ->
     _find_extremes(ball, point)
 
 
-@borrowing_kernel
+@inner_kernel
 def _subtract_hessian(
     system: FloatArray, place: NDArray[np.int64], found: ExtremeMean, weight: float, order: float
 ) -> None:
@@ -226,7 +226,7 @@ def _subtract_hessian(
             system[i, j] += weight * rest / order
 
 
-@borrowing_kernel
+@inner_kernel
 def _subtract_hessian_at_price(
     system: FloatArray,
     place: NDArray[np.int64],
@@ -258,7 +258,7 @@ def _subtract_hessian_at_price(
             system[i, j] += weight * rest / order
 
 
-@borrowing_kernel
+@inner_kernel
 def _eliminate(system: FloatArray, right: FloatArray) -> bool:
     """Solve a linear system in place, pivots by columns; return whether it has a solution."""
     n = right.size
@@ -286,7 +286,7 @@ def _eliminate(system: FloatArray, right: FloatArray) -> bool:
     return True
 
 
-@borrowing_kernel
+@inner_kernel
 def _solve_pair(aa: float, ab: float, bb: float, a: float, b: float) -> tuple[float, float]:
     """Solve two symmetric equations; a zero normal has no part in them."""
     if aa <= 0.0 or bb <= 0.0:
@@ -296,7 +296,7 @@ def _solve_pair(aa: float, ab: float, bb: float, a: float, b: float) -> tuple[fl
     return (a * bb - b * ab) / det, (b * aa - a * ab) / det
 
 
-@borrowing_kernel
+@inner_kernel
 def _restore(ball: _Ball, point: _Point, top: float, bottom: float, tight: bool) -> None:
     """Move a vector to its body by relative changes of its letters: what is zero stays zero.
 
@@ -320,7 +320,7 @@ def _restore(ball: _Ball, point: _Point, top: float, bottom: float, tight: bool)
             w[u] *= 1.0 + min(max((x * A.R[u] + y * b.R[u]) * w[u], -0.5), 0.5)
 
 
-@borrowing_kernel
+@inner_kernel
 def _linearize(
     rows: BodyRows,
     s: int,
@@ -366,7 +366,7 @@ def _linearize(
     right[m + 1] = b.value[0] - bottom if lower else 0.0
 
 
-@borrowing_kernel
+@inner_kernel
 def _nonzero_letters(w: FloatArray, r: FloatArray, least: float, letters: NDArray[np.int64]) -> int:
     """Write the letters above `least` that have probability to `letters`; return how many there are."""
     m = 0
@@ -439,7 +439,6 @@ def _ascend(rows: BodyRows, s: int, w: FloatArray, restore: int, max_steps: int,
     return value
 
 
-@kernel
 def ascend_all(
     rows: BodyRows, own: NDArray[np.int64], w: FloatArray, restore: int, max_steps: int
 ) -> FloatArray:
@@ -462,7 +461,21 @@ def ascend_all(
         np.empty((n + 2, n + 2)),
         np.empty(n + 2),
     )
+    _ascend_rows(rows, own, w, restore, max_steps, space, values)
+    return values
+
+
+@kernel
+def _ascend_rows(
+    rows: BodyRows,
+    own: NDArray[np.int64],
+    w: FloatArray,
+    restore: int,
+    max_steps: int,
+    space: _Workspace,
+    values: FloatArray,
+) -> None:
+    """Write the values of `ascend_all`."""
     for i in range(own.size):
         s = own[i]
         values[i] = _ascend(rows, s, w[i, : rows.letters[s]], restore, max_steps, space)
-    return values

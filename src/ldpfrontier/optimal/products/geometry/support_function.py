@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.numerics.jit import borrowing_kernel, kernel
+from ldpfrontier.numerics.jit import borrowing_kernel, inner_kernel, kernel
 from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.settings import SETTINGS as BALL_SETTINGS
 
@@ -59,7 +59,6 @@ class Equation(IntEnum):
     LOWER = 2  # B = bottom
 
 
-@kernel
 def empty_extreme(n: int) -> ExtremeMean:
     """Return arrays for an extreme mean of n letters, without a start of the search."""
     found = ExtremeMean(
@@ -75,7 +74,7 @@ def empty_extreme(n: int) -> ExtremeMean:
     return found
 
 
-@borrowing_kernel
+@inner_kernel
 def _tilted_divergence(
     r: FloatArray, z: FloatArray, floor: float, log_t: float, order: float, R: FloatArray
 ) -> tuple[float, float, float]:
@@ -125,19 +124,19 @@ def _tilted_divergence(
     return D, (moment / T - bent / W) / (unit * order), unit * T / W
 
 
-@borrowing_kernel
+@inner_kernel
 def _divergence_cost(D: float, g: float) -> float:
     """Return k(D)."""
     return float(np.expm1(g * D) / g if g != 0.0 else D)
 
 
-@borrowing_kernel
+@inner_kernel
 def _spare_at_price(moment: float, nu: float, D: float, g: float) -> float:
     """Return by how much D could grow at the price nu, R . (1/t + z) = moment, to first order."""
     return float((np.log(moment / nu) - g * D) / (1.0 + g))
 
 
-@borrowing_kernel
+@inner_kernel
 def _search(
     r: FloatArray,
     z: FloatArray,
@@ -181,7 +180,7 @@ def _search(
     return log_t, 0.0
 
 
-@borrowing_kernel
+@inner_kernel
 def _move_to_least(R: FloatArray, z: FloatArray, left: float) -> None:
     """Use the radius that is left: move mass to the letters of least value, at the price -log(1 - mass)."""
     share, letters = -np.expm1(-left), 0
@@ -242,7 +241,7 @@ def extreme_mean(
     found.value[0] = value + sign * found.budget_cost[0]
 
 
-@borrowing_kernel
+@inner_kernel
 def _two_cell_cost(m: float, q: float, order: float) -> tuple[float, float, float]:
     """Return k(D) of (m, 1 - m) and (q, 1 - q), and its first and second derivative in q."""
     a, b = m / q, (1.0 - m) / (1.0 - q)
@@ -266,7 +265,7 @@ def _two_cell_cost(m: float, q: float, order: float) -> tuple[float, float, floa
     return k, scale * h, scale * second
 
 
-@borrowing_kernel
+@inner_kernel
 def _solve_slope(m: float, slope: float, cap: float, order: float, start: float) -> tuple[float, float]:
     """Return q between m and a cap where the derivative of k(D) is `slope`, or the cap; and k(D) there."""
     k, first, _ = _two_cell_cost(m, cap, order)
@@ -298,7 +297,7 @@ class _Solved(NamedTuple):
     least: FloatArray  # (3,)
 
 
-@borrowing_kernel
+@inner_kernel
 def _start_anew_if_lost(
     mass: float,
     bounds: tuple[float, float],
@@ -322,7 +321,7 @@ def _start_anew_if_lost(
         solved.x[equation], solved.largest[equation], solved.least[equation] = guess, mass, mass
 
 
-@borrowing_kernel
+@inner_kernel
 def _solve_two_valued(
     equation: Equation,
     mass: float,

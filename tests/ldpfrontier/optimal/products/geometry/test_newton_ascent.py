@@ -8,10 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import xlogy
 
+from ldpfrontier.optimal.products.geometry.ball_body import polish_from
 from ldpfrontier.optimal.products.geometry.newton_ascent import BodyRows, Restore, ascend_all
 from ldpfrontier.optimal.products.geometry.settings import SETTINGS
 from ldpfrontier.optimal.products.geometry.support_function import empty_extreme, extreme_mean
 from ldpfrontier.uncertainty.divergence import least_mean, minimizers
+from support.blocks import random_body
 
 ORDERS = (0.25, 0.5, 1.0, 1.05, 2.0, 4.0)
 STEPS = SETTINGS.max_ascent_steps
@@ -73,6 +75,17 @@ def test_ascents_end_in_their_bodies_no_lower_than_they_start(order, restore, se
     assert (
         ascend_all(rows, own, again, int(Restore.NONE), STEPS) >= values - 1e-9 * (1.0 + np.abs(values))
     ).all()
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@settings(max_examples=10, deadline=None)
+@given(seed=seeds)
+def test_no_ascent_of_two_letters_leads_beyond_the_first_list(order, seed):
+    """The body is a polygon, whose corners are listed: so `polish` has nothing to compile for it."""
+    body, prices = random_body(seed, order, letters=2)
+    assert body.is_polygon
+    starts = np.random.default_rng(seed).exponential(size=(20, 2))
+    assert not polish_from([body], [prices], [starts])
 
 
 def test_an_ascent_of_two_letters_finds_the_best_corner():
