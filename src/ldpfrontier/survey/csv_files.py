@@ -77,6 +77,7 @@ class _Lines:
         for line in self._text:
             self.wrong = self.wrong or (not line.isascii() and _NOT_UTF8.search(line) is not None)
             yield line
+        self._text.detach()  # whoever opened the stream closes it
 
 
 def _not_utf8(where: str, header: Sequence[str], row: Sequence[str]) -> ValueError:

@@ -29,7 +29,11 @@ Own = TypeVar("Own")
 
 
 def privatize(
-    private: PrivateChannel, records: Sequence[Label], *, source: Source | None = None
+    private: PrivateChannel,
+    records: Sequence[Label],
+    *,
+    source: Source | None = None,
+    no_memo: bool = False,
 ) -> list[str]:
     """Draw a report for every record.
 
@@ -39,13 +43,16 @@ def privatize(
     records : sequence of tuple of str
         The values of the columns that the channel is for, what is sensitive first.
     source : callable, optional
-        As in `privatize_file`.
+    no_memo : bool
+        As in `privatize_file`; there is no memo here.
 
     Raises
     ------
     ValueError
-        If a record is none that the channel knows.
+        If a record is none that the channel knows, or the channel is for several reports of a person, unless
+        `no_memo` says that no account of them is kept.
     """
+    check_account(private, None, no_memo)
     attributes = private.table.attributes
     if wrong := [record for record in records if isinstance(record, str) or len(record) != len(attributes)]:
         raise ValueError(

@@ -56,9 +56,10 @@ def apply(options: argparse.Namespace) -> int:
     )  # fmt: skip
     print(f"{done.records:,} {'record' if done.records == 1 else 'records'} privatized.")
     if memo is not None:
-        new = f"New memo: {options.memo}. " if done.new_memo else ""
-        repeated = f"For {done.again:,} of them, the person's earlier report was repeated ({options.memo})."
-        print(visible(new + repeated))
+        kind = "New memo" if done.new_memo else "Memo"
+        print(
+            visible(f"{kind}: {options.memo}. It repeated earlier reports for {done.again:,} of the records.")
+        )
     print(wrapped(private.promise()))
     if memo is None:
         several, more = several_reports_text(private)

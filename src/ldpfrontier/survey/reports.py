@@ -29,10 +29,15 @@ PERSON = "id"
 
 
 class Codes:
-    """Numbers of labels that are known, in their order, for records of a file; its path is for errors."""
+    """Numbers of labels that are known, in their order, for records of a file; its path is for errors.
 
-    def __init__(self, path: Path | str, columns: Label, labels: Sequence[Label]) -> None:
-        self._path, self._columns = path, columns
+    Labels may be those `of_reports`, of which no option says what becomes of missing ones.
+    """
+
+    def __init__(
+        self, path: Path | str, columns: Label, labels: Sequence[Label], *, of_reports: bool = False
+    ) -> None:
+        self._path, self._columns, self._of_reports = path, columns, of_reports
         self._numbers = {label: number for number, label in enumerate(labels)}
 
     def __call__(self, labels: Sequence[Label], rows: int | Sequence[int] = 0) -> IntArray:
@@ -51,6 +56,11 @@ class Codes:
             if value in known:
                 continue
             some = ", ".join(map(repr, known[:6])) + (", ..." if len(known) > 6 else "")
+            if may_be_missing(value) and self._of_reports:
+                return (
+                    f"{where} has {value!r} as {name}, which may be a missing value. A record without a"
+                    f" report has an empty field there, and is left out; the channel gives {some}."
+                )
             if may_be_missing(value):
                 return (
                     f"{where} has {value!r} as {name}, which may be a missing value. Leave the record out, or"
@@ -194,7 +204,7 @@ Decoder = Callable[[Sequence[str], Sequence[int]], NDArray[Any]]
 
 def decoder(private: PrivateChannel, path: Path | str, column: str) -> Decoder:
     """Return what gives the numbers of the outputs of a channel; `path` is for errors."""
-    codes = Codes(path, (column,), [(report,) for report in private.outputs])
+    codes = Codes(path, (column,), [(report,) for report in private.outputs], of_reports=True)
     return lambda texts, rows: codes([(text,) for text in texts], rows)
 
 
@@ -272,7 +282,7 @@ def first_reports(
             else:
                 names = ids_of(path, person, texts, chunk.index.tolist())
             first = {name: place for place, name in reversed(list(enumerate(names)))}
-            new = [place for name, place in first.items() if name not in seen]
+            new = sorted(place for name, place in first.items() if name not in seen)
             again += len(names) - len(new)
             seen.update(first)
             names, outputs = ["" if names[place][0] == " " else names[place] for place in new], outputs[new]

@@ -288,7 +288,7 @@ def count_records(
     amounts = None if numbers is None else (numbers, amount)
     made = translations_of(path, bins or {}, rules, decimal, amounts)
     found, evidence, order = Counter[Label](), Evidence[Label](), ValueOrder(columns)
-    places = dict[Label, int]()
+    places, records = dict[Label, int](), Counter[Label]()
     for chunk in read_chunks(
         path, (*columns, *others), on_counts=partial(notice_counts, path) if numbers is None else None
     ):
@@ -302,6 +302,8 @@ def count_records(
             times = [amount(row, text) for row, text in zip(chunk.index, chunk[numbers], strict=True)]
             for label, number in zip(labels, times, strict=True):
                 found[label] += number  # type: ignore[assignment]
+            if weight is not None:
+                records.update(labels)
         if weight is not None or cluster is not None:
             evidence.add(labels, times, [] if cluster is None else clusters_of(path, chunk[cluster]))
         if len(found) > SETTINGS.max_values:  # noticed before a column of ids fills the memory
@@ -311,7 +313,7 @@ def count_records(
                 f" {size} values or more; at most {SETTINGS.max_values} are allowed. {_FEWER}"
             )
     check_totals(shown(path), columns, found)
-    left, sentence = without_missing(shown(path), found, rules, places)
+    left, sentence = without_missing(shown(path), found, rules, places, records or None)
     given = dict(zip(columns, map(set, zip(*found, strict=True)), strict=True))
     for said_of in filter(None, [sentence, *unused_codes(shown(path), missing_codes, given)]):
         remark(said_of)

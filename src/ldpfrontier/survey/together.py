@@ -84,14 +84,15 @@ def together_text(paths: Sequence[str], privates: Sequence[PrivateChannel]) -> s
     numbers = Counter(paths)
     files = ", ".join(f"{number} by {path}" for path, number in numbers.items())
     secret = said(table.sensitive)
-    changing = [
-        f"at most {_level_text(level)} for {reader_of(who, table.useful)}"
-        for who, level in changing_levels(privates).items()
-    ]
+    changing = []
+    for who, level in changing_levels(privates).items():
+        most = _level_text(level)
+        most = f"has {most}" if most == "no limit" else f"is at most {most}"
+        changing.append(f"{most} for {reader_of(who, table.useful)}")
     head = (
         f"{reports_text(len(paths))} of the same answers, drawn independently: {files}. Together they change"
         f" the odds between any two values of {secret} by at most a factor of e^level. If a person's answers"
-        f" change, the level is {', and '.join(changing)}."
+        f" change, the level {', and '.join(changing)}."
     )
     lines = [["level", "", "for"]]
     for one in levels_together(privates):

@@ -210,20 +210,24 @@ def without_missing(
     found: Mapping[Label, float],
     missing: Mapping[str, Missing],
     rows: Mapping[Label, int] | None = None,
+    records: Mapping[Label, int] | None = None,
 ) -> tuple[dict[Label, float], str]:
     """Return counts of labels without missing values, and a sentence on records that were left out.
 
-    Labels have the columns of `missing`, in that order. `rows` has a row of the file for each, for errors.
+    Labels have the columns of `missing`, in that order. `rows` has a row of the file for each, and `records`
+    the number of records if the counts are weights, for sentences.
     """
     times: dict[tuple[str, str], float] = {}
     left: dict[Label, float] = {}
+    gone_records = 0.0
     first: dict[str, int] = {}
     for label, number in found.items():
         gone = [
             (name, value) for (name, rule), value in zip(missing.items(), label, strict=True) if rule(value)
         ]
+        many = number if records is None else records[label]
         for name, value in gone:
-            times[name, value] = times.get((name, value), 0) + number
+            times[name, value] = times.get((name, value), 0) + many
             first.setdefault(name, (rows or {}).get(label, 0))
         if all(missing[name].becomes != DROP for name, _ in gone):
             named = dict(gone)
@@ -232,6 +236,8 @@ def without_missing(
                 for name, value in zip(missing, label, strict=True)
             )
             left[made] = left.get(made, 0) + number
+        else:
+            gone_records += many
     for name, rule in missing.items():
         if some := {key: number for key, number in times.items() if key[0] == name and rule.becomes is None}:
             kept = "" if rule.keep else f", and texts that are answers kept ({name}=keep)"
@@ -245,7 +251,6 @@ def without_missing(
         return left, ""
     if not left:
         raise ValueError(f"Every record of {source} has a missing value; nothing is left to count.")
-    gone_records = sum(found.values()) - sum(left.values())
     was = "was" if gone_records == 1 else "were"
     return left, f"{_told(source, dropped)}; {_many(gone_records)} {was} left out."
 
@@ -256,7 +261,7 @@ def first_rows(chunk: pd.DataFrame, labels: Sequence[Label], known: Mapping[Labe
 
 
 def _many(number: float) -> str:
-    """Return a number of records; that of weights is rounded."""
+    """Return a number of records as a text."""
     return f"{number:,.0f} record{'' if number == 1 else 's'}"
 
 

@@ -115,18 +115,18 @@ def read_sample(
     decode = decoder(private, path, column)
     chunks = list(first_reports(path, private.id, decode, column, person, named, patterns=replicates))
     frame = pd.concat([chunk for chunk, _, _ in chunks])
-    people = {
-        name: frame[name].tolist() if name is not None else [""] * len(frame)
-        for name in (strata, by, cluster)
-    }
+    nobody = [""] * len(frame)
+
+    def numbers_of(name: str | None, what: str) -> IntArray:
+        named = nobody if name is None else clusters_of(path, frame[name], what)
+        return np.unique(named, return_inverse=True)[1]
+
     found = Sample(
         np.concatenate([outputs for _, _, outputs in chunks]),
         np.ones(len(frame)) if weight is None else _numbers(path, frame[[weight]], "weights", 0.0)[:, 0],
-        np.unique(people[strata], return_inverse=True)[1],
-        [name or "(empty)" for name in people[by]],
-        clusters=None
-        if cluster is None
-        else np.unique(clusters_of(path, frame[cluster]), return_inverse=True)[1],
+        numbers_of(strata, "stratum"),
+        [name or "(empty)" for name in (nobody if by is None else frame[by])],
+        clusters=None if cluster is None else numbers_of(cluster, "cluster"),
     )
     if not replicates:
         return found

@@ -40,6 +40,7 @@ from scipy.sparse import csr_array
 
 from ldpfrontier.survey.reading import Records, as_number, shown
 from ldpfrontier.survey.settings import SETTINGS
+from ldpfrontier.survey.values import may_be_missing
 from ldpfrontier.types import FloatArray
 
 if TYPE_CHECKING:
@@ -192,14 +193,18 @@ def weight_of(path: Records, column: str, row: int, text: str, decimal: str) -> 
     return weight
 
 
-def clusters_of(path: Records, texts: pd.Series[str]) -> list[str]:
-    """Return the clusters of some rows of a file; a `ValueError` if one has none."""
+def clusters_of(path: Records, texts: pd.Series[str], what: str = "cluster") -> list[str]:
+    """Return the clusters, or strata, of some rows of a file; a `ValueError` if one has none.
+
+    Rows with a text such as NA would be one of them, whatever they have in common.
+    """
     found = [text.strip() for text in texts]
-    if "" in found:
-        raise ValueError(
-            f"Row {texts.index[found.index('')]} of {shown(path)} has nothing in the column {texts.name!r};"
-            " each row needs a cluster."
-        )
+    for row, name in zip(texts.index, found, strict=True):
+        if may_be_missing(name):
+            has = f"{name!r}, which may be a missing value," if name else "nothing"
+            raise ValueError(
+                f"Row {row} of {shown(path)} has {has} in the column {texts.name!r}; each row needs a {what}."
+            )
     return found
 
 

@@ -14,7 +14,7 @@ from threading import Barrier
 
 import pytest
 
-from ldpfrontier.survey import Memo, PrivateChannel, design_channel, privatize_file
+from ldpfrontier.survey import Memo, PrivateChannel, design_channel, privatize, privatize_file
 from ldpfrontier.survey.cli import main
 from ldpfrontier.survey.least_level import design_for_reports
 from ldpfrontier.survey.reading import read_chunks
@@ -126,6 +126,9 @@ def test_several_reports_need_an_account_or_the_word_that_there_is_none(survey, 
     assert "--no-memo" in capsys.readouterr().err
     with pytest.raises(ValueError, match="need an account of who has reported"):
         privatize_file(twice, "people.csv", "out.csv")
+    with pytest.raises(ValueError, match="need an account of who has reported"):
+        privatize(twice, twice.table.labels)
+    assert len(privatize(twice, twice.table.labels, no_memo=True)) == len(twice.table.labels)
     assert contents(tmp_path) == before
     assert main([*words, "--no-memo"]) == 0
     assert "keeps an account of what each person has reported" in " ".join(capsys.readouterr().out.split())

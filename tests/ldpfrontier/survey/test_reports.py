@@ -248,6 +248,14 @@ def test_records_without_a_report_are_left_out_by_all_commands(two, capsys, word
     assert "records of gaps.csv have no report, and were left out." in said
 
 
+def test_a_text_for_a_missing_report_is_refused_without_an_option_that_is_none(two, capsys):
+    Path("texts.csv").write_text("report\ny1\nNA\n", encoding="utf-8")
+    assert main(["estimate", "--channel", "mild.json", "--data", "texts.csv"]) == 2
+    said = capsys.readouterr().err
+    assert "Record 2 of texts.csv has 'NA' as report" in said
+    assert "--missing" not in said
+
+
 def test_a_table_of_counts_of_reports_is_refused(two):
     Path("counts.csv").write_text("report,n\ny1,30\ny2,20\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"looks like a table of counts: .* Every row must be one report"):

@@ -127,6 +127,14 @@ def test_what_becomes_of_missing_values_is_said_by_column(tmp_path, which):
             privatize_file(again, path, tmp_path / "out.csv")
 
 
+def test_missing_values_are_counted_in_records_and_not_in_weights(tmp_path):
+    path = write(tmp_path / "in.csv", "s,u,w\na,x,2.5\nb,y,40\nNA,x,70\nNA,y,0.5\nb,x,9\n")
+    with pytest.raises(ValueError, match=r"'NA' as s in 2 records \(row 3\)"):
+        count_records(path, ["s"], ["u"], weight="w")
+    with pytest.warns(Remark, match="'NA' as s in 2 records; 2 records were left out"):
+        count_records(path, ["s"], ["u"], weight="w", missing="drop")
+
+
 def test_a_code_that_does_not_occur_is_named(tmp_path):
     path = write(tmp_path / "in.csv", "a,b\n1,x\n2,y\n-99,x\n1,y\n")
     for read in (count_records, questions_of_file):

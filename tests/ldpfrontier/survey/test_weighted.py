@@ -277,6 +277,9 @@ def test_samples_have_one_report_of_each_person_and_reports_of_the_channel(tmp_p
     assert "2,700 of them repeat a value of its column 'id'" in capsys.readouterr().err
     with open("once.out", encoding="utf-8", newline="") as stream:
         assert {row["group"] for row in csv.DictReader(stream)} == {"", "n", "(empty)"}
+    # The first record that is wrong is named.
+    assert main([*estimate[:-2], "g", "--data", "once.csv", "--id", "id"]) == 2
+    assert "Record 1 of once.csv has" in capsys.readouterr().err
     # Ids are no replicate weights.
     replicates = ["--replicates", "*", "--replicate-method", "brr"]
     assert main([*estimate, "once.csv", *replicates]) == 2

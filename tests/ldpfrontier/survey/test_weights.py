@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ldpfrontier import OddsRatios, RenyiBall
@@ -14,7 +15,13 @@ from ldpfrontier.survey import CountTable, count_records, design_channel, read_c
 from ldpfrontier.survey.attackers import population_of
 from ldpfrontier.survey.channel_file import ChannelFileError, content_digest
 from ldpfrontier.survey.cli import main
-from ldpfrontier.survey.weights import Evidence, effective_people, people_of_clusters, stated_people
+from ldpfrontier.survey.weights import (
+    Evidence,
+    clusters_of,
+    effective_people,
+    people_of_clusters,
+    stated_people,
+)
 
 CELLS = [("no", "north"), ("no", "south"), ("yes", "north"), ("yes", "south")]
 TRUTH = np.array([0.45, 0.3, 0.1, 0.15])
@@ -353,3 +360,10 @@ def test_what_is_no_whole_number_and_what_is_too_much_names_the_option(tmp_path)
     sentence = str(said[0].message)
     assert "the confidence is that for 100,001 people, the sum of the column 'count'." in sentence
     assert "give --weight count in the place of the counts" in sentence
+
+
+@pytest.mark.parametrize("text", ["", "NA", " - "])
+def test_people_whose_cluster_is_missing_are_no_cluster(text):
+    texts = pd.Series(["a", text], index=[7, 8], name="village")
+    with pytest.raises(ValueError, match=r"Row 8 of f.csv has .* in the column 'village'; each row needs"):
+        clusters_of("f.csv", texts)
