@@ -67,7 +67,9 @@ PAPER_FILES = [os.path.relpath(paper.folder / "paper.yaml") for paper in PAPERS.
 # What a run ends in, by paper, and the certificates; and of these, what the targets of a command ask for.
 FORMATS = config["figures"]["formats"]
 VERIFIED = [path for paper in PAPERS.values() for path in PLAN.verified_file(paper)]
-FINISHED = {key: PLAN.target_files(paper, FORMATS) for key, paper in PAPERS.items()} | {"certificates": VERIFIED}
+FINISHED = {key: PLAN.target_files(paper, FORMATS) for key, paper in PAPERS.items()} | {
+    "certificates": VERIFIED
+}
 TARGETS = {
     "all": [key for key, paper in PAPERS.items() if not paper.is_beyond],
     "beyond": [key for key, paper in PAPERS.items() if paper.is_beyond],
@@ -136,8 +138,16 @@ def said_at_the_end():
     """Return what was made, and what else there is."""
     targets = getattr(workflow.dag_settings, "targets", None) or ["all"]
     page = " results/report/index.html shows what is there on one page." * bool({*TARGETS} & {*targets})
-    words = {"all": "the papers", "beyond": "the project's own results", "certificates": "documents that prove optima"}
-    others = [f"`snakemake {name}` makes {said}" for name, said in words.items() if not {*TARGETS[name]} <= {*asked_for()}]
+    words = {
+        "all": "the papers",
+        "beyond": "the project's own results",
+        "certificates": "documents that prove optima",
+    }
+    others = [
+        f"`snakemake {name}` makes {said}"
+        for name, said in words.items()
+        if not {*TARGETS[name]} <= {*asked_for()}
+    ]
     more = f" {', '.join(others)}, and `snakemake everything` all of it." if others else ""
     return f"What was asked for is in results/.{page}{more}"
 
