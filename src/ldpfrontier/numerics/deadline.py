@@ -79,6 +79,11 @@ def no_time_limit() -> Iterator[None]:
         _LIMIT.reset(before)
 
 
+def is_limited() -> bool:
+    """Return whether there is a limit: without one, nothing looks at the clock."""
+    return _LIMIT.get() is not None
+
+
 def not_counted(seconds: float) -> None:
     """Let all limits end so much later."""
     limit = _LIMIT.get()

@@ -112,7 +112,8 @@ class _Notice(event.Listener):  # type: ignore[misc]  # numba has no types
 
     def on_start(self, event: event.Event) -> None:
         """Log the sentence, the first time."""
-        self.began = self.began if self.depth else deadline.clock()
+        if not self.depth and deadline.is_limited():
+            self.began = deadline.clock()
         self.depth += 1
         function = event.data["dispatcher"].py_func
         if not self.said and function.__module__.startswith("ldpfrontier."):
@@ -122,7 +123,7 @@ class _Notice(event.Listener):  # type: ignore[misc]  # numba has no types
     def on_end(self, event: event.Event) -> None:
         """Let time limits end later."""
         self.depth -= 1
-        if not self.depth:
+        if not self.depth and deadline.is_limited():
             deadline.not_counted(deadline.clock() - self.began)
 
 

@@ -107,3 +107,12 @@ def test_compiling_does_not_count(now) -> None:
         now[0] = 9.0
         notice.on_end(compiled)
         assert seconds_left() == 4.0
+
+
+def test_without_a_limit_compiling_looks_at_no_clock(monkeypatch) -> None:
+    monkeypatch.setattr(deadline, "clock", None)
+    kernel = SimpleNamespace(py_func=print)
+    compiled = event.Event("numba:compile", event.EventStatus.START, data={"dispatcher": kernel})
+    notice = jit._Notice()
+    notice.on_start(compiled)
+    notice.on_end(compiled)
