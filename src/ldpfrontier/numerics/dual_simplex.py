@@ -43,6 +43,21 @@ _UNIT = 2.0 * UNIT_ROUNDOFF
 _EQUALITY = -1
 
 
+class Space(NamedTuple):
+    """Space for programs of n variables, made once: to make it for each took as long as a program."""
+
+    numbers: FloatArray  # (n + 6, n)
+    integers: NDArray[np.int64]  # (n + _BATCH,)
+    flags: NDArray[np.bool_]  # (2, n)
+    most: FloatArray  # (_BATCH,)
+
+    @classmethod
+    def of(cls, n: int) -> Space:
+        """Return space for n variables."""
+        integers, flags = np.empty(n + _BATCH, dtype=np.int64), np.empty((2, n), dtype=np.bool_)
+        return cls(np.empty((n + 6, n)), integers, flags, np.empty(_BATCH))
+
+
 class Pool(NamedTuple):
     """Inequalities a . v <= 0, of which every step of a program looks at the working ones only."""
 
@@ -53,6 +68,7 @@ class Pool(NamedTuple):
     copied: FloatArray  # (n, places): the working ones
     violation: FloatArray  # (places,): scratch
     counts: NDArray[np.int64]  # (3,): of inequalities, of working ones, of programs solved
+    space: Space
 
 
 class Basis(NamedTuple):
@@ -65,15 +81,6 @@ class Basis(NamedTuple):
     weights: FloatArray  # (n,): their weights in the normal of the constraint that enters
     inside: NDArray[np.bool_]  # (n,): whether a variable is at none of its bounds
     upper: NDArray[np.bool_]  # (n,): whether it is at the upper bound
-
-
-class _Scratch(NamedTuple):
-    """Space for one program."""
-
-    normal: FloatArray  # (n,): of the constraint that enters
-    size: FloatArray  # (n,): magnitudes of reduced costs
-    worst: NDArray[np.int64]  # (_BATCH,): the inequalities that join the working ones
-    most: FloatArray  # (_BATCH,): their violations
 
 
 @inner_kernel
@@ -94,12 +101,13 @@ def _add(target: FloatArray, factor: float, source: FloatArray) -> None:
 def _find_knapsack_basis(
     basis: Basis, scale: FloatArray, cost: FloatArray, lo: FloatArray, hi: FloatArray
 ) -> None:
-    """Find the best basis without inequalities: variables with the largest cost per scale first.
-
-    All of the basis is zero before.
-    """
+    """Find the best basis without inequalities: variables with the largest cost per scale first."""
     n, v, y, inverse, upper = cost.size, basis.v, basis.y, basis.inverse, basis.upper
     active, inside = basis.active, basis.inside
+    for j in range(n):
+        basis.weights[j], inside[j], upper[j] = 0.0, False, False
+        for i in range(n):
+            inverse[i, j] = 0.0
     for j in range(n):
         active[j], inverse[j, j] = j, 1.0
         v[j] = hi[j] if scale[j] == 0.0 and cost[j] > 0.0 else lo[j]
@@ -263,13 +271,13 @@ def _in_basis(basis: Basis, which: int) -> bool:
 
 
 @inner_kernel
-def _add_working(pool: Pool, basis: Basis, slack: float, scratch: _Scratch) -> bool:
+def _add_working(pool: Pool, basis: Basis, slack: float) -> bool:
     """Let the inequalities that the vertex violates most join the working ones; return whether there are any.
 
     They take the places of those that were not needed for long.
     """
     n, size, slack = basis.v.size, pool.violation.size, max(slack, 2.0 * _TOLERANCE)
-    worst, most, count = scratch.worst, scratch.most, 0
+    worst, most, count = pool.space.integers[n:], pool.space.most, 0
     for first in range(0, pool.counts[0], size):
         end = min(first + size, pool.counts[0])
         _violations(pool.rows, end - first, end, basis.v, pool.violation)
@@ -303,36 +311,24 @@ def maximize(
     Violations up to `slack` are ignored. The bound on the value is -inf if no v is allowed; v is the vertex,
     within its bounds, and the reduced costs are those of the bound.
     """
-    # What numpy makes here need not be compiled.
-    n = cost.size
-    v, y, weights, normal, size, reduced = np.zeros((6, n))
-    inside, upper = np.zeros((2, n), dtype=np.bool_)
-    basis = Basis(np.zeros(n, dtype=np.int64), np.zeros((n, n)), y, v, weights, inside, upper)
-    scratch = _Scratch(normal, size, np.empty(_BATCH, dtype=np.int64), np.empty(_BATCH))
-    bound = _maximize(pool, basis, cost, lo, hi, slack, enough, reduced, scratch)
-    return bound, v, reduced
+    bound, numbers = _maximize(pool, cost, lo, hi, slack, enough), pool.space.numbers
+    return bound, numbers[0].copy(), numbers[1].copy()
 
 
 @borrowing_kernel
 def _maximize(
-    pool: Pool,
-    basis: Basis,
-    cost: FloatArray,
-    lo: FloatArray,
-    hi: FloatArray,
-    slack: float,
-    enough: float,
-    reduced: FloatArray,
-    scratch: _Scratch,
+    pool: Pool, cost: FloatArray, lo: FloatArray, hi: FloatArray, slack: float, enough: float
 ) -> float:
-    """Return the bound of a program; its solution is in the basis, and its reduced costs are written."""
-    n, normal, size, which = cost.size, scratch.normal, scratch.size, _EQUALITY
+    """Return the bound of a program; the first two rows of the space are its solution and reduced costs."""
+    n, numbers, flags, which = cost.size, pool.space.numbers, pool.space.flags, _EQUALITY
+    v, reduced, normal, size = numbers[0], numbers[1], numbers[2], numbers[3]
+    basis = Basis(pool.space.integers[:n], numbers[6:], numbers[4], v, numbers[5], flags[0], flags[1])
     pool.counts[2] += 1
     _find_knapsack_basis(basis, pool.scale, cost, lo, hi)
     for _ in range(_MAX_STEPS):
         which, excess = _most_violated(pool, basis, lo, hi)
         if which == _EQUALITY:
-            if not _add_working(pool, basis, slack, scratch):
+            if not _add_working(pool, basis, slack):
                 break
             continue
         sign, end = 1.0, 0.0

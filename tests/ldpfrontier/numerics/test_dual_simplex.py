@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from ldpfrontier.numerics.dual_simplex import Pool, maximize
+from ldpfrontier.numerics.dual_simplex import Pool, Space, maximize
 
 
 def pool_of(scale, rows, places=None):
@@ -23,6 +23,7 @@ def pool_of(scale, rows, places=None):
         np.zeros((n, places)),
         np.zeros(places),
         np.array([m, 0, 0]),
+        Space.of(n),
     )
 
 

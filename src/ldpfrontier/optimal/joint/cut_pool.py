@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ldpfrontier.cones import Cone
-from ldpfrontier.numerics.dual_simplex import Pool, maximize
+from ldpfrontier.numerics.dual_simplex import Pool, Space, maximize
 from ldpfrontier.optimal.joint.settings import SETTINGS
 from ldpfrontier.types import FloatArray, IntArray
 
@@ -45,6 +45,7 @@ class CutPool:
             np.zeros((n, self.working)),
             np.zeros(self.working),
             np.zeros(3, dtype=np.int64),
+            Space.of(n),
         )
 
     @property
