@@ -208,6 +208,7 @@ def test_bounds_next_to_a_known_distribution_are_not_above_its_own():
             assert found.value <= found.bound <= optimal_nonrobust(centre, epsilon).bound
 
 
+@pytest.mark.long
 def test_many_sensitive_values_have_more_than_polyopt() -> None:
     ball = RenyiBall.confidence(np.random.default_rng(0).integers(20, 400, (32, 2)))
     polyopt = optimal_robust(ball, 0.3, tolerance=1e-3)

@@ -59,7 +59,7 @@ def check(optimum, prior, cone, target=None) -> None:
     assert cone.violation(optimum.channel.matrix.T) <= 1e-14
 
 
-@pytest.mark.parametrize("n", [6, 8, 12])
+@pytest.mark.parametrize("n", few([6, 8], more=[12]))
 @pytest.mark.parametrize("values", [IDENTITY, PREFIX_SUMS], ids=["identity", "prefix sums"])
 def test_workloads_under_local_privacy(n: int, values) -> None:
     rows, p = (np.eye(n) if values is IDENTITY else np.tri(n)), np.full(n, 1 / n)

@@ -157,6 +157,7 @@ def test_z_is_split_as_little_as_possible(split):
         assert max(kappa) > enough
 
 
+@pytest.mark.long
 def test_several_classes_give_tighter_bounds_than_one():
     family = some_family(3.0, distinct=False)
     decomposition = Decomposition(family.product(0, 0.0), 3.0)

@@ -145,6 +145,7 @@ def test_certificates_of_distinct_pairs_hold():
     assert mutual_information(ball.centre, channel) <= bound
 
 
+@pytest.mark.long
 def test_covers_find_the_vertices_that_are_missing():
     # Letters 0 and 4 high and one other at 1.4: no climb from the listed vertices ends there.
     ball = RenyiBall.confidence(adult_counts("education", "marital-status"))
