@@ -27,7 +27,7 @@ from ldpfrontier import (
     robust_cone,
     unconditional_cone,
 )
-from ldpfrontier.cones import Cone
+from ldpfrontier.model.cones import Cone
 
 SHAPES = ((2, 2), (2, 3), (2, 4), (3, 3), (2, 5), (2, 6), (3, 4))
 Pair = tuple[Callable[[], Cone], Callable[[], Optimum]]

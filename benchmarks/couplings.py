@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from ldpfrontier import Channel, MutualInformation, optimal_ldp, rldp_epsilon
-from ldpfrontier.types import FloatArray
+from ldpfrontier.base.types import FloatArray
 from papers.lopuhaa2024.random_tables import tables_of
 from papers.lopuhaa2024.sampling import shares
 from papers.lopuhaa2024.summaries import quantile

@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 from performance import two_digits
 
-from ldpfrontier.survey import Design, design_channel
-from ldpfrontier.survey.design import Candidate
-from ldpfrontier.survey.methods import Purpose
+from ldpsurvey import Design, design_channel
+from ldpsurvey.design.design import Candidate
+from ldpsurvey.design.methods import Purpose
 from reproduction.results.files import markdown
 from support import kernels
 from support.interval_coverage import coverage

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from ldpfrontier import FDivergence, MutualInformation, RenyiBall, optimal_ldp, optimal_robust
-from ldpfrontier.utility import Utility
+from ldpfrontier.model.utility import Utility
 from oracles import enumeration
 from reproduction.figure_style import PAGE_WIDTH, save, style
 

@@ -19,7 +19,7 @@ from performance import two_digits
 from scipy.optimize import linprog
 
 from ldpfrontier import MutualInformation, Optimum, RenyiBall, optimal_robust
-from ldpfrontier.information import entropy
+from ldpfrontier.model.information import entropy
 from oracles.enumeration import _rays, robust_rays
 from reproduction.data.catalogue import data_set
 from reproduction.results.files import markdown

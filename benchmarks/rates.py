@@ -17,8 +17,8 @@ from time import process_time
 import numpy as np
 import pandas as pd
 
-from ldpfrontier.survey import CountTable, PrivateChannel, read_channel
-from ldpfrontier.survey.cli import main as command
+from ldpsurvey import CountTable, PrivateChannel, read_channel
+from ldpsurvey.command.cli import main as command
 from reproduction.results.files import markdown
 from support import kernels
 from support.interval_coverage import rate_coverage

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from ldpfrontier import Channel, estimation_error, ldp_epsilon, local_cone, optimal_estimation
-from ldpfrontier.types import FloatArray
+from ldpfrontier.base.types import FloatArray
 
 THEIRS = """
 import sys

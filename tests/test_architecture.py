@@ -50,32 +50,31 @@ def reached(module: str) -> frozenset[str]:
 # Imports point one way ------------------------------------------------------------------------------------
 
 #: The command for own data is a user of the library, and imported by nothing else.
-SURVEY = "ldpfrontier.survey"
+SURVEY = "ldpsurvey"
 
 #: From below: a module may import its own unit, and the units of the layers below. A unit is a folder or a
 #: module; the longest name counts.
 LAYERS = (
-    {"ldpfrontier.types", "ldpfrontier.extras", "ldpfrontier.atomic"},
+    {"ldpfrontier.base", "ldpfrontier.verify"},
     {"ldpfrontier.numerics"},
-    {"ldpfrontier"},
-    {"ldpfrontier.uncertainty"},
+    {"ldpfrontier.model"},
+    {"ldpfrontier.uncertainty", "ldpfrontier.engines"},
     {
-        "ldpfrontier.calibration",
-        "ldpfrontier.several_reports",
-        "ldpfrontier.two_reports",
-        "ldpfrontier.optimal.registry",
+        "ldpfrontier.hypothesis_testing",
+        "ldpfrontier.hamming",
+        "ldpfrontier.questionnaires",
+        "ldpfrontier.reports",
+        "ldpfrontier.engines.column_generation",
+        "ldpfrontier.engines.products.geometry",
     },
-    {"ldpfrontier.optimal.column_generation", "ldpfrontier.hypothesis_testing", "ldpfrontier.hamming"},
-    {"ldpfrontier.optimal.listed", "ldpfrontier.optimal.products.geometry"},
-    {"ldpfrontier.optimal.large.packings"},
-    {"ldpfrontier.optimal.listed.ldp"},
-    {"ldpfrontier.optimal.listed.nonrobust", "ldpfrontier.optimal.listed.thresholds"},
-    {"ldpfrontier.optimal.products"},
-    {"ldpfrontier.optimal.large.over_set"},
-    {"ldpfrontier.optimal.products.projections", "ldpfrontier.optimal.joint"},
-    {"ldpfrontier.optimal.large.columns"},
-    {"ldpfrontier.optimal"},
+    {"ldpfrontier.engines.listed", "ldpfrontier.engines.products"},
+    {"ldpfrontier.engines.joint", "ldpfrontier.engines.over_set"},
+    {"ldpfrontier.engines.projections"},
+    {"ldpfrontier.engines.columns"},
+    {"ldpfrontier.engines.designs"},
+    {"ldpfrontier.promises"},
     {"ldpfrontier.certificates"},
+    {"ldpfrontier"},
     {"reproduction.planning.entries"},
     {"reproduction.data"},
     {"reproduction.planning"},
@@ -85,7 +84,14 @@ LAYERS = (
     {f"papers.{key}" for key, paper in PAPERS.items() if not paper.builds_on} | {"papers"},
     {f"papers.{key}" for key, paper in PAPERS.items() if paper.builds_on},
     {"reproduction.report"},
-    {SURVEY},
+    {"ldpsurvey.base"},
+    {"ldpsurvey.data"},
+    {"ldpsurvey.channel"},
+    {"ldpsurvey.estimate"},
+    {"ldpsurvey.design"},
+    {"ldpsurvey.questionnaire"},
+    {"ldpsurvey.command"},
+    {"ldpsurvey"},
 )
 LAYER_OF = {name: layer for layer, units in enumerate(LAYERS) for name in units}
 
@@ -142,7 +148,7 @@ def test_what_is_for_own_data_can_be_deleted() -> None:
     """Nothing of the library or the reproduction imports it, nor does a program or another test."""
     others = [name for name in FILES if unit(name) != SURVEY]
     assert not {name: found for name in others if (found := [x for x in reached(name) if unit(x) == SURVEY])}
-    own = [ROOT / "tests/ldpfrontier/survey", ROOT / "tests/support", PACKAGE / "survey", ROOT / "benchmarks"]
+    own = [ROOT / "tests/ldpsurvey", ROOT / "tests/support", PACKAGE / "survey", ROOT / "benchmarks"]
     for path in [*(ROOT / "tests").rglob("*.py"), *(ROOT / "tools").glob("*.py")]:
         if not any(folder in path.parents for folder in own):
             assert f"from {SURVEY}" not in path.read_text(encoding="utf-8"), path
@@ -408,8 +414,8 @@ def changed(*files: str) -> set[tuple[str, str, str]]:
     ("file", "again"),
     [
         ("src/ldpfrontier/uncertainty/renyi_ball.py", {"lopuhaa2024", "frontier"}),
-        ("src/ldpfrontier/optimal/association.py", {"frontier"}),
-        ("src/ldpfrontier/optimal/column_generation/smoothed.py", {"kairouz2016", "lopuhaa2024", "frontier"}),
+        ("src/ldpfrontier/promises/association.py", {"frontier"}),
+        ("src/ldpfrontier/engines/column_generation/smoothed.py", {"kairouz2016", "lopuhaa2024", "frontier"}),
         ("src/ldpfrontier/hypothesis_testing/euclidean.py", {"liao2017"}),
         ("src/ldpfrontier/hamming/dp_leakage.py", {"kalantari2018"}),
         ("workflow/reproduction/results/tables.py", set(PAPERS)),

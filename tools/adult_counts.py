@@ -6,7 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "workflow")]
 
-from ldpfrontier.atomic import write_text  # noqa: E402
+from ldpfrontier.base.atomic import write_text  # noqa: E402
 from reproduction.data import adult  # noqa: E402
 from reproduction.data.catalogue import DataError  # noqa: E402
 

@@ -24,14 +24,14 @@ import pandas as pd  # noqa: E402
 from readme_claims import with_table  # noqa: E402
 
 import ldpfrontier  # noqa: E402
-from ldpfrontier.optimal import registry  # noqa: E402
+from ldpfrontier.engines import registry  # noqa: E402
 from reproduction.ledger.claims import claims_of  # noqa: E402
 from reproduction.planning.paper import papers  # noqa: E402
 from reproduction.results.files import markdown  # noqa: E402
 
 OWN_DATA, API, FRONTIER = DOCS / "own-data.md", DOCS / "api.md", DOCS / "frontier.md"
 QUESTIONNAIRES = DOCS / "questionnaires.md"
-ENGINES = SOURCE / "ldpfrontier/optimal/README.md"
+ENGINES = SOURCE / "ldpfrontier/engines/README.md"
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -42,7 +42,7 @@ def own_data(text: str) -> str:
         shutil.copytree(DOCS / "example", work)
         command = Path(folder) / "bin/ldp-frontier"
         command.parent.mkdir()
-        command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ldpfrontier.survey "$@"\n')
+        command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ldpsurvey "$@"\n')
         command.chmod(0o755)
         environment = {
             **os.environ,

@@ -10,19 +10,30 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ldpfrontier.block_designs import (
-        block_design_response,
-        hadamard_response,
-        projective_geometry_response,
-    )
-    from ldpfrontier.calibration import Calibration, calibrated
+    from ldpfrontier.base.types import Intractable
     from ldpfrontier.certificates.association import association_certificate
     from ldpfrontier.certificates.levels import level_certificate
     from ldpfrontier.certificates.local import ldp_certificate
     from ldpfrontier.certificates.robust import nonrobust_certificate, robust_certificate
-    from ldpfrontier.channel import Channel
-    from ldpfrontier.column_utility import ColumnUtility
-    from ldpfrontier.cones import (
+    from ldpfrontier.engines.designs.error import estimation_error
+    from ldpfrontier.engines.designs.targets import logit_coefficients, logit_target, rate_target
+    from ldpfrontier.engines.designs.united_outputs import with_united_outputs
+    from ldpfrontier.engines.designs.worst_error import worst_estimation_error
+    from ldpfrontier.engines.joint.association_cone import association_cone
+    from ldpfrontier.engines.joint.separation import robust_cone
+    from ldpfrontier.engines.listed.double_description import extreme_rays
+    from ldpfrontier.hamming.dp_leakage import hamming_leakage
+    from ldpfrontier.hamming.mi_leakage import information_leakage
+    from ldpfrontier.hamming.sources import SourceSet
+    from ldpfrontier.hypothesis_testing.leakage import optimal_leakage
+    from ldpfrontier.model.block_designs import (
+        block_design_response,
+        hadamard_response,
+        projective_geometry_response,
+    )
+    from ldpfrontier.model.channel import Channel
+    from ldpfrontier.model.column_utility import ColumnUtility
+    from ldpfrontier.model.cones import (
         Cone,
         PolyhedralCone,
         conditional_cone,
@@ -30,53 +41,47 @@ if TYPE_CHECKING:
         polyopt_cone,
         unconditional_cone,
     )
-    from ldpfrontier.hamming.dp_leakage import hamming_leakage
-    from ldpfrontier.hamming.mi_leakage import information_leakage
-    from ldpfrontier.hamming.sources import SourceSet
-    from ldpfrontier.hypothesis_testing.leakage import optimal_leakage
-    from ldpfrontier.information import entropy, mutual_information
-    from ldpfrontier.kairouz_mechanisms import geometric_mechanism, quaternary_mechanism
-    from ldpfrontier.mechanisms import (
+    from ldpfrontier.model.information import entropy, mutual_information
+    from ldpfrontier.model.kairouz_mechanisms import geometric_mechanism, quaternary_mechanism
+    from ldpfrontier.model.mechanisms import (
         binary_mechanism,
         randomized_response,
         secret_randomized_response,
         subset_selection,
     )
+    from ldpfrontier.model.optimum import Optimum
+    from ldpfrontier.model.privacy import (
+        conditional_epsilon,
+        ldp_epsilon,
+        rldp_epsilon,
+        unconditional_epsilon,
+    )
+    from ldpfrontier.model.utility import FDivergence, MutualInformation
     from ldpfrontier.numerics.deadline import TimeIsUp, time_limit
-    from ldpfrontier.optimal.association import optimal_association
-    from ldpfrontier.optimal.designs.error import estimation_error
-    from ldpfrontier.optimal.designs.solve import optimal_estimation
-    from ldpfrontier.optimal.designs.targets import logit_coefficients, logit_target, rate_target
-    from ldpfrontier.optimal.designs.united_outputs import with_united_outputs
-    from ldpfrontier.optimal.designs.worst_error import worst_estimation_error
-    from ldpfrontier.optimal.joint.association_cone import association_cone
-    from ldpfrontier.optimal.joint.separation import robust_cone
-    from ldpfrontier.optimal.label import optimal_label, optimal_label_estimation
-    from ldpfrontier.optimal.listed.double_description import extreme_rays
-    from ldpfrontier.optimal.listed.ldp import optimal_ldp
-    from ldpfrontier.optimal.listed.nonrobust import optimal_nonrobust
-    from ldpfrontier.optimal.listed.thresholds import (
+    from ldpfrontier.promises.association import optimal_association
+    from ldpfrontier.promises.estimation import optimal_estimation
+    from ldpfrontier.promises.label import optimal_label, optimal_label_estimation
+    from ldpfrontier.promises.ldp import optimal_ldp
+    from ldpfrontier.promises.mechanism import optimal_mechanism
+    from ldpfrontier.promises.nonrobust import optimal_nonrobust
+    from ldpfrontier.promises.repeated import RepeatedReports, optimal_repeated
+    from ldpfrontier.promises.robust import optimal_robust
+    from ldpfrontier.promises.robust_bound import robust_bound
+    from ldpfrontier.promises.thresholds import (
         binary_domination_threshold,
         binary_threshold,
         randomized_response_threshold,
     )
-    from ldpfrontier.optimal.mechanism import optimal_mechanism
-    from ldpfrontier.optimal.repeated import RepeatedReports, optimal_repeated
-    from ldpfrontier.optimal.robust import optimal_robust
-    from ldpfrontier.optimal.robust_bound import robust_bound
-    from ldpfrontier.optimal.unconditional import optimal_unconditional
-    from ldpfrontier.optimum import Optimum
-    from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, rldp_epsilon, unconditional_epsilon
+    from ldpfrontier.promises.unconditional import optimal_unconditional
     from ldpfrontier.questionnaires.comparisons import questionnaire_errors
     from ldpfrontier.questionnaires.interactions import Questionnaire
     from ldpfrontier.questionnaires.mechanism import Lot, QuestionnaireMechanism
     from ldpfrontier.questionnaires.solve import QuestionnaireOptimum, optimal_questionnaire
-    from ldpfrontier.several_reports import ReportLevels, composition, levels_of_reports
-    from ldpfrontier.two_reports import BudgetSplit, budget_split, independent_reporting
-    from ldpfrontier.types import Intractable
+    from ldpfrontier.reports.calibration import Calibration, calibrated
+    from ldpfrontier.reports.several_reports import ReportLevels, composition, levels_of_reports
+    from ldpfrontier.reports.two_reports import BudgetSplit, budget_split, independent_reporting
     from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
     from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-    from ldpfrontier.utility import FDivergence, MutualInformation
 
 __version__ = "0.3.0"
 
@@ -164,85 +169,85 @@ __all__ = [
 
 #: The module that defines each name, as imported above for type checkers.
 _HOMES = {
-    "BudgetSplit": "two_reports",
-    "Calibration": "calibration",
-    "Channel": "channel",
-    "ColumnUtility": "column_utility",
-    "Cone": "cones",
-    "FDivergence": "utility",
-    "Intractable": "types",
+    "BudgetSplit": "reports.two_reports",
+    "Calibration": "reports.calibration",
+    "Channel": "model.channel",
+    "ColumnUtility": "model.column_utility",
+    "Cone": "model.cones",
+    "FDivergence": "model.utility",
+    "Intractable": "base.types",
     "Lot": "questionnaires.mechanism",
-    "MutualInformation": "utility",
+    "MutualInformation": "model.utility",
     "OddsRatios": "uncertainty.odds_ratios",
-    "Optimum": "optimum",
-    "PolyhedralCone": "cones",
+    "Optimum": "model.optimum",
+    "PolyhedralCone": "model.cones",
     "Questionnaire": "questionnaires.interactions",
     "QuestionnaireMechanism": "questionnaires.mechanism",
     "QuestionnaireOptimum": "questionnaires.solve",
     "RenyiBall": "uncertainty.renyi_ball",
-    "RepeatedReports": "optimal.repeated",
-    "ReportLevels": "several_reports",
+    "RepeatedReports": "promises.repeated",
+    "ReportLevels": "reports.several_reports",
     "SourceSet": "hamming.sources",
     "TimeIsUp": "numerics.deadline",
     "association_certificate": "certificates.association",
-    "association_cone": "optimal.joint.association_cone",
+    "association_cone": "engines.joint.association_cone",
     "association_epsilon": "uncertainty.odds_ratios",
-    "binary_domination_threshold": "optimal.listed.thresholds",
-    "binary_mechanism": "mechanisms",
-    "binary_threshold": "optimal.listed.thresholds",
-    "block_design_response": "block_designs",
-    "budget_split": "two_reports",
-    "calibrated": "calibration",
-    "composition": "several_reports",
-    "conditional_cone": "cones",
-    "conditional_epsilon": "privacy",
-    "entropy": "information",
-    "estimation_error": "optimal.designs.error",
-    "extreme_rays": "optimal.listed.double_description",
-    "geometric_mechanism": "kairouz_mechanisms",
-    "hadamard_response": "block_designs",
+    "binary_domination_threshold": "promises.thresholds",
+    "binary_mechanism": "model.mechanisms",
+    "binary_threshold": "promises.thresholds",
+    "block_design_response": "model.block_designs",
+    "budget_split": "reports.two_reports",
+    "calibrated": "reports.calibration",
+    "composition": "reports.several_reports",
+    "conditional_cone": "model.cones",
+    "conditional_epsilon": "model.privacy",
+    "entropy": "model.information",
+    "estimation_error": "engines.designs.error",
+    "extreme_rays": "engines.listed.double_description",
+    "geometric_mechanism": "model.kairouz_mechanisms",
+    "hadamard_response": "model.block_designs",
     "hamming_leakage": "hamming.dp_leakage",
-    "independent_reporting": "two_reports",
+    "independent_reporting": "reports.two_reports",
     "information_leakage": "hamming.mi_leakage",
     "ldp_certificate": "certificates.local",
-    "ldp_epsilon": "privacy",
+    "ldp_epsilon": "model.privacy",
     "level_certificate": "certificates.levels",
-    "levels_of_reports": "several_reports",
-    "local_cone": "cones",
-    "logit_coefficients": "optimal.designs.targets",
-    "logit_target": "optimal.designs.targets",
-    "mutual_information": "information",
+    "levels_of_reports": "reports.several_reports",
+    "local_cone": "model.cones",
+    "logit_coefficients": "engines.designs.targets",
+    "logit_target": "engines.designs.targets",
+    "mutual_information": "model.information",
     "nonrobust_certificate": "certificates.robust",
-    "optimal_association": "optimal.association",
-    "optimal_estimation": "optimal.designs.solve",
-    "optimal_label": "optimal.label",
-    "optimal_label_estimation": "optimal.label",
-    "optimal_ldp": "optimal.listed.ldp",
+    "optimal_association": "promises.association",
+    "optimal_estimation": "promises.estimation",
+    "optimal_label": "promises.label",
+    "optimal_label_estimation": "promises.label",
+    "optimal_ldp": "promises.ldp",
     "optimal_leakage": "hypothesis_testing.leakage",
-    "optimal_mechanism": "optimal.mechanism",
-    "optimal_nonrobust": "optimal.listed.nonrobust",
+    "optimal_mechanism": "promises.mechanism",
+    "optimal_nonrobust": "promises.nonrobust",
     "optimal_questionnaire": "questionnaires.solve",
-    "optimal_repeated": "optimal.repeated",
-    "optimal_robust": "optimal.robust",
-    "optimal_unconditional": "optimal.unconditional",
-    "polyopt_cone": "cones",
-    "projective_geometry_response": "block_designs",
-    "quaternary_mechanism": "kairouz_mechanisms",
+    "optimal_repeated": "promises.repeated",
+    "optimal_robust": "promises.robust",
+    "optimal_unconditional": "promises.unconditional",
+    "polyopt_cone": "model.cones",
+    "projective_geometry_response": "model.block_designs",
+    "quaternary_mechanism": "model.kairouz_mechanisms",
     "questionnaire_errors": "questionnaires.comparisons",
-    "randomized_response": "mechanisms",
-    "randomized_response_threshold": "optimal.listed.thresholds",
-    "rate_target": "optimal.designs.targets",
-    "rldp_epsilon": "privacy",
-    "robust_bound": "optimal.robust_bound",
+    "randomized_response": "model.mechanisms",
+    "randomized_response_threshold": "promises.thresholds",
+    "rate_target": "engines.designs.targets",
+    "rldp_epsilon": "model.privacy",
+    "robust_bound": "promises.robust_bound",
     "robust_certificate": "certificates.robust",
-    "robust_cone": "optimal.joint.separation",
-    "secret_randomized_response": "mechanisms",
-    "subset_selection": "mechanisms",
+    "robust_cone": "engines.joint.separation",
+    "secret_randomized_response": "model.mechanisms",
+    "subset_selection": "model.mechanisms",
     "time_limit": "numerics.deadline",
-    "unconditional_cone": "cones",
-    "unconditional_epsilon": "privacy",
-    "with_united_outputs": "optimal.designs.united_outputs",
-    "worst_estimation_error": "optimal.designs.worst_error",
+    "unconditional_cone": "model.cones",
+    "unconditional_epsilon": "model.privacy",
+    "with_united_outputs": "engines.designs.united_outputs",
+    "worst_estimation_error": "engines.designs.worst_error",
 }
 
 

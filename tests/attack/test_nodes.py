@@ -1,6 +1,6 @@
 """Single nodes of branch and bound against random points of random bodies.
 
-A node is a box of letters, of t and of the two dual scalars (`optimal.large.over_set.nodes`). Its bound must
+A node is a box of letters, of t and of the two dual scalars (`engines.over_set.nodes`). Its bound must
 hold for every point of the block that lies in the box and has a dual scalar of each kind in its intervals,
 and a point above the goal must be in a node. Points are made here: rays, vectors with two values, vertices
 with zeros and points of the boxes of nodes, moved into the body by its A and B, which `oracles.renyi_duality`
@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import xlogy
 
-from ldpfrontier.optimal.large.over_set.branch_and_bound import BranchAndBound
-from ldpfrontier.optimal.large.over_set.majorant import Majorant, zero_majorant
-from ldpfrontier.optimal.products.geometry.ball_body import Body, polish
-from ldpfrontier.types import FloatArray
+from ldpfrontier.base.types import FloatArray
+from ldpfrontier.engines.over_set.branch_and_bound import BranchAndBound
+from ldpfrontier.engines.over_set.majorant import Majorant, zero_majorant
+from ldpfrontier.engines.products.geometry.ball_body import Body, polish
 from oracles.renyi_duality import largest_mean, least_mean
 from support.blocks import random_majorant
 

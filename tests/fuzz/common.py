@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.optimum import Optimum
-from ldpfrontier.priors import generator
-from ldpfrontier.types import Intractable
+from ldpfrontier.base.priors import generator
+from ldpfrontier.base.types import Intractable
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.optimum import Optimum
 
 Arguments = dict[str, Any]
 

@@ -20,20 +20,20 @@ from fuzz.common import (
     level,
     like,
 )
-from ldpfrontier.channel import Channel
 from ldpfrontier.hamming.dp_leakage import hamming_leakage, known_prior_ratio
 from ldpfrontier.hamming.formulas import class_one_information, class_one_leakage
 from ldpfrontier.hamming.mi_leakage import information_leakage
 from ldpfrontier.hamming.sources import SourceSet
 from ldpfrontier.hypothesis_testing.hypotheses import Hypotheses
 from ldpfrontier.hypothesis_testing.leakage import optimal_leakage
-from ldpfrontier.information import mutual_information
-from ldpfrontier.mechanisms import binary_mechanism, randomized_response
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.information import mutual_information
+from ldpfrontier.model.mechanisms import binary_mechanism, randomized_response
+from ldpfrontier.model.privacy import ldp_epsilon, rldp_epsilon
+from ldpfrontier.model.utility import FDivergence, MutualInformation
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
-from ldpfrontier.optimal.listed.ldp import optimal_ldp
-from ldpfrontier.optimal.listed.nonrobust import optimal_nonrobust
-from ldpfrontier.privacy import ldp_epsilon, rldp_epsilon
-from ldpfrontier.utility import FDivergence, MutualInformation
+from ldpfrontier.promises.ldp import optimal_ldp
+from ldpfrontier.promises.nonrobust import optimal_nonrobust
 
 TOLERANCE = 1e-9
 KINDS = ("kl", "tv", "chi2", "hellinger")

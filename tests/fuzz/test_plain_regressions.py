@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 
 from fuzz.common import assert_above, assert_certified, assert_private, entry_rounding
-from ldpfrontier.channel import Channel
+from ldpfrontier.base.types import Intractable
 from ldpfrontier.hamming.dp_leakage import hamming_leakage
 from ldpfrontier.hamming.mi_leakage import information_leakage
 from ldpfrontier.hypothesis_testing.euclidean import euclidean
 from ldpfrontier.hypothesis_testing.leakage import optimal_leakage
-from ldpfrontier.information import kl_divergence, mutual_information, renyi_divergence
-from ldpfrontier.mechanisms import binary_mechanism, randomized_response, secret_randomized_response
-from ldpfrontier.optimal.listed.ldp import optimal_ldp
-from ldpfrontier.optimal.listed.nonrobust import optimal_nonrobust
-from ldpfrontier.privacy import ldp_epsilon, log_ratio, rldp_epsilon
-from ldpfrontier.types import Intractable
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.information import kl_divergence, mutual_information, renyi_divergence
+from ldpfrontier.model.mechanisms import binary_mechanism, randomized_response, secret_randomized_response
+from ldpfrontier.model.privacy import ldp_epsilon, log_ratio, rldp_epsilon
+from ldpfrontier.model.utility import FDivergence, MutualInformation
+from ldpfrontier.promises.ldp import optimal_ldp
+from ldpfrontier.promises.nonrobust import optimal_nonrobust
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from ldpfrontier.utility import FDivergence, MutualInformation
 
 PRIOR = [0.0972460672254074, 0.750000387707288, 0.1527535450673046]
 SKEWED = [[1 - 1e-9, 1e-9], [1.0, 1e-17], [0.5, 0.5 - 1e-12, 1e-12], [1 - 3e-6, 1e-6, 2e-6], [1.0, 1e-200]]

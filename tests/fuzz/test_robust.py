@@ -19,13 +19,13 @@ from fuzz.common import (
     like,
 )
 from fuzz.common import channel as draw_channel
-from ldpfrontier.calibration import calibrated
-from ldpfrontier.information import mutual_information
-from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
-from ldpfrontier.optimal.robust import optimal_robust
-from ldpfrontier.optimal.unconditional import optimal_unconditional, response_excess
-from ldpfrontier.privacy import rldp_epsilon
-from ldpfrontier.two_reports import budget_split
+from ldpfrontier.model.information import mutual_information
+from ldpfrontier.model.mechanisms import randomized_response, secret_randomized_response
+from ldpfrontier.model.privacy import rldp_epsilon
+from ldpfrontier.promises.robust import optimal_robust
+from ldpfrontier.promises.unconditional import optimal_unconditional, response_excess
+from ldpfrontier.reports.calibration import calibrated
+from ldpfrontier.reports.two_reports import budget_split
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 SHAPES = [(1, 1), (1, 3), (2, 1), (2, 2), (2, 2), (2, 3), (3, 2), (3, 3)]

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import ldpfrontier as l
-from ldpfrontier.block_designs import LARGE_ALPHABETS
 from ldpfrontier.hamming.formulas import class_two_leakage
 from ldpfrontier.hypothesis_testing.euclidean import euclidean, euclidean_bernoulli, euclidean_binary
-from ldpfrontier.information import kl_divergence, renyi_divergence, total_variation
-from ldpfrontier.optimal.unconditional import response_excess, response_threshold
-from ldpfrontier.privacy import error_region
+from ldpfrontier.model.block_designs import LARGE_ALPHABETS
+from ldpfrontier.model.information import kl_divergence, renyi_divergence, total_variation
+from ldpfrontier.model.privacy import error_region
+from ldpfrontier.promises.unconditional import response_excess, response_threshold
 
 TABLE = np.array([[15, 5, 10], [10, 35, 25]])
 HALF, PRIOR, PAIR = [0.5, 0.5], [0.2, 0.3, 0.5], [[0.2, 0.8], [0.6, 0.4]]

@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 
 import ldpfrontier as l
+from ldpfrontier.engines import registry
+from ldpfrontier.engines.products import product_optimum as polyopt
+from ldpfrontier.engines.registry import LIMITS
 from ldpfrontier.hamming.dp_leakage import hamming_leakages
 from ldpfrontier.numerics import deadline
-from ldpfrontier.optimal import registry, robust
-from ldpfrontier.optimal.products import polyopt
-from ldpfrontier.optimal.registry import LIMITS
+from ldpfrontier.promises import robust
 
 END = 1e12
 

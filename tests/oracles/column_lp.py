@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.special import xlogy
 
-from ldpfrontier.utility import MutualInformation
+from ldpfrontier.model.utility import MutualInformation
 
 
 def full_lp(utility: MutualInformation, rays: np.ndarray) -> float:

@@ -22,9 +22,9 @@ from itertools import permutations
 import cvxpy as cp
 import numpy as np
 
-from ldpfrontier.channel import Channel
+from ldpfrontier.base.types import FloatArray, IntArray
+from ldpfrontier.model.channel import Channel
 from ldpfrontier.numerics.golden_section import golden_section
-from ldpfrontier.types import FloatArray, IntArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from oracles.renyi_duality import divergence_cost, largest_mean, least_mean
 

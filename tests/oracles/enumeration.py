@@ -10,11 +10,11 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from ldpfrontier.optimal.column_generation.settings import SETTINGS as GENERATION
-from ldpfrontier.optimal.column_generation.smoothed import generate
-from ldpfrontier.optimum import Optimum
-from ldpfrontier.types import FloatArray, Intractable, Pairs
-from ldpfrontier.utility import Columns, MutualInformation
+from ldpfrontier.base.types import FloatArray, Intractable, Pairs
+from ldpfrontier.engines.column_generation.settings import SETTINGS as GENERATION
+from ldpfrontier.engines.column_generation.smoothed import generate
+from ldpfrontier.model.optimum import Optimum
+from ldpfrontier.model.utility import Columns, MutualInformation
 
 #: Largest a1 a2 for which the double description finishes in seconds to minutes.
 MAX_CELLS = 12

@@ -10,8 +10,8 @@ from itertools import product as combinations
 import numpy as np
 from mpmath import exp, expm1, fsum, log, mp, mpf
 
-from ldpfrontier.optimal.products.pricing import BlockProduct
-from ldpfrontier.types import FloatArray
+from ldpfrontier.base.types import FloatArray
+from ldpfrontier.engines.products.pricing import BlockProduct
 
 mp.dps = 60
 

@@ -20,7 +20,7 @@ import math
 import numpy as np
 from numba import njit
 
-from ldpfrontier.types import FloatArray
+from ldpfrontier.base.types import FloatArray
 
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 #: log of (mu - max w) in units of the range of w; beyond, mu - e^-D M cancels.

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.special import rel_entr, xlogy
 
-from ldpfrontier.utility import MutualInformation
+from ldpfrontier.model.utility import MutualInformation
 
 GENERATORS = {
     "kl": lambda t: xlogy(t, t),

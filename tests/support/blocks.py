@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import xlogy
 
-from ldpfrontier.optimal.large.over_set.majorant import Majorant
-from ldpfrontier.optimal.products.geometry.ball_body import Body
+from ldpfrontier.engines.over_set.majorant import Majorant
+from ldpfrontier.engines.products.geometry.ball_body import Body
 from ldpfrontier.uncertainty.divergence import least_mean
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from ldpfrontier.certificates.association import association_certificate
 from ldpfrontier.certificates.robust import robust_certificate
-from ldpfrontier.optimal.association import optimal_association
-from ldpfrontier.optimal.robust import optimal_robust
+from ldpfrontier.promises.association import optimal_association
+from ldpfrontier.promises.robust import optimal_robust
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 

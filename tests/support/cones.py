@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ldpfrontier.cones import BaseCone, PolyhedralCone
-from ldpfrontier.types import FloatArray
+from ldpfrontier.base.types import FloatArray
+from ldpfrontier.model.cones import BaseCone, PolyhedralCone
 
 
 @dataclass(frozen=True, eq=False)

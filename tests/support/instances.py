@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ldpfrontier.mechanisms import binary_mechanism, randomized_response
-from ldpfrontier.optimal.listed.ldp import optimal_ldp
+from ldpfrontier.model.mechanisms import binary_mechanism, randomized_response
+from ldpfrontier.promises.ldp import optimal_ldp
 from papers.kairouz2016 import expansions, experiments
 from papers.kairouz2016 import thresholds as searches
 from papers.kairouz2016.instances import instances

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from ldpfrontier.survey import CountTable, PrivateChannel
-from ldpfrontier.survey.estimation import FittedReports, inversion, quantities
-from ldpfrontier.survey.intervals import limit_weights, mean_limits
-from ldpfrontier.survey.rates import rates_of
+from ldpsurvey import CountTable, PrivateChannel
+from ldpsurvey.estimate.estimation import FittedReports, inversion, quantities
+from ldpsurvey.estimate.intervals import limit_weights, mean_limits
+from ldpsurvey.estimate.rates import rates_of
 
 #: Probability with which either end of a 95% interval may fail.
 TAIL = 0.025

@@ -14,7 +14,7 @@ import ldpfrontier
 
 def blocks() -> None:
     """Compile linear programs over joint columns, and the pricing of products of blocks."""
-    from ldpfrontier.optimal.joint.spatial_branch_and_bound import joint_optimum
+    from ldpfrontier.engines.joint.spatial_branch_and_bound import joint_optimum
 
     joint_optimum(ball(2, 2), 1.0)
     ldpfrontier.optimal_robust(ball(8, 6), 3.0, max_rounds=1)
@@ -22,8 +22,8 @@ def blocks() -> None:
 
 def bodies() -> None:
     """Compile the search for vertices of bodies, and the bounds on them."""
-    from ldpfrontier.optimal.products.ball_family import BallFamily
-    from ldpfrontier.optimal.products.projections.solve import class_bound
+    from ldpfrontier.engines.over_set.ball_family import BallFamily
+    from ldpfrontier.engines.projections.solve import class_bound
 
     class_bound(BallFamily(ball(4, 5), 1.0, distinct=False), 1e-2, 1_000)
     ldpfrontier.optimal_robust(ball(7, 5), 1.0, envelope="exact", max_rounds=1)

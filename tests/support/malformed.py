@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from ldpfrontier.survey.cli import main
+from ldpsurvey.command.cli import main
 from support.owndata import channel_of, records_of, small_table, write_records
 
 COUNTS = "illness,region,count\nno,north,30\nno,south,20\nyes,north,10\nyes,south,40\n"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ldpfrontier.survey import CountTable, PrivateChannel, design_channel
-from ldpfrontier.survey.attackers import Attacker
+from ldpsurvey import CountTable, PrivateChannel, design_channel
+from ldpsurvey.channel.attackers import Attacker
 from support.adult import adult_pair
 
 ROOT = Path(__file__).resolve().parents[2]

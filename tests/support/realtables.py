@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ldpfrontier.priors import generator
-from ldpfrontier.survey import CountTable
+from ldpfrontier.base.priors import generator
+from ldpsurvey import CountTable
 
 #: Name: the file, the sensitive column, the useful column, and the column of counts.
 SOURCES = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldpfrontier.privacy import ldp_epsilon
-from ldpfrontier.utility import FDivergence, MutualInformation
+from ldpfrontier.model.privacy import ldp_epsilon
+from ldpfrontier.model.utility import FDivergence, MutualInformation
 
 KINDS = ["kl", "tv", "chi2", "hellinger"]
 

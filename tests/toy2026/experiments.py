@@ -4,8 +4,8 @@ import math
 
 import pandas as pd
 
-from ldpfrontier.mechanisms import randomized_response
-from ldpfrontier.privacy import ldp_epsilon
+from ldpfrontier.model.mechanisms import randomized_response
+from ldpfrontier.model.privacy import ldp_epsilon
 from reproduction.results.tables import CHECKS, CLOSED_FORM, RESULTS, Check, Result
 
 

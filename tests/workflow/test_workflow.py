@@ -252,7 +252,9 @@ def test_another_source_of_the_same_counts_recomputes_nothing(finished, planned)
 def test_an_edit_runs_again_what_depends_on_it(finished, house, planned):
     """For other modules, what the hashes say is tested without Snakemake (test_architecture.py)."""
     with (
-        edited(house / "src/ldpfrontier/kairouz_mechanisms.py", "import numpy", "# Edited.\nimport numpy"),
+        edited(
+            house / "src/ldpfrontier/model/kairouz_mechanisms.py", "import numpy", "# Edited.\nimport numpy"
+        ),
         edited(house / "workflow/papers/toy2026/figures.py", "figsize=(3, 2)", "figsize=(4, 2)"),
     ):
         rules, _ = planned(finished)

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ldpfrontier.atomic import replacing
-from ldpfrontier.extras import extra
+from ldpfrontier.base.atomic import replacing
+from ldpfrontier.base.extras import extra
 
 with extra("pictures"):
     import matplotlib

@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.types import Intractable
+from ldpfrontier.base.types import Intractable
+from ldpfrontier.model.channel import Channel
 from reproduction.planning.own_mechanisms import OwnMechanism
 from reproduction.results.tables import PRIVACY_TOLERANCE
 

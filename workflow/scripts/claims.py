@@ -4,7 +4,7 @@ from pathlib import Path
 
 from _job import start
 
-from ldpfrontier.atomic import write_text
+from ldpfrontier.base.atomic import write_text
 from reproduction.ledger import claims
 from reproduction.ledger.result_tables import decided
 from reproduction.planning.paper import papers

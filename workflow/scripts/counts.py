@@ -5,7 +5,7 @@ import logging
 
 from _job import start
 
-from ldpfrontier.atomic import write_text
+from ldpfrontier.base.atomic import write_text
 from reproduction.data.catalogue import data_set
 
 start(snakemake.log[0], snakemake.config)

@@ -8,7 +8,7 @@ l >= 0 and cuts a_k . v <= 0 ::
 a sum of convex functions of one entry each, which are largest at an end of its interval. The best multipliers
 solve a linear program, the dual of one with the secants of v ln v. Where its value is positive, more cuts are
 asked for, and then the box is split where the secant is farthest off: spatial branch and bound, as in
-`optimal.joint.spatial_branch_and_bound`, of which every box is written.
+`engines.joint.spatial_branch_and_bound`, of which every box is written.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from ldpfrontier import verify
+from ldpfrontier.base.types import FloatArray, Intractable
 from ldpfrontier.certificates.document import (
     Claim,
     Document,
@@ -29,12 +30,11 @@ from ldpfrontier.certificates.document import (
 )
 from ldpfrontier.certificates.numbers import text
 from ldpfrontier.certificates.settings import SETTINGS
+from ldpfrontier.engines.joint.cut_pool import CutPool
+from ldpfrontier.model.optimum import Optimum
+from ldpfrontier.model.utility import MutualInformation
 from ldpfrontier.numerics.arguments import as_number
 from ldpfrontier.numerics.highs import maximize
-from ldpfrontier.optimal.joint.cut_pool import CutPool
-from ldpfrontier.optimum import Optimum
-from ldpfrontier.types import FloatArray, Intractable
-from ldpfrontier.utility import MutualInformation
 
 #: The multiplier of P . v = 1, and the numbers of cuts with theirs, as texts.
 _Leaf = tuple[str, list[tuple[int, str]]]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ldpfrontier import verify
+from ldpfrontier.base.types import FloatArray, Intractable
 from ldpfrontier.certificates.numbers import (
     Rows,
     level_text,
@@ -21,10 +22,9 @@ from ldpfrontier.certificates.numbers import (
 )
 from ldpfrontier.certificates.settings import SETTINGS
 from ldpfrontier.certificates.staircase import staircase_proof
-from ldpfrontier.channel import Channel
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.optimum import Optimum, checked_epsilon
 from ldpfrontier.numerics.arguments import as_instance
-from ldpfrontier.optimum import Optimum, checked_epsilon
-from ldpfrontier.types import FloatArray, Intractable
 
 #: A document, and a claim of one, as `json` writes them.
 Document = dict[str, Any]

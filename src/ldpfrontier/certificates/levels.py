@@ -11,8 +11,8 @@ from ldpfrontier.certificates.document import Document, level_claim, new_documen
 from ldpfrontier.certificates.numbers import Rows, written_channel
 from ldpfrontier.certificates.privacy import uncertainty_claim
 from ldpfrontier.certificates.robust import ASSUMED
+from ldpfrontier.model.optimum import MAX_EPSILON, checked_epsilon
 from ldpfrontier.numerics.arguments import are_counts, as_instance, as_numbers, excerpt
-from ldpfrontier.optimum import MAX_EPSILON, checked_epsilon
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 

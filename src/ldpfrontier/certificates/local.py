@@ -16,9 +16,9 @@ from ldpfrontier.certificates.document import (
     proved,
 )
 from ldpfrontier.certificates.numbers import weight_texts
+from ldpfrontier.model.optimum import Optimum
+from ldpfrontier.model.utility import MutualInformation
 from ldpfrontier.numerics.arguments import as_instance
-from ldpfrontier.optimum import Optimum
-from ldpfrontier.utility import MutualInformation
 
 
 def ldp_certificate(optimum: Optimum, utility: MutualInformation, epsilon: float) -> Document:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ldpfrontier.types import FloatArray
+from ldpfrontier.base.types import FloatArray
 
 #: Numerators of a channel, a row for every input.
 Rows = Sequence[Sequence[int]]

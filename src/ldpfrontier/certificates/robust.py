@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ldpfrontier import verify
+from ldpfrontier.base.types import FloatArray
 from ldpfrontier.certificates.boxes import boxes_claim, checked_excess
 from ldpfrontier.certificates.document import (
     Claim,
@@ -28,13 +29,12 @@ from ldpfrontier.certificates.document import (
 from ldpfrontier.certificates.numbers import Rows, text, text_above, weight_texts
 from ldpfrontier.certificates.privacy import check_ball, uncertainty_claim
 from ldpfrontier.certificates.settings import SETTINGS
+from ldpfrontier.engines.joint.separation import Oracle
+from ldpfrontier.model.optimum import Optimum
+from ldpfrontier.model.utility import MutualInformation
 from ldpfrontier.numerics.arguments import as_distribution, as_instance
-from ldpfrontier.optimal.joint.separation import Oracle
-from ldpfrontier.optimal.listed.ldp import optimal_ldp
-from ldpfrontier.optimum import Optimum
-from ldpfrontier.types import FloatArray
+from ldpfrontier.promises.ldp import optimal_ldp
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from ldpfrontier.utility import MutualInformation
 
 #: What no checker can prove of a level over F.
 ASSUMED = (

@@ -17,12 +17,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ldpfrontier.base.types import FloatArray, Intractable
 from ldpfrontier.certificates.settings import SETTINGS
 from ldpfrontier.certificates.two_valued import Sides, TwoValued, proved_prices, search_tree
-from ldpfrontier.channel import Channel
+from ldpfrontier.engines.listed.converse import converse
+from ldpfrontier.model.channel import Channel
 from ldpfrontier.numerics.highs import maximize
-from ldpfrontier.optimal.listed.converse import converse
-from ldpfrontier.types import FloatArray, Intractable
 
 
 def staircase_proof(

@@ -18,10 +18,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpfrontier.base.types import FloatArray, Intractable
 from ldpfrontier.certificates.numbers import text
 from ldpfrontier.certificates.settings import SETTINGS
-from ldpfrontier.information import relative_excess
-from ldpfrontier.types import FloatArray, Intractable
+from ldpfrontier.model.information import relative_excess
 
 Sides = NDArray[np.bool_]
 

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ldpfrontier.base.types import FloatArray
 from ldpfrontier.hamming.formulas import class_one_channel
 from ldpfrontier.hamming.game import Game, channel_from_minima
 from ldpfrontier.hamming.optimum import DISTORTION_ROUNDING, MECHANISMS, LeakageOptimum
@@ -30,12 +31,11 @@ from ldpfrontier.hamming.sources import (
     check_size,
     checked_distortion,
 )
+from ldpfrontier.model.optimum import Method, checked_effort, fell_back, keeps_time_limit, records_fallbacks
+from ldpfrontier.model.privacy import ldp_epsilon
 from ldpfrontier.numerics.arguments import as_distribution
 from ldpfrontier.numerics.deadline import TimeIsUp, no_time_limit
 from ldpfrontier.numerics.highs import maximize
-from ldpfrontier.optimum import Method, checked_effort, fell_back, keeps_time_limit, records_fallbacks
-from ldpfrontier.privacy import ldp_epsilon
-from ldpfrontier.types import FloatArray
 
 #: Most letters: the LP has twice as many variables, and is dense.
 MAX_LETTERS = 1000

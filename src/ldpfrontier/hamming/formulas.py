@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import xlogy
 
-from ldpfrontier.channel import Channel
+from ldpfrontier.base.types import FloatArray
 from ldpfrontier.hamming.sources import SourceSet, as_sources, checked_distortion
+from ldpfrontier.model.channel import Channel
 from ldpfrontier.numerics.highs import maximize
-from ldpfrontier.types import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ldpfrontier.channel import Channel
+from ldpfrontier.base.types import FloatArray
+from ldpfrontier.model.channel import Channel
 from ldpfrontier.numerics.highs import maximize
-from ldpfrontier.types import FloatArray
 
 
 class Game:

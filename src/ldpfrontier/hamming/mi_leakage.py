@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import rel_entr
 
-from ldpfrontier.channel import Channel
+from ldpfrontier.base.types import FloatArray
 from ldpfrontier.hamming.formulas import class_one_channel, class_one_information
 from ldpfrontier.hamming.game import Game, channel_from_minima
 from ldpfrontier.hamming.optimum import DISTORTION_ROUNDING, MECHANISMS, LeakageOptimum
@@ -33,10 +33,10 @@ from ldpfrontier.hamming.sources import (
     check_size,
     checked_distortion,
 )
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.optimum import Method, checked_effort, fell_back, keeps_time_limit, records_fallbacks
 from ldpfrontier.numerics.deadline import TimeIsUp, time_is_up
 from ldpfrontier.numerics.jit import inner_kernel, kernel
-from ldpfrontier.optimum import Method, checked_effort, fell_back, keeps_time_limit, records_fallbacks
-from ldpfrontier.types import FloatArray
 
 #: Most letters: a Newton step solves as many equations as twice that, and there may be hundreds.
 MAX_LETTERS = 500

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ldpfrontier.optimum import Optimum
-from ldpfrontier.types import FloatArray
+from ldpfrontier.base.types import FloatArray
+from ldpfrontier.model.optimum import Optimum
 
 #: Distortion that a channel may have beyond the one asked for: rounding.
 DISTORTION_ROUNDING = 1e-13

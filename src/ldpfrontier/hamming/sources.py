@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ldpfrontier.channel import Channel
+from ldpfrontier.base.types import FloatArray, IntArray, Intractable
 from ldpfrontier.hamming.game import Game
+from ldpfrontier.model.channel import Channel
 from ldpfrontier.numerics.arguments import as_distribution, as_number, as_numbers
 from ldpfrontier.numerics.highs import maximize
-from ldpfrontier.types import FloatArray, IntArray, Intractable
 
 #: Probabilities closer than this count as equal, in orders and in "the hull contains uniform".
 EQUAL = 1e-9

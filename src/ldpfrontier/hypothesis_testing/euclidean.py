@@ -21,13 +21,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.extras import extra
+from ldpfrontier.base.extras import extra
+from ldpfrontier.base.types import FloatArray
 from ldpfrontier.hypothesis_testing.hypotheses import as_hypotheses, as_limits
-from ldpfrontier.information import BITS
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.information import BITS
 from ldpfrontier.numerics.arguments import as_distribution
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
-from ldpfrontier.types import FloatArray
 
 #: What the interior point method is asked for; the program is scaled to numbers near one.
 SDP_TOLERANCE = 1e-9

@@ -12,11 +12,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.information import BITS, entropy, excess, excess_of_order, renyi_divergence
+from ldpfrontier.base.types import FloatArray
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.information import BITS, entropy, excess, excess_of_order, renyi_divergence
 from ldpfrontier.numerics.arguments import as_distribution, as_number, as_numbers
 from ldpfrontier.numerics.jit import kernel
-from ldpfrontier.types import FloatArray
 
 #: Range of orders, and the largest (order - 1) D(p_k || p_1): their exponentials and products are floats.
 LEAST_ORDER, MOST_ORDER, MOST_EXPONENT = 0.01, 100.0, 300.0

@@ -24,15 +24,12 @@ import highspy
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldpfrontier.channel import Channel
+from ldpfrontier.base.types import FloatArray, Intractable
 from ldpfrontier.hypothesis_testing.hypotheses import Hypotheses, as_hypotheses, as_limits
 from ldpfrontier.hypothesis_testing.two_outputs import HALVINGS, best_two_outputs
-from ldpfrontier.information import BITS
-from ldpfrontier.numerics.deadline import TimeIsUp, time_is_up
-from ldpfrontier.numerics.highs import add_column, new_lp, solve
-from ldpfrontier.numerics.jit import kernel
-from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
-from ldpfrontier.optimum import (
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.information import BITS
+from ldpfrontier.model.optimum import (
     Method,
     Optimum,
     check_start,
@@ -41,7 +38,10 @@ from ldpfrontier.optimum import (
     records_fallbacks,
     uninformative,
 )
-from ldpfrontier.types import FloatArray, Intractable
+from ldpfrontier.numerics.deadline import TimeIsUp, time_is_up
+from ldpfrontier.numerics.highs import add_column, new_lp, solve
+from ldpfrontier.numerics.jit import kernel
+from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 
 #: Relative gap asked for when the caller names none, by number of letters; more letters are not supported,
 #: as branch and bound over the simplex of columns is for few dimensions.

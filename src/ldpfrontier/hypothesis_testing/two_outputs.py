@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.channel import Channel
+from ldpfrontier.base.types import FloatArray
 from ldpfrontier.hypothesis_testing.hypotheses import Hypotheses
-from ldpfrontier.information import excess
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.information import excess
 from ldpfrontier.numerics.deadline import time_is_up
 from ldpfrontier.numerics.jit import inner_kernel, kernel
-from ldpfrontier.types import FloatArray
 
 #: Halvings, per dimension, after which branch and bound gives up on a simplex; it keeps the bound it has.
 #: Sides are then near the distance of floats between 0 and 1.

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ldpfrontier.base.types import FloatArray
 from ldpfrontier.numerics.settings import SETTINGS
-from ldpfrontier.types import FloatArray
 
 
 def as_number(

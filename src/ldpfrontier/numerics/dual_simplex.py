@@ -23,9 +23,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpfrontier.base.types import FloatArray
 from ldpfrontier.numerics.jit import borrowing_kernel, inner_kernel
 from ldpfrontier.numerics.rounding import UNIT_ROUNDOFF
-from ldpfrontier.types import FloatArray
 
 # Inequalities that join the working ones at a time; tuned.
 _BATCH = 6

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ldpfrontier.types import IntArray
+from ldpfrontier.base.types import IntArray
 
 
 def prime_power(q: int) -> tuple[int, int] | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ldpfrontier.types import FloatArray
+from ldpfrontier.base.types import FloatArray
 
 
 def golden_section(

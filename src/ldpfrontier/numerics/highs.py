@@ -6,9 +6,9 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpfrontier.base.types import FloatArray
 from ldpfrontier.numerics.deadline import check_time, seconds_left, time_ended
 from ldpfrontier.numerics.settings import SETTINGS
-from ldpfrontier.types import FloatArray
 
 TOLERANCES = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
 

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpfrontier.base.types import FloatArray
 from ldpfrontier.numerics.jit import borrowing_kernel, inner_kernel
-from ldpfrontier.types import FloatArray
 
 #: Relative distance to the box, and relative determinant of parallel lines, for rounding.
 _OUTSIDE, _PARALLEL = 1e-9, 1e-10

@@ -45,19 +45,19 @@ downwards, and by moving the distributions that it is made of into their ball.
 **Which bounds have which error.** Derived, as above:
 
 - those of `optimal_ldp` and `optimal_nonrobust`, and of `optimal_unconditional` where columns are listed;
-- those with nodes over bodies at half budgets (`optimal.large.over_set`: tables of a node
+- those with nodes over bodies at half budgets (`engines.over_set`: tables of a node
   in `workspace`, its first intervals in `branch_and_bound`, majorants in `majorant`, kappa in
   `affine_bounds`), at all deltas;
-- those with nodes over joint columns (`optimal.joint`: programs in `numerics.dual_simplex`, secants in
+- those with nodes over joint columns (`engines.joint`: programs in `numerics.dual_simplex`, secants in
   `spatial_branch_and_bound`, cuts in `budget_split`). The share 1e-12 (`optimum.ROUNDING`) is added to them
   all the same.
 
 Derived for the vertices as they are listed, with the share 1e-12 for the rounding of the vertices and of the
 stored channel: those of PolyOpt, and of `optimal_unconditional` on larger tables, in
-`optimal.products.pricing_error`.
+`engines.products.pricing_error`.
 
 Not derived: bounds L of the simplex are taken as they are computed, as the data of PolyOpt and of joint
-columns over the simplex. Mechanisms of `products.projections.budget_multiplier` have no bound of their own:
+columns over the simplex. Mechanisms of `engines.projections.budget_multiplier` have no bound of their own:
 vertices of bodies from Newton's method are candidates only, wherever they are used.
 """
 
@@ -67,7 +67,7 @@ import math
 
 import numpy as np
 
-from ldpfrontier.types import FloatArray
+from ldpfrontier.base.types import FloatArray
 
 #: Half the distance of 1 to the next float.
 UNIT_ROUNDOFF = 2.0**-53

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldpfrontier.base.types import FloatArray, Intractable
 from ldpfrontier.numerics.arguments import as_distribution
 from ldpfrontier.numerics.settings import SETTINGS
-from ldpfrontier.types import FloatArray, Intractable
 
 
 def subset_sums(terms: FloatArray) -> FloatArray:

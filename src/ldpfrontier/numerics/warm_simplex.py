@@ -22,9 +22,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpfrontier.base.types import FloatArray, IntArray
 from ldpfrontier.numerics.deadline import check_time
 from ldpfrontier.numerics.jit import borrowing_kernel, inner_kernel
-from ldpfrontier.types import FloatArray, IntArray
 
 #: By how much right sides are raised at most; at least it is half of that.
 PERTURBATION = 1e-7

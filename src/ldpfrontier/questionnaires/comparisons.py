@@ -15,12 +15,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from ldpfrontier.base.types import FloatArray
+from ldpfrontier.model.optimum import LEAST_EPSILON
 from ldpfrontier.numerics.arguments import as_instance, as_number
-from ldpfrontier.optimum import LEAST_EPSILON
 from ldpfrontier.questionnaires.interactions import Kinds, Questionnaire, Questions
 from ldpfrontier.questionnaires.settings import SETTINGS
 from ldpfrontier.questionnaires.solve import MOST_EPSILON, optimal_questionnaire
-from ldpfrontier.types import FloatArray
 
 #: Relative gap at which the shares of tables by lot are good enough, and a limit against a stall.
 _GAP, _ROUNDS = 1e-5, 10_000

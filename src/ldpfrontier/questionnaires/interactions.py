@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from ldpfrontier.base.types import FloatArray
 from ldpfrontier.numerics.arguments import as_count, excerpt
 from ldpfrontier.questionnaires.settings import SETTINGS
-from ldpfrontier.types import FloatArray
 
 #: Numbers of questions, in their order.
 Questions = tuple[int, ...]

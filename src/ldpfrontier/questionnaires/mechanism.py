@@ -25,9 +25,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpfrontier.channel import Channel
+from ldpfrontier.base.types import FloatArray, Intractable
+from ldpfrontier.model.channel import Channel
 from ldpfrontier.questionnaires.interactions import Kinds, Questionnaire, Questions, interactions_of
-from ldpfrontier.types import FloatArray, Intractable
 
 #: Entries of a channel that is listed.
 _LISTED = 2**22

@@ -21,9 +21,9 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpfrontier.base.types import FloatArray, IntArray
 from ldpfrontier.questionnaires.interactions import Questions
 from ldpfrontier.questionnaires.settings import SETTINGS
-from ldpfrontier.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,14 +34,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ldpfrontier.base.types import FloatArray
+from ldpfrontier.model.optimum import BROKEN, LEAST_EPSILON, keeps_time_limit
 from ldpfrontier.numerics.arguments import as_count, as_number
 from ldpfrontier.numerics.deadline import time_is_up
-from ldpfrontier.optimum import BROKEN, LEAST_EPSILON, keeps_time_limit
 from ldpfrontier.questionnaires.interactions import Kinds, Questionnaire
 from ldpfrontier.questionnaires.mechanism import Lot, QuestionnaireMechanism
 from ldpfrontier.questionnaires.sets import candidate_sets
 from ldpfrontier.questionnaires.settings import SETTINGS
-from ldpfrontier.types import FloatArray
 
 #: Largest level of a mechanism for a questionnaire, nats.
 MOST_EPSILON = 20.0

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpfrontier.base.types import FloatArray
 from ldpfrontier.numerics.rounding import gamma
-from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.settings import SETTINGS
 
 

@@ -8,7 +8,7 @@ import math
 import numpy as np
 from scipy.special import gammaln, ndtri_exp
 
-from ldpfrontier.types import FloatArray, Intractable
+from ldpfrontier.base.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.settings import SETTINGS
 
 

@@ -24,7 +24,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ldpfrontier.types import FloatArray, Intractable
+from ldpfrontier.base.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.uncertainty.settings import SETTINGS
 

@@ -25,11 +25,11 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldpfrontier.channel import Channel
+from ldpfrontier.base.types import FloatArray, IntArray
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.privacy import conditional_epsilon, log_ratio
 from ldpfrontier.numerics.arguments import as_distribution, as_instance, as_numbers, check_choice
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
-from ldpfrontier.privacy import conditional_epsilon, log_ratio
-from ldpfrontier.types import FloatArray, IntArray
 from ldpfrontier.uncertainty.confidence_radius import chi_squared_quantile
 from ldpfrontier.uncertainty.exact_intervals import exact_ends
 from ldpfrontier.uncertainty.odds_over_ball import least_odds_ratios

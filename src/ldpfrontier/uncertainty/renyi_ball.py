@@ -29,7 +29,9 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldpfrontier.channel import Channel
+from ldpfrontier.base.types import FloatArray, Intractable
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.privacy import log_ratio, unconditional_epsilon
 from ldpfrontier.numerics.arguments import (
     as_count,
     as_distribution,
@@ -41,8 +43,6 @@ from ldpfrontier.numerics.arguments import (
 from ldpfrontier.numerics.golden_section import golden_section
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 from ldpfrontier.numerics.subset_sums import subset_sums
-from ldpfrontier.privacy import log_ratio, unconditional_epsilon
-from ldpfrontier.types import FloatArray, Intractable
 from ldpfrontier.uncertainty.confidence_radius import asymptotic_radius, finite_radius
 from ldpfrontier.uncertainty.divergence import (
     least_mean,

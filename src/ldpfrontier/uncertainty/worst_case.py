@@ -14,21 +14,45 @@ is bounded on intervals of x, as A and B rise, and found by golden sections.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpfrontier.base.types import FloatArray
 from ldpfrontier.numerics.golden_section import golden_section
-from ldpfrontier.types import FloatArray
 from ldpfrontier.uncertainty.divergence import divergence_cost, least_mean, minimizers
 from ldpfrontier.uncertainty.settings import SETTINGS
 
-if TYPE_CHECKING:
-    from ldpfrontier.uncertainty.renyi_ball import RenyiBall
+
+class Ball(Protocol):
+    """What is asked of a Renyi ball."""
+
+    @property
+    def order(self) -> float:
+        """The order of the divergence."""
+
+    @property
+    def radius(self) -> float:
+        """The radius, in nats."""
+
+    @property
+    def exponent(self) -> float:
+        """The exponent of the budget condition."""
+
+    @property
+    def sensitive(self) -> FloatArray:
+        """The probabilities of the groups, (a1,)."""
+
+    @property
+    def conditionals(self) -> FloatArray:
+        """The distributions of U in the groups, (a1, a2)."""
+
+    def radius_at(self, share: FloatArray, p: FloatArray) -> FloatArray:
+        """Return the divergence that a group of weight `p` may have with a share of the budget."""
 
 
-def worst_log_ratio(ball: RenyiBall, blocks: FloatArray, bounds: FloatArray, tol: float) -> float:
+def worst_log_ratio(ball: Ball, blocks: FloatArray, bounds: FloatArray, tol: float) -> float:
     """Return the largest log ratio of the probabilities of an output for two groups over a ball, in nats.
 
     `blocks` are a channel, shape (a1, a2, outputs); `bounds`, shape (a1, a1, outputs), are bounds on the log
@@ -55,9 +79,7 @@ def worst_log_ratio(ball: RenyiBall, blocks: FloatArray, bounds: FloatArray, tol
     return best
 
 
-def _bounds_at_half_budget(
-    ball: RenyiBall, blocks: FloatArray, bounds: FloatArray
-) -> tuple[FloatArray, float]:
+def _bounds_at_half_budget(ball: Ball, blocks: FloatArray, bounds: FloatArray) -> tuple[FloatArray, float]:
     """Return bounds by tangents where both groups have half of the budget, and the largest log ratio there.
 
     At the same share for all, every group needs one largest and one least mean for all of its pairs.
@@ -143,7 +165,7 @@ class LeastMeanSlope(NamedTuple):
     decrease: FloatArray  # (m,)
 
 
-def least_mean_slope(ball: RenyiBall, s: NDArray[np.intp], q: FloatArray, B: FloatArray) -> LeastMeanSlope:
+def least_mean_slope(ball: Ball, s: NDArray[np.intp], q: FloatArray, B: FloatArray) -> LeastMeanSlope:
     """Return the least R . q of groups s within radii B, and its derivative in the share of the budget."""
     value, R, distance = minimizers(ball.conditionals[s], q, B, ball.order)
     lowest = q.argmin(axis=1)[:, None]
@@ -168,7 +190,7 @@ class _Comparisons:
     """
 
     def __init__(
-        self, ball: RenyiBall, s1: NDArray[np.intp], s2: NDArray[np.intp], q1: FloatArray, q2: FloatArray
+        self, ball: Ball, s1: NDArray[np.intp], s2: NDArray[np.intp], q1: FloatArray, q2: FloatArray
     ) -> None:
         self.ball, self.s1, self.s2, self.q1, self.q2, self.size = ball, s1, s2, q1, q2, len(s1)
 

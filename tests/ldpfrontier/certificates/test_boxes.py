@@ -14,16 +14,16 @@ import numpy as np
 import pytest
 
 from ldpfrontier import verify
+from ldpfrontier.base.types import FloatArray, Intractable
 from ldpfrontier.certificates import boxes
 from ldpfrontier.certificates.association import association_certificate
 from ldpfrontier.certificates.robust import robust_certificate
-from ldpfrontier.optimal.joint.association_cone import association_cone
-from ldpfrontier.optimal.joint.separation import robust_cone
-from ldpfrontier.optimal.robust import optimal_robust
-from ldpfrontier.types import FloatArray, Intractable
+from ldpfrontier.engines.joint.association_cone import association_cone
+from ldpfrontier.engines.joint.separation import robust_cone
+from ldpfrontier.model.utility import MutualInformation
+from ldpfrontier.promises.robust import optimal_robust
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from ldpfrontier.utility import MutualInformation
 from support.boxes import boxes_of_odds, boxes_over_f
 
 Document = dict[str, Any]

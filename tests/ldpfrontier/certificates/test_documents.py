@@ -25,16 +25,16 @@ from ldpfrontier.certificates.local import ldp_certificate
 from ldpfrontier.certificates.numbers import whole_channels, written_channel
 from ldpfrontier.certificates.privacy import uncertainty_claim
 from ldpfrontier.certificates.robust import information_under, nonrobust_certificate, robust_certificate
-from ldpfrontier.channel import Channel
-from ldpfrontier.optimal.association import optimal_association
-from ldpfrontier.optimal.listed.ldp import optimal_ldp
-from ldpfrontier.optimal.listed.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.robust import optimal_robust
-from ldpfrontier.optimum import Optimum
-from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, rldp_epsilon, unconditional_epsilon
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.optimum import Optimum
+from ldpfrontier.model.privacy import conditional_epsilon, ldp_epsilon, rldp_epsilon, unconditional_epsilon
+from ldpfrontier.model.utility import FDivergence, MutualInformation
+from ldpfrontier.promises.association import optimal_association
+from ldpfrontier.promises.ldp import optimal_ldp
+from ldpfrontier.promises.nonrobust import optimal_nonrobust
+from ldpfrontier.promises.robust import optimal_robust
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from ldpfrontier.utility import FDivergence, MutualInformation
 from support.boxes import boxes_of_odds, boxes_over_f
 from support.grids import few
 

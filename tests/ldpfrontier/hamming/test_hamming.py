@@ -22,8 +22,8 @@ from ldpfrontier.hamming.formulas import (
 )
 from ldpfrontier.hamming.mi_leakage import information_leakage
 from ldpfrontier.hamming.sources import SourceSet
-from ldpfrontier.information import mutual_information
-from ldpfrontier.privacy import ldp_epsilon
+from ldpfrontier.model.information import mutual_information
+from ldpfrontier.model.privacy import ldp_epsilon
 from oracles.hamming_lp import hamming_lp
 
 P6 = np.array([[0.7, 0.15, 0.06, 0.04, 0.03, 0.02]])

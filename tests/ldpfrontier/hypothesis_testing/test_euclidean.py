@@ -18,7 +18,7 @@ from ldpfrontier.hypothesis_testing.euclidean import (
     euclidean_sdp,
 )
 from ldpfrontier.hypothesis_testing.hypotheses import Hypotheses
-from ldpfrontier.information import BITS
+from ldpfrontier.model.information import BITS
 
 PAIR = np.array([[0.55, 0.45], [0.95, 0.05]])
 

@@ -9,10 +9,10 @@ import pytest
 from scipy.optimize import linprog
 from scipy.special import xlogy
 
-from ldpfrontier.channel import Channel
 from ldpfrontier.hypothesis_testing.hypotheses import Hypotheses
 from ldpfrontier.hypothesis_testing.leakage import optimal_leakage
-from ldpfrontier.information import entropy, kl_divergence, mutual_information, renyi_divergence
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.information import entropy, kl_divergence, mutual_information, renyi_divergence
 from support.grids import few
 
 PAIRS = [

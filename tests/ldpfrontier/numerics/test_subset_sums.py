@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ldpfrontier.base.types import Intractable
 from ldpfrontier.numerics.subset_sums import balanced_set, subset_sums
-from ldpfrontier.types import Intractable
 
 seeds = st.integers(0, 2**32 - 1)
 

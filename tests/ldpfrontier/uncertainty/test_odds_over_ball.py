@@ -9,8 +9,8 @@ import pytest
 from mpmath import fsum, log, mpf
 from scipy.optimize import minimize
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.types import FloatArray
+from ldpfrontier.base.types import FloatArray
+from ldpfrontier.model.channel import Channel
 from ldpfrontier.uncertainty.odds_over_ball import least_odds_ratios
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall

@@ -12,9 +12,9 @@ import pytest
 from scipy.special import gammaln, xlogy
 from scipy.stats import contingency
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.privacy import conditional_epsilon, rldp_epsilon, unconditional_epsilon
-from ldpfrontier.types import FloatArray, Intractable
+from ldpfrontier.base.types import FloatArray, Intractable
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.privacy import conditional_epsilon, rldp_epsilon, unconditional_epsilon
 from ldpfrontier.uncertainty.odds_ratios import IntervalMethod, OddsRatios, association_epsilon
 
 COUNTS = np.array([[12, 7, 30], [25, 9, 4], [3, 11, 16]])

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.information import renyi_divergence
-from ldpfrontier.optimal.robust import optimal_robust
-from ldpfrontier.privacy import rldp_epsilon
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.information import renyi_divergence
+from ldpfrontier.model.privacy import rldp_epsilon
+from ldpfrontier.promises.robust import optimal_robust
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from oracles.renyi_duality import largest_mean, least_mean
 

@@ -6,7 +6,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from ldpfrontier.channel import Channel
+from ldpfrontier.model.channel import Channel
 from ldpfrontier.uncertainty import renyi_ball
 from ldpfrontier.uncertainty.divergence import least_mean, minimizers, renyi_divergences, two_cell_range
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.types import Intractable
+from ldpfrontier.base.types import Intractable
+from ldpfrontier.model.channel import Channel
 from reproduction.own_channels import OwnMechanismError, channel_of, require_private
 from reproduction.planning.own_mechanisms import OwnMechanism
 
 MODULE = """
 import numpy as np
-from ldpfrontier.channel import Channel
-from ldpfrontier.types import Intractable
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.base.types import Intractable
 from beside import two
 
 def good(problem, epsilon):

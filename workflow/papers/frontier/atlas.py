@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ldpfrontier.information import entropy
+from ldpfrontier.model.information import entropy
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.frontier.measured import rows_of
 from papers.lopuhaa2024.solution import Solution, place_of

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import NullLocator
 
-from ldpfrontier.types import FloatArray
+from ldpfrontier.base.types import FloatArray
 from papers.lopuhaa2024.catalogue import MECHANISMS, STATED
 from papers.lopuhaa2024.summaries import NO, UNKNOWN, YES, require_one
 from reproduction.figure_style import EPSILON, PAGE_WIDTH, SHADES, shades_norm, style

@@ -13,8 +13,8 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.types import FloatArray
+from ldpfrontier.base.types import FloatArray
+from ldpfrontier.model.channel import Channel
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.frontier.attack_tables import ATTACK, NOTHING, ONE_OF_TWO, PROXY, USEFUL

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ldpfrontier.information import entropy
-from ldpfrontier.optimal.listed.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.registry import LIMITS
-from ldpfrontier.optimal.robust_bound import robust_bound
+from ldpfrontier.engines.registry import LIMITS
+from ldpfrontier.model.information import entropy
+from ldpfrontier.promises.nonrobust import optimal_nonrobust
+from ldpfrontier.promises.robust_bound import robust_bound
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.frontier.summaries import BOUNDS
 

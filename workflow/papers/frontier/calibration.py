@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ldpfrontier.calibration import Calibration, calibrated
-from ldpfrontier.channel import Channel
-from ldpfrontier.information import entropy, mutual_information
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.information import entropy, mutual_information
+from ldpfrontier.reports.calibration import Calibration, calibrated
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.frontier.catalogue import CALIBRATED, NOMINAL
 from papers.lopuhaa2024.catalogue import MECHANISMS, OPTIMA
@@ -44,8 +44,8 @@ def calibration(
 
     A mechanism that leaks less over F than it was asked for may be asked for more. The experiment "nominal"
     has every mechanism, the optimum among them, at every level; "calibrated" has each but the optimum at the
-    largest nominal level at which it leaks that much over F at most (`ldpfrontier.calibration`), to the
-    relative `accuracy`. Metrics: ``mutual_information`` and ``nmi`` as in `optima.mechanisms`,
+    largest nominal level at which it leaks that much over F at most (`ldpfrontier.reports.calibration`), to
+    the relative `accuracy`. Metrics: ``mutual_information`` and ``nmi`` as in `optima.mechanisms`,
     whose arguments these are, the bound of what is calibrated being that of the optimum, whose class has
     every private mechanism; ``worst_case_epsilon``, what it leaks over F; and ``nominal_epsilon``, what it
     was asked for (of an optimum, at most 3 (eps - what it leaks) above eps).

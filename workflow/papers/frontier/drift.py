@@ -16,12 +16,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ldpfrontier.information import entropy, mutual_information
-from ldpfrontier.optimal.association import optimal_association
-from ldpfrontier.optimal.registry import LIMITS
-from ldpfrontier.priors import generator
-from ldpfrontier.privacy import rldp_epsilon
-from ldpfrontier.types import FloatArray
+from ldpfrontier.base.priors import generator
+from ldpfrontier.base.types import FloatArray
+from ldpfrontier.engines.registry import LIMITS
+from ldpfrontier.model.information import entropy, mutual_information
+from ldpfrontier.model.privacy import rldp_epsilon
+from ldpfrontier.promises.association import optimal_association
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.frontier.catalogue import ACQUAINTANCES, ASSOCIATION, DRIFTS, MARGINALS

@@ -17,14 +17,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.cones import Cone, conditional_cone, local_cone, polyopt_cone, unconditional_cone
-from ldpfrontier.optimal.designs.solve import optimal_estimation
-from ldpfrontier.optimal.joint.association_cone import association_cone
-from ldpfrontier.optimal.joint.separation import robust_cone
-from ldpfrontier.optimum import Optimum
-from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, unconditional_epsilon
-from ldpfrontier.types import Intractable
+from ldpfrontier.base.types import Intractable
+from ldpfrontier.engines.joint.association_cone import association_cone
+from ldpfrontier.engines.joint.separation import robust_cone
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.cones import Cone, conditional_cone, local_cone, polyopt_cone, unconditional_cone
+from ldpfrontier.model.optimum import Optimum
+from ldpfrontier.model.privacy import conditional_epsilon, ldp_epsilon, unconditional_epsilon
+from ldpfrontier.promises.estimation import optimal_estimation
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.frontier.catalogue import (

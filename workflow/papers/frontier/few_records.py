@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ldpfrontier.information import entropy, mutual_information
+from ldpfrontier.model.information import entropy, mutual_information
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.frontier.summaries import FEW_RECORDS
 from papers.lopuhaa2024.catalogue import SET_METHODS

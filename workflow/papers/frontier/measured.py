@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.information import entropy
-from ldpfrontier.privacy import conditional_epsilon, ldp_epsilon, unconditional_epsilon
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.information import entropy
+from ldpfrontier.model.privacy import conditional_epsilon, ldp_epsilon, unconditional_epsilon
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.frontier.catalogue import ANY_INPUTS, EVERYWHERE, WITH_INTERVALS, WITH_ODDS

@@ -16,11 +16,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.optimal.association import optimal_association
-from ldpfrontier.optimal.registry import LIMITS
-from ldpfrontier.privacy import conditional_epsilon, rldp_epsilon
-from ldpfrontier.types import FloatArray, Intractable
+from ldpfrontier.base.types import FloatArray, Intractable
+from ldpfrontier.engines.registry import LIMITS
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.privacy import conditional_epsilon, rldp_epsilon
+from ldpfrontier.promises.association import optimal_association
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.frontier.catalogue import ONE_OF_TWO, WITH_INTERVALS, WITH_ODDS, WITH_SET

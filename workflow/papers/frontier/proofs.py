@@ -14,14 +14,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ldpfrontier.base.types import Intractable
 from ldpfrontier.certificates.association import association_certificate
 from ldpfrontier.certificates.document import Document
 from ldpfrontier.certificates.robust import robust_certificate
-from ldpfrontier.optimal.association import optimal_association
-from ldpfrontier.optimal.registry import LIMITS
-from ldpfrontier.optimal.robust import optimal_robust
-from ldpfrontier.optimum import Optimum
-from ldpfrontier.types import Intractable
+from ldpfrontier.engines.registry import LIMITS
+from ldpfrontier.model.optimum import Optimum
+from ldpfrontier.promises.association import optimal_association
+from ldpfrontier.promises.robust import optimal_robust
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.certificates import row_of

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.information import mutual_information
-from ldpfrontier.optimal.designs.error import estimation_error
-from ldpfrontier.types import FloatArray
+from ldpfrontier.base.types import FloatArray
+from ldpfrontier.engines.designs.error import estimation_error
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.information import mutual_information
 from papers.frontier.catalogue import ABOUT_SENSITIVE, ABOUT_USEFUL, CELLS, ERRORS
 
 #: What is said of an infinite error.

@@ -1,7 +1,7 @@
 """The optimum over F that protects S from those who know U as well.
 
 A mechanism has two levels: eps over the uncertainty set F, for those who know nothing else of a person, and k
-for those who know the person's useful value: all its columns are in two cones (`ldpfrontier.cones`). At
+for those who know the person's useful value: all its columns are in two cones (`ldpfrontier.model.cones`). At
 k = infinity there is no second demand.
 """
 
@@ -16,19 +16,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.cones import conditional_cone
-from ldpfrontier.information import entropy
-from ldpfrontier.optimal.joint.separation import robust_cone
-from ldpfrontier.optimal.listed.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.mechanism import optimal_mechanism
-from ldpfrontier.optimal.robust import optimal_robust
-from ldpfrontier.optimal.unconditional import optimal_unconditional
-from ldpfrontier.optimum import Optimum
-from ldpfrontier.privacy import conditional_epsilon
-from ldpfrontier.types import Intractable
+from ldpfrontier.base.types import Intractable
+from ldpfrontier.engines.joint.separation import robust_cone
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.cones import conditional_cone
+from ldpfrontier.model.information import entropy
+from ldpfrontier.model.optimum import Optimum
+from ldpfrontier.model.privacy import conditional_epsilon
+from ldpfrontier.model.utility import MutualInformation
+from ldpfrontier.promises.mechanism import optimal_mechanism
+from ldpfrontier.promises.nonrobust import optimal_nonrobust
+from ldpfrontier.promises.robust import optimal_robust
+from ldpfrontier.promises.unconditional import optimal_unconditional
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from ldpfrontier.utility import MutualInformation
 from papers.frontier.catalogue import UNCONDITIONAL
 from papers.frontier.measured import rows_of
 from papers.lopuhaa2024.solution import Solution, place_of

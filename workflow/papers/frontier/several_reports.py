@@ -15,19 +15,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.cones import conditional_cone
-from ldpfrontier.information import entropy, mutual_information
-from ldpfrontier.optimal.association import optimal_association
-from ldpfrontier.optimal.joint.separation import robust_cone
-from ldpfrontier.optimal.mechanism import optimal_mechanism
-from ldpfrontier.optimal.repeated import optimal_repeated
-from ldpfrontier.optimal.unconditional import optimal_unconditional
-from ldpfrontier.several_reports import composition, levels_of_reports
-from ldpfrontier.types import Intractable
+from ldpfrontier.base.types import Intractable
+from ldpfrontier.engines.joint.separation import robust_cone
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.cones import conditional_cone
+from ldpfrontier.model.information import entropy, mutual_information
+from ldpfrontier.model.utility import MutualInformation
+from ldpfrontier.promises.association import optimal_association
+from ldpfrontier.promises.mechanism import optimal_mechanism
+from ldpfrontier.promises.repeated import optimal_repeated
+from ldpfrontier.promises.unconditional import optimal_unconditional
+from ldpfrontier.reports.several_reports import composition, levels_of_reports
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from ldpfrontier.utility import MutualInformation
 from papers.frontier.catalogue import PROMISES, WITH_INTERVALS, WITH_ODDS
 from papers.frontier.measured import odds_of
 from papers.frontier.several_tables import (

@@ -8,9 +8,9 @@ from typing import TypedDict
 import pandas as pd
 
 from ldpfrontier.certificates.local import ldp_certificate
-from ldpfrontier.optimal.listed.ldp import optimal_ldp
-from ldpfrontier.optimum import Optimum
-from ldpfrontier.utility import MutualInformation
+from ldpfrontier.model.optimum import Optimum
+from ldpfrontier.model.utility import MutualInformation
+from ldpfrontier.promises.ldp import optimal_ldp
 from papers.kairouz2016.instances import PAPER, instance_name
 from papers.kairouz2016.measures import measures
 from reproduction.results.certificates import DOCUMENTS, document_row

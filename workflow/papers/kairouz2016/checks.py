@@ -16,13 +16,13 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import linprog
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.kairouz_mechanisms import quaternary_mechanism
-from ldpfrontier.optimal.listed.double_description import extreme_rays
-from ldpfrontier.optimal.listed.ldp import optimal_ldp
-from ldpfrontier.priors import generator
-from ldpfrontier.privacy import delta_at, error_region
-from ldpfrontier.utility import FDivergence, MutualInformation
+from ldpfrontier.base.priors import generator
+from ldpfrontier.engines.listed.double_description import extreme_rays
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.kairouz_mechanisms import quaternary_mechanism
+from ldpfrontier.model.privacy import delta_at, error_region
+from ldpfrontier.model.utility import FDivergence, MutualInformation
+from ldpfrontier.promises.ldp import optimal_ldp
 from papers.kairouz2016.instances import PAPER, instance_name
 from papers.kairouz2016.measures import Measure
 from papers.kairouz2016.statements import statement_checks

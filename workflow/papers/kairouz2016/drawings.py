@@ -10,12 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.kairouz_mechanisms import quaternary_mechanism
-from ldpfrontier.mechanisms import binary_mechanism, randomized_response
-from ldpfrontier.privacy import error_region
-from ldpfrontier.types import FloatArray
-from ldpfrontier.utility import FDivergence
+from ldpfrontier.base.types import FloatArray
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.kairouz_mechanisms import quaternary_mechanism
+from ldpfrontier.model.mechanisms import binary_mechanism, randomized_response
+from ldpfrontier.model.privacy import error_region
+from ldpfrontier.model.utility import FDivergence
 from papers.kairouz2016.styles import STAIRCASES
 from reproduction.figure_style import PAGE_WIDTH, style
 from reproduction.look import Look

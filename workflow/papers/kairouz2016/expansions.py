@@ -10,11 +10,11 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.information import entropy, total_variation
-from ldpfrontier.mechanisms import binary_mechanism, randomized_response
-from ldpfrontier.types import FloatArray
-from ldpfrontier.utility import FDivergence, MutualInformation
+from ldpfrontier.base.types import FloatArray
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.information import entropy, total_variation
+from ldpfrontier.model.mechanisms import binary_mechanism, randomized_response
+from ldpfrontier.model.utility import FDivergence, MutualInformation
 from papers.kairouz2016.experiments import balance, sweep
 from papers.kairouz2016.instances import PAPER, instance_name
 from papers.kairouz2016.measures import Measure, measures

@@ -10,14 +10,14 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.information import entropy, total_variation
-from ldpfrontier.kairouz_mechanisms import geometric_mechanism
-from ldpfrontier.mechanisms import binary_mechanism, randomized_response
-from ldpfrontier.optimal.listed.ldp import optimal_ldp
-from ldpfrontier.optimum import UNKNOWN, Optimum
-from ldpfrontier.privacy import ldp_epsilon
-from ldpfrontier.utility import MutualInformation
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.information import entropy, total_variation
+from ldpfrontier.model.kairouz_mechanisms import geometric_mechanism
+from ldpfrontier.model.mechanisms import binary_mechanism, randomized_response
+from ldpfrontier.model.optimum import UNKNOWN, Optimum
+from ldpfrontier.model.privacy import ldp_epsilon
+from ldpfrontier.model.utility import MutualInformation
+from ldpfrontier.promises.ldp import optimal_ldp
 from papers.kairouz2016.instances import PAPER, instance_name
 from papers.kairouz2016.measures import Measure, measures
 from reproduction.own_channels import channel_of, require_private

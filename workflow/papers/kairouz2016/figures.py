@@ -15,7 +15,7 @@ from matplotlib.legend_handler import HandlerTuple
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from ldpfrontier.types import FloatArray
+from ldpfrontier.base.types import FloatArray
 from papers.kairouz2016.styles import ACHIEVED, OWN_LOOKS, POSSIBLE, SCALE, STAIRCASES, UTILITIES
 from papers.kairouz2016.summaries import ratios
 from reproduction.figure_style import EPSILON, PAGE_WIDTH, style

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from ldpfrontier.priors import dirichlet
+from ldpfrontier.base.priors import dirichlet
 from reproduction.data.populations import POPULATION, rows_of
 
 PAPER = "kairouz2016"

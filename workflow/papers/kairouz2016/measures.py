@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from ldpfrontier.utility import FDivergence, Kind, MutualInformation
+from ldpfrontier.model.utility import FDivergence, Kind, MutualInformation
 from papers.kairouz2016.instances import PAIR, PRIOR, UTILITIES
 from reproduction.data.populations import arrays
 from reproduction.results.tables import select

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldpfrontier.types import FloatArray
-from ldpfrontier.utility import FDivergence, MutualInformation
+from ldpfrontier.base.types import FloatArray
+from ldpfrontier.model.utility import FDivergence, MutualInformation
 from papers.kairouz2016.instances import PAPER, instance_name
 from papers.kairouz2016.measures import Measure, measures
 from reproduction.results.tables import ROUNDING, Schema

@@ -9,13 +9,13 @@ from itertools import product
 
 import numpy as np
 
-from ldpfrontier.information import total_variation
-from ldpfrontier.mechanisms import randomized_response
-from ldpfrontier.optimal.listed.ldp import optimal_ldp
-from ldpfrontier.optimal.listed.thresholds import binary_domination_threshold
-from ldpfrontier.priors import generator
-from ldpfrontier.types import FloatArray
-from ldpfrontier.utility import FDivergence, MutualInformation
+from ldpfrontier.base.priors import generator
+from ldpfrontier.base.types import FloatArray
+from ldpfrontier.model.information import total_variation
+from ldpfrontier.model.mechanisms import randomized_response
+from ldpfrontier.model.utility import FDivergence, MutualInformation
+from ldpfrontier.promises.ldp import optimal_ldp
+from ldpfrontier.promises.thresholds import binary_domination_threshold
 from papers.kairouz2016.expansions import low_privacy
 from papers.kairouz2016.instances import PAPER, instance_name
 from papers.kairouz2016.summaries import (

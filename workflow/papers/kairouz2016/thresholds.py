@@ -9,15 +9,15 @@ from functools import partial
 
 import pandas as pd
 
-from ldpfrontier.mechanisms import binary_mechanism
-from ldpfrontier.optimal.listed.ldp import optimal_ldp
-from ldpfrontier.optimal.listed.thresholds import (
+from ldpfrontier.engines.registry import LIMITS
+from ldpfrontier.model.mechanisms import binary_mechanism
+from ldpfrontier.model.utility import FDivergence
+from ldpfrontier.promises.ldp import optimal_ldp
+from ldpfrontier.promises.thresholds import (
     binary_domination_threshold,
     binary_threshold,
     randomized_response_threshold,
 )
-from ldpfrontier.optimal.registry import LIMITS
-from ldpfrontier.utility import FDivergence
 from papers.kairouz2016.instances import PAPER, instance_name
 from papers.kairouz2016.measures import Measure, measures
 from reproduction.results.tables import RESULTS, Result, Row, relative_gap
@@ -36,7 +36,7 @@ def thresholds(
 
     At the threshold of binary itself, its optimality is certified by the optimum's upper bound, to the gap in
     the note. For the pair P0, P1 the metric ``all_f`` is the threshold of binary for every f-divergence at
-    once (Theorem 5). The functions of `ldpfrontier.optimal.listed.thresholds` say what is exact. A threshold
+    once (Theorem 5). The functions of `ldpfrontier.promises.thresholds` say what is exact. A threshold
     is inf if binary is optimal up to epsilon = 40, and if RR is not optimal there.
 
     The utilities are not ``tv``, for which binary is optimal at every epsilon. With more than 20 inputs there

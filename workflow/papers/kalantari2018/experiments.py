@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ldpfrontier.channel import Channel
 from ldpfrontier.hamming.dp_leakage import hamming_leakages
 from ldpfrontier.hamming.formulas import (
     class_one_channel,
@@ -29,7 +28,8 @@ from ldpfrontier.hamming.formulas import (
 from ldpfrontier.hamming.mi_leakage import information_leakage
 from ldpfrontier.hamming.optimum import LeakageOptimum
 from ldpfrontier.hamming.sources import SourceSet
-from ldpfrontier.privacy import ldp_epsilon
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.privacy import ldp_epsilon
 from papers.kalantari2018.source_sets import PAPER
 from reproduction.data.populations import arrays
 from reproduction.results.tables import CLOSED_FORM, PRINTED, RESULTS, Printed, Result, Row

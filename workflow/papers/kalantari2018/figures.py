@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ldpfrontier.types import FloatArray
+from ldpfrontier.base.types import FloatArray
 from papers.kalantari2018.summaries import DP, MI
 from reproduction.figure_style import PAGE_WIDTH, style
 from reproduction.look import Look

@@ -8,8 +8,8 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 
-from ldpfrontier.priors import generator
-from ldpfrontier.types import FloatArray
+from ldpfrontier.base.priors import generator
+from ldpfrontier.base.types import FloatArray
 from reproduction.data.populations import rows_of, with_columns
 
 PAPER = "kalantari2018"

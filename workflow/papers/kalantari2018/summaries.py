@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldpfrontier.types import FloatArray
+from ldpfrontier.base.types import FloatArray
 from reproduction.results.tables import CHECKS, Check, Relation, Row, select
 
 PAPER = "kalantari2018"

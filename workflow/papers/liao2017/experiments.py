@@ -18,13 +18,13 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from ldpfrontier.channel import Channel
+from ldpfrontier.base.types import FloatArray
 from ldpfrontier.hypothesis_testing.euclidean import Perturbation, euclidean, euclidean_binary
 from ldpfrontier.hypothesis_testing.hypotheses import Hypotheses
 from ldpfrontier.hypothesis_testing.leakage import optimal_leakage
-from ldpfrontier.information import BITS
-from ldpfrontier.optimum import Optimum
-from ldpfrontier.types import FloatArray
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.information import BITS
+from ldpfrontier.model.optimum import Optimum
 from papers.liao2017.search import Search
 from reproduction.results.tables import CLOSED_FORM, HEURISTIC, RESULTS, Result, Row
 

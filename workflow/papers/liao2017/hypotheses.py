@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ldpfrontier.hypothesis_testing.hypotheses import Hypotheses
-from ldpfrontier.information import BITS, total_variation
+from ldpfrontier.model.information import BITS, total_variation
 from reproduction.results.tables import Row, Schema
 
 #: Letters that the table has room for: as many as the certified optimum supports.

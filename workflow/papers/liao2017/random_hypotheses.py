@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from ldpfrontier.priors import generator
+from ldpfrontier.base.priors import generator
 from reproduction.data.populations import rows_of, with_columns
 
 PAPER = "liao2017"

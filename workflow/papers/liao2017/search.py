@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldpfrontier.channel import Channel
 from ldpfrontier.hypothesis_testing.hypotheses import Hypotheses
-from ldpfrontier.information import BITS
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.information import BITS
 from reproduction.results.tables import HEURISTIC, RESULTS, Result, Row, TableError, select
 
 PAPER = "liao2017"

@@ -12,9 +12,9 @@ import cvxpy as cp
 import numpy as np
 import pandas as pd
 
+from ldpfrontier.base.types import FloatArray
 from ldpfrontier.hypothesis_testing.euclidean import euclidean_bernoulli, euclidean_binary, euclidean_sdp
-from ldpfrontier.information import BITS, kl_divergence, renyi_divergence
-from ldpfrontier.types import FloatArray
+from ldpfrontier.model.information import BITS, kl_divergence, renyi_divergence
 from papers.liao2017.random_hypotheses import LEMMA, PAPER
 from papers.liao2017.summaries import FALL, LIMIT
 from reproduction.data.populations import arrays

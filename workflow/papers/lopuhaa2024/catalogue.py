@@ -14,7 +14,7 @@ from reproduction.look import Look
 from reproduction.planning.own_mechanisms import OwnMechanism, registered
 
 if TYPE_CHECKING:
-    from ldpfrontier.optimal.robust import Envelope
+    from ldpfrontier.promises.robust import Envelope
 
 #: The columns of a table that name a table of counts and the set F around its estimate, with their kinds.
 PLACE: Mapping[str, str] = {"size": "str", "instance": "str", "beta": "float64", "order": "float64"}

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ldpfrontier.certificates.document import Document
 from ldpfrontier.certificates.robust import nonrobust_certificate, robust_certificate
-from ldpfrontier.optimum import Optimum
+from ldpfrontier.model.optimum import Optimum
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.example import EPSILON, example_ball, example_optima
 from papers.lopuhaa2024.solution import PAPER, Place, Solution, place_of, read_kept

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from ldpfrontier.priors import generator
-from ldpfrontier.types import FloatArray
+from ldpfrontier.base.priors import generator
+from ldpfrontier.base.types import FloatArray
 from ldpfrontier.uncertainty.divergence import renyi_divergences
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.catalogue import SET_METHODS

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.cones import polyopt_cone
-from ldpfrontier.information import mutual_information, renyi_divergence
-from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
-from ldpfrontier.optimal.listed.double_description import extreme_rays
-from ldpfrontier.optimal.robust import optimal_robust
-from ldpfrontier.optimum import Optimum
-from ldpfrontier.two_reports import budget_split
-from ldpfrontier.types import FloatArray
+from ldpfrontier.base.types import FloatArray
+from ldpfrontier.engines.listed.double_description import extreme_rays
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.cones import polyopt_cone
+from ldpfrontier.model.information import mutual_information, renyi_divergence
+from ldpfrontier.model.mechanisms import randomized_response, secret_randomized_response
+from ldpfrontier.model.optimum import Optimum
+from ldpfrontier.promises.robust import optimal_robust
+from ldpfrontier.reports.two_reports import budget_split
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.solution import PAPER
 from reproduction.results.tables import PRINTED, Printed

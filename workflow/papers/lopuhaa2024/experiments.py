@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ldpfrontier.information import entropy
+from ldpfrontier.model.information import entropy
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.catalogue import MECHANISMS
 from papers.lopuhaa2024.solution import SOLUTIONS, kept, place_of

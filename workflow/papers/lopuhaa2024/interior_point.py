@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ldpfrontier.types import FloatArray
+from ldpfrontier.base.types import FloatArray
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 #: Weights mu of the barrier: first, last, and each as a share of the one before. At the last one the value is

@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ldpfrontier.priors import generator
-from ldpfrontier.types import FloatArray
+from ldpfrontier.base.priors import generator
+from ldpfrontier.base.types import FloatArray
 from reproduction.data.populations import POPULATION, arrays, rows_of
 
 

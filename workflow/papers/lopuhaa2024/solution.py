@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 import pandas as pd
 
-from ldpfrontier.channel import Channel
+from ldpfrontier.model.channel import Channel
 from papers.lopuhaa2024.catalogue import OVER_SET, PLACE
 from reproduction.results.tables import PRIVACY_TOLERANCE, SKIPPED, STATUSES, Result, Row, Schema
 

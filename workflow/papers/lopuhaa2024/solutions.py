@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.information import mutual_information
-from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
-from ldpfrontier.optimal.listed.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.registry import LIMITS
-from ldpfrontier.optimal.robust import optimal_robust
-from ldpfrontier.optimum import Optimum
-from ldpfrontier.privacy import conditional_epsilon, rldp_epsilon
-from ldpfrontier.two_reports import independent_reporting
-from ldpfrontier.types import Intractable
+from ldpfrontier.base.types import Intractable
+from ldpfrontier.engines.registry import LIMITS
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.information import mutual_information
+from ldpfrontier.model.mechanisms import randomized_response, secret_randomized_response
+from ldpfrontier.model.optimum import Optimum
+from ldpfrontier.model.privacy import conditional_epsilon, rldp_epsilon
+from ldpfrontier.promises.nonrobust import optimal_nonrobust
+from ldpfrontier.promises.robust import optimal_robust
+from ldpfrontier.reports.two_reports import independent_reporting
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.catalogue import ESTIMATE, MECHANISMS, OPTIMA, OWN, SET
 from papers.lopuhaa2024.solution import Solution

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.information import entropy, mutual_information
-from ldpfrontier.privacy import rldp_epsilon
-from ldpfrontier.types import FloatArray
+from ldpfrontier.base.types import FloatArray
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.information import entropy, mutual_information
+from ldpfrontier.model.privacy import rldp_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.catalogue import COVERED, MECHANISMS, MISSED
 from papers.lopuhaa2024.random_tables import tables_of

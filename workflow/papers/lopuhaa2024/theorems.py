@@ -17,18 +17,18 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.cones import polyopt_cone
-from ldpfrontier.information import mutual_information
-from ldpfrontier.mechanisms import secret_randomized_response
-from ldpfrontier.optimal.listed.double_description import extreme_rays
-from ldpfrontier.optimal.mechanism import optimal_mechanism
-from ldpfrontier.optimal.robust import optimal_robust
-from ldpfrontier.optimal.unconditional import optimal_unconditional, response_threshold
-from ldpfrontier.two_reports import independent_reporting
-from ldpfrontier.types import FloatArray
+from ldpfrontier.base.types import FloatArray
+from ldpfrontier.engines.listed.double_description import extreme_rays
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.cones import polyopt_cone
+from ldpfrontier.model.information import mutual_information
+from ldpfrontier.model.mechanisms import secret_randomized_response
+from ldpfrontier.model.utility import MutualInformation
+from ldpfrontier.promises.mechanism import optimal_mechanism
+from ldpfrontier.promises.robust import optimal_robust
+from ldpfrontier.promises.unconditional import optimal_unconditional, response_threshold
+from ldpfrontier.reports.two_reports import independent_reporting
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from ldpfrontier.utility import MutualInformation
 from papers.lopuhaa2024.catalogue import DIMENSIONS, INEQUALITIES, LEAST, RADIUS, RADIUS_BOUND, RADIUS_PRINTED
 from papers.lopuhaa2024.example import COUNTS
 from papers.lopuhaa2024.interior_point import LogSums, divergence, largest_over_ball

@@ -19,7 +19,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from ldpfrontier.atomic import write_text
+from ldpfrontier.base.atomic import write_text
 from reproduction.data.catalogue import COLUMNS, DataError, data_set
 
 FIELDS = (

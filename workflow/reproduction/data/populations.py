@@ -2,7 +2,7 @@
 
 An instance is one or more distributions (a prior, a pair P0 and P1, a source set), or one distribution on the
 cells of a table of counts with the records that were sampled from it. Every instance is drawn by a random
-stream of its own, `ldpfrontier.priors.generator(seed, population, size, instance)`, so that it depends
+stream of its own, `ldpfrontier.base.priors.generator(seed, population, size, instance)`, so that it depends
 neither on which others are drawn nor on how they are cut into files. What a stream draws beside the
 distributions (records, a distortion) is stored with them: whoever reads a population need not draw on.
 """
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldpfrontier.types import FloatArray
+from ldpfrontier.base.types import FloatArray
 from reproduction.results.tables import Schema
 
 #: Of the sum of a distribution.

@@ -26,7 +26,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from ldpfrontier.types import FloatArray
+from ldpfrontier.base.types import FloatArray
 from reproduction.ledger.quotes import Stated, fill_names
 from reproduction.planning.entries import from_entry
 from reproduction.planning.paper import Paper, PaperError, table_place

@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[3]
 #: Where the packages of the project are; those of papers may be outside of the repository as well.
 FOLDERS = {
     "ldpfrontier": ROOT / "src/ldpfrontier",
+    "ldpsurvey": ROOT / "src/ldpsurvey",
     "reproduction": ROOT / "workflow/reproduction",
     "papers": ROOT / "workflow/papers",
 }

@@ -24,7 +24,7 @@ from jinja2 import Environment, StrictUndefined
 from latex2mathml.converter import convert
 from markupsafe import Markup, escape
 
-from ldpfrontier.atomic import replacing
+from ldpfrontier.base.atomic import replacing
 from reproduction.job import load
 from reproduction.ledger.claims import LEDGER, NOT_REPRODUCED, VERDICTS, count_verdicts, errata_of
 from reproduction.ledger.quotes import highlights_of

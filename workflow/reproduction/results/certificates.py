@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 
 from ldpfrontier import verify
-from ldpfrontier.atomic import write_text
+from ldpfrontier.base.atomic import write_text
 from reproduction.results.tables import Row, Schema, TableError
 
 #: Which optimum a document is about, as in `tables.RESULTS`.

@@ -21,7 +21,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ldpfrontier.atomic import replacing, write_text
+from ldpfrontier.base.atomic import replacing, write_text
 from reproduction.results.batches import Rows, batches_of
 from reproduction.results.tables import RESULTS, Schema, TableError
 

@@ -14,8 +14,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.optimum import UNKNOWN, Method
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.optimum import UNKNOWN, Method
 
 PRIVACY_TOLERANCE = 1e-9
 ROW_SUM_TOLERANCE = 1e-9

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from ldpfrontier import Channel, RenyiBall, optimal_robust
-from ldpfrontier.privacy import rldp_epsilon
+from ldpfrontier.model.privacy import rldp_epsilon
 from papers.frontier import promises_figures
 from papers.frontier.attack import attack, knowledge, odds_after_reports
 from papers.frontier.attack_tables import ATTACK, ONE_OF_TWO, PROXY, USEFUL

@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldpfrontier.cones import conditional_cone
-from ldpfrontier.information import entropy
-from ldpfrontier.optimal import mechanism
-from ldpfrontier.optimal.joint.separation import robust_cone
-from ldpfrontier.optimal.mechanism import optimal_mechanism
+from ldpfrontier.engines.joint.separation import robust_cone
+from ldpfrontier.model.cones import conditional_cone
+from ldpfrontier.model.information import entropy
+from ldpfrontier.model.utility import MutualInformation
+from ldpfrontier.promises import mechanism
+from ldpfrontier.promises.mechanism import optimal_mechanism
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from ldpfrontier.utility import MutualInformation
 from papers.frontier import attackers, figures
 from papers.frontier.catalogue import UNCONDITIONAL
 from papers.frontier.second_level import second_level

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldpfrontier.information import entropy, mutual_information
-from ldpfrontier.mechanisms import randomized_response
-from ldpfrontier.optimal.products.geometry import vertex_list
+from ldpfrontier.engines.products.geometry import vertex_list
+from ldpfrontier.model.information import entropy, mutual_information
+from ldpfrontier.model.mechanisms import randomized_response
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.frontier import bounds, figures, summaries
 from papers.frontier.calibration import calibration

@@ -23,7 +23,7 @@ from ldpfrontier import (
     secret_randomized_response,
     unconditional_cone,
 )
-from ldpfrontier.types import Intractable
+from ldpfrontier.base.types import Intractable
 from papers.frontier import estimation as study
 from papers.frontier import figures
 from papers.frontier.catalogue import ABOUT_SENSITIVE, ABOUT_USEFUL, DESIGNS, FOR_SENSITIVE, designed

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from ldpfrontier import Channel, OddsRatios, RenyiBall, association_epsilon, optimal_association, rldp_epsilon
-from ldpfrontier.information import entropy
-from ldpfrontier.types import Intractable
+from ldpfrontier.base.types import Intractable
+from ldpfrontier.model.information import entropy
 from papers.frontier import promises as study
 from papers.frontier import promises_figures
 from papers.frontier.attackers import PROMISES_KEPT, promises_kept

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ldpfrontier import OddsRatios, RenyiBall, association_epsilon, mutual_information, optimal_association
-from ldpfrontier.information import entropy
+from ldpfrontier.model.information import entropy
 from papers.frontier.figures import several_reports
 from papers.frontier.several_reports import designs, levels
 from papers.frontier.several_tables import (

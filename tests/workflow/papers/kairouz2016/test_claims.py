@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from falsified.kairouz2016 import LEDGER, minima, ratios
-from ldpfrontier.mechanisms import randomized_response
-from ldpfrontier.optimal.listed.ldp import optimal_ldp
-from ldpfrontier.utility import FDivergence, MutualInformation
+from ldpfrontier.model.mechanisms import randomized_response
+from ldpfrontier.model.utility import FDivergence, MutualInformation
+from ldpfrontier.promises.ldp import optimal_ldp
 from reproduction.ledger import claims
 from reproduction.ledger.claims import ANOTHER_READING, NOT_CHECKABLE, NOT_REPRODUCED, REPRODUCED
 

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldpfrontier.information import entropy, kl_divergence
-from ldpfrontier.kairouz_mechanisms import geometric_mechanism
-from ldpfrontier.mechanisms import binary_mechanism, randomized_response
-from ldpfrontier.optimal.listed.ldp import optimal_ldp
-from ldpfrontier.priors import dirichlet
-from ldpfrontier.utility import FDivergence
+from ldpfrontier.base.priors import dirichlet
+from ldpfrontier.model.information import entropy, kl_divergence
+from ldpfrontier.model.kairouz_mechanisms import geometric_mechanism
+from ldpfrontier.model.mechanisms import binary_mechanism, randomized_response
+from ldpfrontier.model.utility import FDivergence
+from ldpfrontier.promises.ldp import optimal_ldp
 from papers.kairouz2016.checks import theorems
 from papers.kairouz2016.expansions import expansions, high_privacy, low_privacy
 from papers.kairouz2016.experiments import staircase_error

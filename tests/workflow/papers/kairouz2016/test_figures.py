@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.mechanisms import binary_mechanism, randomized_response
-from ldpfrontier.privacy import error_region
-from ldpfrontier.utility import FDivergence
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.mechanisms import binary_mechanism, randomized_response
+from ldpfrontier.model.privacy import error_region
+from ldpfrontier.model.utility import FDivergence
 from papers.kairouz2016 import drawings, figures
 from papers.kairouz2016.instances import instance_name
 from papers.kairouz2016.styles import STAIRCASES, UTILITIES

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 import yaml
 
-from ldpfrontier.optimal.listed import thresholds
-from ldpfrontier.optimal.listed.staircase import Staircase
-from ldpfrontier.optimal.registry import LIMITS
+from ldpfrontier.engines.listed.staircase import Staircase
+from ldpfrontier.engines.registry import LIMITS
+from ldpfrontier.promises import thresholds
 from papers.kairouz2016 import alphabets, plan
 from papers.kairouz2016.styles import STAIRCASES, UTILITIES
 from reproduction.figure_style import save

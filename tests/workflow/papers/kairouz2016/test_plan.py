@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from ldpfrontier.optimal.registry import LIMITS
+from ldpfrontier.engines.registry import LIMITS
 from papers.kairouz2016 import plan
 from papers.kairouz2016.instances import UTILITIES
 from reproduction.planning.paper import Parts, papers

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from ldpfrontier.information import entropy
-from ldpfrontier.mechanisms import binary_mechanism, randomized_response
-from ldpfrontier.optimal.listed.ldp import optimal_ldp
-from ldpfrontier.utility import MutualInformation
+from ldpfrontier.model.information import entropy
+from ldpfrontier.model.mechanisms import binary_mechanism, randomized_response
+from ldpfrontier.model.utility import MutualInformation
+from ldpfrontier.promises.ldp import optimal_ldp
 from papers.kairouz2016.expansions import response_loss
 from papers.kairouz2016.instances import fresh_instances
 from papers.kairouz2016.populations import POPULATIONS, Batch

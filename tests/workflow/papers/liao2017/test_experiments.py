@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from ldpfrontier.channel import Channel
 from ldpfrontier.hypothesis_testing.hypotheses import Hypotheses
+from ldpfrontier.model.channel import Channel
 from papers.liao2017 import figures, plan, summaries
 from papers.liao2017.experiments import comparison, perturbation, sweep
 from papers.liao2017.hypotheses import HYPOTHESES, hypotheses

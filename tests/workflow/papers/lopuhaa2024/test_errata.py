@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from ldpfrontier.information import mutual_information, renyi_divergence
-from ldpfrontier.mechanisms import randomized_response, secret_randomized_response
-from ldpfrontier.optimal.listed.ldp import optimal_ldp
-from ldpfrontier.optimal.robust import optimal_robust
-from ldpfrontier.optimal.unconditional import optimal_unconditional
-from ldpfrontier.two_reports import independent_reporting
+from ldpfrontier.model.information import mutual_information, renyi_divergence
+from ldpfrontier.model.mechanisms import randomized_response, secret_randomized_response
+from ldpfrontier.model.utility import MutualInformation
+from ldpfrontier.promises.ldp import optimal_ldp
+from ldpfrontier.promises.robust import optimal_robust
+from ldpfrontier.promises.unconditional import optimal_unconditional
+from ldpfrontier.reports.two_reports import independent_reporting
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from ldpfrontier.utility import MutualInformation
 
 COUNTS = np.array([[7, 10], [26, 57]])
 

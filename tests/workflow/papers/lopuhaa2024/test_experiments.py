@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldpfrontier.optimal.listed.nonrobust import optimal_nonrobust
-from ldpfrontier.optimal.robust import optimal_robust
+from ldpfrontier.promises.nonrobust import optimal_nonrobust
+from ldpfrontier.promises.robust import optimal_robust
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024 import solutions, summaries
 from papers.lopuhaa2024.catalogue import MECHANISMS, OPTIMA

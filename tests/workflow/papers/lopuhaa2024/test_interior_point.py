@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from ldpfrontier.information import renyi_divergence
+from ldpfrontier.model.information import renyi_divergence
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.interior_point import LogSums, divergence, largest_over_ball
 

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldpfrontier.information import mutual_information
-from ldpfrontier.mechanisms import secret_randomized_response
-from ldpfrontier.two_reports import independent_reporting
+from ldpfrontier.model.information import mutual_information
+from ldpfrontier.model.mechanisms import secret_randomized_response
+from ldpfrontier.reports.two_reports import independent_reporting
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024 import synthetic
 from papers.lopuhaa2024.catalogue import COVERED, MECHANISMS

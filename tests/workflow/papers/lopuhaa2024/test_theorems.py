@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.mechanisms import secret_randomized_response
-from ldpfrontier.privacy import rldp_epsilon
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.mechanisms import secret_randomized_response
+from ldpfrontier.model.privacy import rldp_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024 import theorems
 from papers.lopuhaa2024.catalogue import DIMENSIONS, INEQUALITIES, RADIUS, RADIUS_BOUND, RADIUS_PRINTED

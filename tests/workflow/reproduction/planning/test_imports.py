@@ -58,10 +58,10 @@ def test_imports_are_followed_wherever_they_stand(folder):
 
 def test_a_name_of_a_package_is_that_of_the_module_that_defines_it(folder):
     assert set(imported_modules("user", beside=folder)) == {"user", "folder.fifth"}
-    assert "ldpfrontier.mechanisms" in _of_text(folder, "from ldpfrontier import randomized_response\n")
+    assert "ldpfrontier.model.mechanisms" in _of_text(folder, "from ldpfrontier import randomized_response\n")
     assert "ldpfrontier" not in _of_text(folder, "from ldpfrontier import randomized_response\n")
     # What a package imports on first use counts where it is imported as a whole.
-    assert "ldpfrontier.optimal.robust" in _of_text(folder, "import ldpfrontier\n")
+    assert "ldpfrontier.promises.robust" in _of_text(folder, "import ldpfrontier\n")
 
 
 def _of_text(folder: Path, text: str) -> set[str]:
@@ -83,7 +83,9 @@ def test_an_edit_of_any_file_that_is_imported_changes_the_hash(folder, anew, nam
 def test_scripts_are_modules_and_what_is_not_there_is_refused():
     found = imported_modules("compute")
     assert found["compute"] == SCRIPTS / "compute.py"
-    assert {"_job", "reproduction.job", "reproduction.results.tables", "ldpfrontier.channel"} <= set(found)
+    assert {"_job", "reproduction.job", "reproduction.results.tables", "ldpfrontier.model.channel"} <= set(
+        found
+    )
     assert code_hash("compute") != code_hash("collect")
     with pytest.raises(ValueError, match="no_such_module"):
         code_hash("no_such_module")

@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
-from ldpfrontier.atomic import write_text
-from ldpfrontier.optimum import Method
+from ldpfrontier.base.atomic import write_text
+from ldpfrontier.model.optimum import Method
 from reproduction.ledger import claims
 from reproduction.ledger.result_tables import decided as decided_by
 from reproduction.ledger.result_tables import read_ledger

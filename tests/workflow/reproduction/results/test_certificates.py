@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from ldpfrontier.certificates.local import ldp_certificate
-from ldpfrontier.optimal.listed.ldp import optimal_ldp
-from ldpfrontier.utility import MutualInformation
+from ldpfrontier.model.utility import MutualInformation
+from ldpfrontier.promises.ldp import optimal_ldp
 from reproduction.results.certificates import (
     DOCUMENTS,
     FAILED,

@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from ldpfrontier.atomic import write_text
+from ldpfrontier.base.atomic import write_text
 from reproduction.data.catalogue import Contingency
 from reproduction.results.batches import gather
 from reproduction.results.files import (

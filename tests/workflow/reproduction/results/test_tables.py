@@ -5,8 +5,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldpfrontier.channel import Channel
-from ldpfrontier.optimum import Method
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.optimum import Method
 from reproduction.results.tables import (
     CHECKS,
     HEURISTIC,

@@ -1,0 +1,177 @@
+r"""PolyOpt, the optimal mechanism over a polyhedral envelope of the uncertainty set (lopuhaa2024, section 5).
+
+A mechanism is in the class if all its columns v satisfy A_s(v) <= e^eps B_s'(v), with ::
+
+    A_s(v) = (1 - S_s) max_u v_{s,u} + L_s . v_s,     B_s(v) = (1 - S_s) min_u v_{s,u} + L_s . v_s,
+
+L the least conditional probabilities over the set and S their sums, for all pairs (s, s'), s = s' included.
+Scaled to min_s B_s = 1, the columns are products of blocks (`products.geometry.polytope`).
+
+The rays of the cone are products of block vertices, too many to list. Three steps avoid that:
+
+1. **Decomposition** (`products.decomposition`): an upper bound with its duals, from one small LP.
+2. **Coupling**: the block weights of that LP are coupled into columns: a mechanism.
+3. **Column generation** over the joint columns from that start, where the coupling leaves a gap: to the exact
+   optimum on small tables (`smoothed`). On larger ones the decomposition is refined in its place, and a
+   linear program weights the columns of the coupling: on Adult 16 x 7 and 15 x 16 that leaves gaps of up to
+   6e-5.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from ldpfrontier.base.types import FloatArray
+from ldpfrontier.engines.column_generation.settings import SETTINGS as GENERATION
+from ldpfrontier.engines.column_generation.smoothed import (
+    Family,
+    RowSumError,
+    basic_channel,
+    generate,
+    start_columns,
+)
+from ldpfrontier.engines.products.decomposition import Decomposition, Explore
+from ldpfrontier.engines.products.geometry.polytope import Block
+from ldpfrontier.engines.products.geometry.vertex_list import VertexList
+from ldpfrontier.engines.products.pricing import BlockProduct
+from ldpfrontier.engines.products.pricing_error import pricing_error
+from ldpfrontier.engines.products.settings import SETTINGS
+from ldpfrontier.engines.registry import LIMITS, Call, choose
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.information import entropy
+from ldpfrontier.model.optimum import Optimum, certified, recorded_failure
+from ldpfrontier.model.privacy import log_ratio
+from ldpfrontier.model.utility import Columns, MutualInformation
+from ldpfrontier.numerics.deadline import TimeIsUp, check_time, time_is_up
+
+
+def allowed_level(epsilon: float) -> float:
+    """Return the privacy level that a start for `epsilon` may have, rounding included, in nats."""
+    # By how many nats the level of a start may exceed epsilon; below 1 nat, by that share of it.
+    return epsilon + 1e-9 * min(1.0, epsilon)
+
+
+def check_class(channel: Channel, lower: FloatArray, epsilon: float) -> None:
+    """Raise a ValueError unless a mechanism satisfies the inequalities of PolyOpt, at a level in nats.
+
+    Inputs (s, u) are in row-major order, and `lower` has the L_{u|s}, (a1, a2).
+    """
+    blocks = channel.matrix.reshape(*lower.shape, -1)
+    mean = np.einsum("su,suy->sy", lower, blocks)
+    rest = np.maximum(1.0 - lower.sum(axis=1), 0.0)[:, None]
+    A, B = rest * blocks.max(axis=1) + mean, rest * blocks.min(axis=1) + mean
+    worst = max(float(log_ratio(A.max(axis=0), B.min(axis=0)).max()), 0.0)
+    if worst > allowed_level(epsilon) + SETTINGS.level_rounding:
+        raise ValueError(
+            f"The start is private at level {worst:.9g} by the inequalities of its class; epsilon is"
+            f" {epsilon:.9g}."
+        )
+
+
+def polyopt(
+    centre: FloatArray,
+    lower: FloatArray,
+    epsilon: float,
+    *,
+    tolerance: float,
+    max_rounds: int,
+    start: Channel | None = None,
+) -> Optimum:
+    """Solve PolyOpt as published (lopuhaa2024, Theorem 3), with a certificate and the prices of the bound.
+
+    The utility is I under the estimate P-hat, `centre`, (a1, a2), rows = sensitive; `lower` has the L_{u|s},
+    every row of which sums to less than one. The level is above 0; other arguments are those of `generate`,
+    with the columns of a start of the class among the first. The channel has at most a1 a2 outputs.
+    """
+    product = block_product(lower, centre, epsilon)
+    regime = choose("simplex", Call(product.centre.size, vertices=product.size))
+    found = over_products(
+        product,
+        product,
+        product.explore,
+        epsilon,
+        [] if start is None else [start],
+        tolerance=tolerance,
+        max_rounds=max_rounds if regime.name == "exact" else 1,
+        refine=regime.name == "coupled",
+    )
+    return replace(found, method=regime.method())
+
+
+def block_product(lower: FloatArray, centre: FloatArray, epsilon: float) -> BlockProduct:
+    """Return the product of the blocks of PolyOpt, given L_{u|s} and P-hat, (a1, a2) each."""
+    blocks = list[VertexList]()
+    for L, P in zip(lower, centre, strict=True):
+        check_time()
+        blocks.append(Block(L, P, epsilon))
+    return BlockProduct(blocks, centre)
+
+
+def over_products(
+    product: BlockProduct,
+    family: Family,
+    explore: Explore,
+    epsilon: float,
+    known: Sequence[Channel],
+    *,
+    tolerance: float,
+    max_rounds: int,
+    refine: bool = False,
+) -> Optimum:
+    """Return the optimum over a family of which most columns are those of a product, by a decomposition.
+
+    Above `max_master_cells` cells there are no restricted masters: their dense programs take minutes, and of
+    so many values little is lost in coupling. Mechanisms that are known are used. `explore` is that of the
+    decomposition, which may be refined.
+    """
+    utility = MutualInformation(product.centre)
+    large = product.centre.size > LIMITS.max_master_cells
+    decomposition = Decomposition(product, epsilon, SETTINGS.max_simplex_work if large else math.inf)
+    gap = max(SETTINGS.finest_gap, GENERATION.inner_share * tolerance)
+    duals = decomposition.solve(explore, gap=gap).ravel()
+    if refine:
+        duals = _refined(product, decomposition, duals, max(tolerance, GENERATION.finest_gap))
+    if not large:
+        # There is the coupling where the time is up before a restricted master is solved, or where columns
+        # cannot make up for the tolerance of the linear program, so that rows do not sum to 1.
+        with (
+            recorded_failure("the coupling of the decomposition", RowSumError, np.linalg.LinAlgError),
+            suppress(TimeIsUp),
+        ):
+            product.resolution = GENERATION.inner_share * tolerance * float(duals.sum())
+            starts = (columns for channel in known for columns in start_columns(channel, utility))
+            return generate(
+                family,
+                Columns.join([decomposition.columns(), *starts]),
+                utility,
+                tolerance=tolerance,
+                max_rounds=max_rounds,
+                stable_duals=duals,
+                error=partial(pricing_error, [product]),
+            )
+    best = max([basic_channel(*decomposition.weighted_columns()), *known], key=utility)
+    bound, noise = min(float(duals.sum()), entropy(product.centre)), pricing_error([product], duals)
+    return replace(certified(best, utility(best), bound, tolerance, noise=noise), prices=duals)
+
+
+def _refined(
+    product: BlockProduct, decomposition: Decomposition, duals: FloatArray, aim: float
+) -> FloatArray:
+    """Refine a decomposition if the coupling of its weights loses more than the aim; return the best duals.
+
+    Those given, (a1 a2,), are feasible for all columns of the product, as those returned are.
+    """
+    if time_is_up() or decomposition.coupling_loss() <= aim:
+        return duals
+    with recorded_failure("the coupling before its refinement", ArithmeticError, RuntimeError, ValueError):
+        refined = decomposition.refine(gap=GENERATION.inner_share * aim).ravel()
+        product.resolution = GENERATION.inner_share * aim * float(duals.sum())
+        raised = refined + product.price(refined, 0)[0] * product.scale
+        return raised if raised.sum() < duals.sum() else duals
+    return duals

@@ -1,1 +1,0 @@
-"""Optimal privacy mechanisms, each with a bound on every mechanism of its class; README.md is the map."""

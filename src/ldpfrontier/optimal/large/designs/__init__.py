@@ -1,1 +1,0 @@
-"""The least error of estimates of more inputs than extreme rays are listed for."""

@@ -1,1 +1,0 @@
-"""Packings of the inputs: mutual information under local differential privacy, of more than 20 inputs."""

@@ -1,0 +1,132 @@
+r"""Optimal locally differentially private mechanisms (kairouz2016, Theorems 2 and 4).
+
+The best eps-LDP mechanism is made of staircase columns v_T, v_T(x) = 1 for x in T and e^-eps elsewhere ::
+
+    maximize sum_T theta_T mu(v_T)   subject to   sum_T theta_T v_T = 1,  theta >= 0.
+
+Dual prices alpha of the inputs with mu(v_T) <= alpha . v_T for all 2^k sets T prove that no mechanism has
+more than sum(alpha). How mechanism and duals are found depends on the utility:
+
+- up to 20 inputs: column generation over the list of all columns (`exact_cover`);
+- f-divergences with more: the best partition of the inputs into blocks, by a theorem (`f_divergence`);
+- mutual information with more: packings, which nearly attain a converse (`packing`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ldpfrontier.base.types import Intractable
+from ldpfrontier.engines.listed.exact_cover import optimal_exact_cover
+from ldpfrontier.engines.listed.f_divergence import optimal_partition
+from ldpfrontier.engines.listed.settings import SETTINGS
+from ldpfrontier.engines.registry import LIMITS, Call, choose
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.optimum import (
+    Optimum,
+    check_start,
+    checked_effort,
+    checked_epsilon,
+    keeps_time_limit,
+    records_fallbacks,
+    uninformative,
+)
+from ldpfrontier.model.utility import FDivergence, MutualInformation, Utility, check_utility
+
+_MECHANISMS = "locally differentially private mechanisms"
+
+
+@records_fallbacks
+@keeps_time_limit
+def optimal_ldp(
+    utility: Utility,
+    epsilon: float,
+    *,
+    tolerance: float = 1e-9,
+    max_rounds: int = 1000,
+    start: Channel | None = None,
+    max_seconds: float | None = None,
+) -> Optimum:
+    """Find the best eps-locally differentially private mechanism, with a certificate.
+
+    The upper bound holds for all 2^k staircase columns. With up to 20 inputs prices of the inputs prove it,
+    and the mechanism attains it, up to the tolerance. With more inputs, the bound for an f-divergence rests
+    on a theorem (Ghazi, arXiv 2606.07443): it is the utility of the best partition of the inputs into blocks.
+    The bound for mutual information is a universal one, which a packing of the inputs approaches more closely
+    the more inputs there are.
+
+    Parameters
+    ----------
+    utility : Utility
+        `MutualInformation` on up to 50,000 inputs, `FDivergence` on up to 4,000.
+    epsilon : float
+        Privacy level in nats, 0, or 0.001 to 300; any type of number. With a generator of one's own the bound
+        is 1e-12 higher, as its digits may cancel: at small epsilon that leaves the result "bounded".
+    tolerance : float
+        Relative gap at which to stop, whatever the size of the utility.
+    max_rounds : int
+        Most LPs to solve; when they are used up the result has status "bounded". With more than 20 inputs
+        there are limits below that, which keep the time to seconds.
+    start : Channel, optional
+        A staircase mechanism on the same inputs, such as the optimum at another epsilon. Its columns are
+        among the first ones that are considered, which saves rounds and changes nothing else. It is not
+        used for an `FDivergence` with more than 20 inputs, whose best mechanism is found without a linear
+        program, or where a packing needs none.
+    max_seconds : float, optional
+        Seconds after which the best mechanism and bound found so far are returned, as "bounded"; 0 or more.
+        The best partition is found whatever the limit: in a second with 3,000 inputs.
+
+    Returns
+    -------
+    Optimum
+        The channel has at most k outputs, and the entries of each column have ratios of 1 or e^eps. The
+        value is in the unit of the utility. For mutual information with more than 256 inputs, the channel
+        has no more outputs than the tolerance needs (usually some hundreds), and at most 10^7 entries.
+
+    Raises
+    ------
+    Intractable
+        If there are more inputs than that, or more than 20 for another utility, for which all columns are
+        listed.
+    ValueError
+        If epsilon is out of range, `max_seconds` is negative or no number, or `start`
+        has another number of inputs.
+    """
+    check_utility(utility)
+    epsilon = checked_epsilon(epsilon)
+    tolerance, max_rounds = checked_effort(tolerance, max_rounds)
+    k = len(utility.prior)
+    check_start(start, k)
+    if epsilon == 0 or k == 1:
+        return uninformative(k, utility.unit, choose("closed form").method(_MECHANISMS))
+    divergence = isinstance(utility, FDivergence)
+    most = SETTINGS.max_divergence_inputs if divergence else SETTINGS.max_information_inputs
+    if k > most:
+        raise Intractable(f"The utility has {k} inputs; at most {most:,} are supported.")
+    if not isinstance(utility, FDivergence | MutualInformation) and k > LIMITS.max_listed_inputs:
+        raise Intractable(f"The prior has {k} inputs; at most {LIMITS.max_listed_inputs} are supported.")
+    information = isinstance(utility, MutualInformation)
+    kind = "f-divergence" if divergence else "mutual information" if information else "any"
+    regime = choose("LDP", Call(k, utility=kind))
+    if isinstance(utility, FDivergence) and regime.name == "partition":
+        found = optimal_partition(utility, epsilon, tolerance=tolerance)
+    elif regime.name == "listed" or not isinstance(utility, MutualInformation):
+        found = optimal_exact_cover(utility, epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start)
+    elif (occurs := utility.prior > 0).all():
+        from ldpfrontier.engines.listed.packing import optimal_packing
+
+        found = optimal_packing(utility, epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start)
+    else:
+        # Inputs that never occur have the row of the first one that does.
+        found = optimal_ldp(
+            MutualInformation(utility.prior[occurs]),
+            epsilon,
+            tolerance=tolerance,
+            max_rounds=max_rounds,
+            start=None if start is None else Channel(start.matrix[occurs]),
+        )
+        rows = np.where(occurs, np.cumsum(occurs) - 1, 0)
+        return replace(found, channel=Channel(found.channel.matrix[rows]))
+    return replace(found, method=regime.method(_MECHANISMS))

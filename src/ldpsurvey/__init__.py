@@ -1,0 +1,77 @@
+"""Own data: mechanisms designed for a table, reports drawn with them, estimates from the reports, audits.
+
+A user of the library, which imports its public names alone. The names below are loaded when they are first
+used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ldpsurvey.channel.channel_file import PrivateChannel, read_channel
+    from ldpsurvey.channel.memo import Memo
+    from ldpsurvey.channel.privatizing import privatize, privatize_file
+    from ldpsurvey.channel.reports import count_reports
+    from ldpsurvey.data.tables import CountTable, count_records
+    from ldpsurvey.data.value_lists import table_of_values, with_values
+    from ldpsurvey.design.design import Design, design_channel
+    from ldpsurvey.design.least_level import design_for_reports, least_epsilon
+    from ldpsurvey.estimate.auditing import Audit, audit_channel, count_pairs
+    from ldpsurvey.estimate.change import Changes, estimate_change
+    from ldpsurvey.estimate.estimation import Estimate, estimate_distribution
+    from ldpsurvey.estimate.rates import Rates, estimate_rates
+
+__all__ = [
+    "Audit",
+    "Changes",
+    "CountTable",
+    "Design",
+    "Estimate",
+    "Memo",
+    "PrivateChannel",
+    "Rates",
+    "audit_channel",
+    "count_pairs",
+    "count_records",
+    "count_reports",
+    "design_channel",
+    "design_for_reports",
+    "estimate_change",
+    "estimate_distribution",
+    "estimate_rates",
+    "least_epsilon",
+    "privatize",
+    "privatize_file",
+    "read_channel",
+    "table_of_values",
+    "with_values",
+]
+
+#: The public names by the module of this folder that defines them, as imported above for type checkers.
+_NAMES = {
+    "estimate.auditing": ("Audit", "audit_channel", "count_pairs"),
+    "estimate.change": ("Changes", "estimate_change"),
+    "data.tables": ("CountTable", "count_records"),
+    "data.value_lists": ("table_of_values", "with_values"),
+    "design.design": ("Design", "design_channel"),
+    "estimate.estimation": ("Estimate", "estimate_distribution"),
+    "channel.memo": ("Memo",),
+    "channel.channel_file": ("PrivateChannel", "read_channel"),
+    "estimate.rates": ("Rates", "estimate_rates"),
+    "channel.reports": ("count_reports",),
+    "design.least_level": ("design_for_reports", "least_epsilon"),
+    "channel.privatizing": ("privatize", "privatize_file"),
+}
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,243 @@
+"""Privatization of the records of a file, read and written as streams."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from itertools import repeat
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn, TypeVar
+
+import numpy as np
+
+from ldpfrontier.base.atomic import OWNER, USUAL, remove_abandoned, replacing
+from ldpsurvey.base.layout import BYTE_ORDER_MARK, remark, without_formulas
+from ldpsurvey.base.sampling import Sampler, Source
+from ldpsurvey.channel.channel_file import PrivateChannel
+from ldpsurvey.channel.memo import Draw, Memo, check_account
+from ldpsurvey.channel.reports import REPORT, Codes, channel_column, ids_of
+from ldpsurvey.data.groups import translations_for
+from ldpsurvey.data.outputs import check_outputs, check_unwritten
+from ldpsurvey.data.reading import Label, labels_of, like_counts, read_chunks, said
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Own = TypeVar("Own")
+
+
+def privatize(
+    private: PrivateChannel,
+    records: Sequence[Label],
+    *,
+    source: Source | None = None,
+    no_memo: bool = False,
+) -> list[str]:
+    """Draw a report for every record.
+
+    Parameters
+    ----------
+    private : PrivateChannel
+    records : sequence of tuple of str
+        The values of the columns that the channel is for, what is sensitive first.
+    source : callable, optional
+    no_memo : bool
+        As in `privatize_file`; there is no memo here.
+
+    Raises
+    ------
+    ValueError
+        If a record is none that the channel knows, or the channel is for several reports of a person, unless
+        `no_memo` says that no account of them is kept.
+    """
+    check_account(private, None, no_memo)
+    attributes = private.table.attributes
+    if wrong := [record for record in records if isinstance(record, str) or len(record) != len(attributes)]:
+        raise ValueError(
+            f"A record is {wrong[0]!r}; it must have the {len(attributes)} values of {said(attributes)}."
+        )
+    inputs = Codes("the records", attributes, private.table.labels)(list(map(tuple, records)))
+    sampler = Sampler(private.weights, source) if source else Sampler(private.weights)
+    return [private.outputs[output] for output in sampler.draw(inputs)]
+
+
+@dataclass(frozen=True)
+class Privatized:
+    """A summary of a privatized file.
+
+    `designed_from` says whether the records have just the counts that the channel was designed from, which
+    are public. `removed` are unfinished files of runs that were killed: somebody may have taken their reports
+    for the first ones. `again` counts repeated reports, and `unmatched` the people in the memo if none of the
+    records is of any of them, as if ids were written in another way now. `new_memo` says whether nobody
+    had a report in the memo before.
+    """
+
+    records: int
+    designed_from: bool
+    removed: list[Path]
+    again: int = 0
+    unmatched: int = 0
+    new_memo: bool = False
+
+
+def privatize_file(
+    private: PrivateChannel,
+    path: Path | str,
+    target: Path | str,
+    *,
+    memo: Memo | None = None,
+    keep: Sequence[str] = (),
+    column: str = REPORT,
+    missing: str | Sequence[str] | None = None,
+    missing_codes: Sequence[str] = (),
+    decimal: str = ".",
+    source: Source | None = None,
+    spreadsheet: bool = False,
+    no_memo: bool = False,
+    force: bool = False,
+) -> Privatized:
+    """Write a report for every record of a file, in the order of the records.
+
+    Parameters
+    ----------
+    private : PrivateChannel
+    path : path
+        As of `read_chunks`, with the columns that the channel is for. Numbers go into the groups of the
+        channel, if it was designed with some.
+    target : path
+        A CSV file; it is there in full, or as it was before.
+    memo : Memo, optional
+        Needed if the channel is for several reports of a person, unless `no_memo` says that none is kept.
+        Keeps the reports. A person who is in it gives the same report again, whatever the record says now.
+        Ids that differ in white space around them, or in the Unicode form of a letter, are one person.
+    keep : sequence of str
+        Columns that are copied as they are: what they tell of a record is not limited.
+    column : str
+        Of the reports; another one, with ``_channel`` at the end of its name, says which channel drew them.
+    missing : str or sequence of str, optional
+        Values of the channel that stand for missing ones, of all columns or, as ``COLUMN=unknown``, of one.
+        By default what is missing is what was missing in the design of the channel, with the same name.
+    missing_codes, decimal
+        As in `count_records`; codes of the design stay.
+    source : callable, optional
+        Takes a number and returns that many random bytes; by default those of the operating system. Anything
+        else is no protection.
+    spreadsheet : bool
+        Whether an apostrophe comes before what a spreadsheet program would take for a formula in a column
+        that is kept.
+    no_memo : bool
+        Whether reports of a channel for several of a person are drawn without an account.
+    force : bool
+        Whether a file that is there is replaced.
+
+    Raises
+    ------
+    ValueError
+        If the target is there, or the file is no CSV file, lacks a column, has no records, or a value that
+        the channel does not know, or looks like a table of counts; or if both paths are one file, or a column
+        that is kept has the name of the reports; or if the memo cannot be used, or a record has no id, or a
+        number with decimals as its id.
+    """
+    path, target, attributes = Path(path), Path(target), private.table.attributes
+    check_outputs([target] if memo is None else [target, memo.path], [path])
+    check_account(private, memo, no_memo)
+    person = None if memo is None else memo.column
+    if person in attributes:
+        raise ValueError(
+            f"The column {person!r} identifies people and is reported by the channel; it must be another"
+            " column."
+        )
+    codes = Codes(path, attributes, private.table.labels)
+    table = private.table
+    made = translations_for(path, table.values, missing, missing_codes, decimal, table.missing)
+    counts = np.zeros(len(private.weights), dtype=np.int64)
+    again, unmatched, new_memo = 0, 0, False
+
+    def reports(own: Draw, chunk: pd.DataFrame, done: int) -> Iterable[str]:
+        nonlocal counts, again, unmatched, new_memo
+        inputs = codes(labels_of(chunk, attributes, made), done)
+        counts += np.bincount(inputs, minlength=counts.size)
+        ids = [] if person is None else ids_of(path, person, chunk[person].tolist(), done)
+        outputs, kept = own(ids, inputs)
+        again, unmatched, new_memo = again + kept, own.unmatched, own.is_new
+        return map(private.outputs.__getitem__, outputs.tolist())
+
+    done, removed = write_reports(
+        path, target, attributes if person is None else [*attributes, person], private.id,
+        nullcontext(Draw(private, source)) if memo is None else memo.drawing(private), reports,
+        keep=keep, column=column, spreadsheet=spreadsheet, force=force,
+    )  # fmt: skip
+    same = private.table.counted and bool((counts == private.table.counts.ravel()).all())
+    return Privatized(done, same, removed, again, unmatched, new_memo)
+
+
+def write_reports(
+    path: Path | str,
+    target: Path | str,
+    asked: Sequence[str],
+    channel: str,
+    drawing: AbstractContextManager[Own],
+    draw: Callable[[Own, pd.DataFrame, int], Iterable[str]],
+    *,
+    keep: Sequence[str],
+    column: str,
+    spreadsheet: bool,
+    force: bool,
+) -> tuple[int, list[Path]]:
+    """Write a report for every record of a file; return how many there are, and files as of `Privatized`.
+
+    `drawing` ends before the reports are published: if a memo was not saved, they could be drawn twice. What
+    it provides, some records with the columns of `asked`, and the number of those before are given to `draw`,
+    which returns a report for each. The others are as in `privatize_file`, and so are errors.
+    """
+    heads = [*keep, column, channel_column(column)]
+    if not column or len(set(heads)) < len(heads):
+        raise ValueError(
+            f"The columns of the reports would be {', '.join(heads)}; their names must differ, so a column"
+            " that is kept needs another name than the reports and their channels."
+        )
+    done, path = 0, Path(path)
+    check_unwritten(target, force)
+    with replacing(Path(target), OWNER if keep else USUAL) as partial, drawing as own:
+        with open(partial, "w", encoding="utf-8", newline="") as stream:
+            stream.write(BYTE_ORDER_MARK * spreadsheet)
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerow(map(without_formulas, heads) if spreadsheet else heads)
+            for chunk in read_chunks(
+                path,
+                list(dict.fromkeys([*asked, *keep])),
+                on_counts=lambda name: _refuse_counts(path, name),
+            ):
+                reports = draw(own, chunk, done)
+                copied = [map(without_formulas, chunk[name]) if spreadsheet else chunk[name] for name in keep]
+                writer.writerows(zip(*copied, reports, repeat(channel, len(chunk)), strict=True))
+                done += len(chunk)
+        check_unwritten(target, force)  # another run may have written it meanwhile
+        removed = remove_abandoned(Path(target))
+    return done, removed
+
+
+def remark_on_files(target: str, removed: Sequence[Path], keep: Sequence[str], replaced: bool) -> None:
+    """Warn of what the files of reports may tell that is not in the promise of one report.
+
+    `removed` are files as of `Privatized`, and `replaced` says that another file was there, without a memo.
+    """
+    if replaced:
+        remark(f"{target} was replaced; people who had a report in it have given two.")
+    if removed:
+        remark(
+            f"an earlier run for {target} was killed. The reports that it left behind were removed:"
+            f" {', '.join(map(str, removed))}. If they had been passed on, these people have reported twice."
+        )
+    if keep:
+        remark(f"{target} contains {', '.join(keep)} of each record without any protection.")
+
+
+def _refuse_counts(path: Path, name: str) -> NoReturn:
+    """Refuse a file whose rows seem to be counts of records."""
+    raise ValueError(
+        f"{like_counts(path, name)} A report is drawn for every row, which must be the record of one person;"
+        " if the rows are records, remove this column from the file."
+    )

@@ -1,0 +1,301 @@
+"""Files of reports: their columns, the channel that they name, and one report for each person."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpfrontier.base.types import IntArray
+from ldpsurvey.base.layout import remark
+from ldpsurvey.base.names import close_name
+from ldpsurvey.channel.channel_file import PrivateChannel
+from ldpsurvey.data.reading import Label, as_number, like_counts, read_chunks, said, shown
+from ldpsurvey.data.values import is_missing, may_be_missing
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: The column that reports are written to.
+REPORT = "report"
+
+#: A column that is taken to identify people if nobody says which one does.
+PERSON = "id"
+
+
+class Codes:
+    """Numbers of labels that are known, in their order, for records of a file; its path is for errors.
+
+    Labels may be those `of_reports`, of which no option says what becomes of missing ones.
+    """
+
+    def __init__(
+        self, path: Path | str, columns: Label, labels: Sequence[Label], *, of_reports: bool = False
+    ) -> None:
+        self._path, self._columns, self._of_reports = path, columns, of_reports
+        self._numbers = {label: number for number, label in enumerate(labels)}
+
+    def __call__(self, labels: Sequence[Label], rows: int | Sequence[int] = 0) -> IntArray:
+        """Return the numbers of labels, (labels,), of records with these numbers, or after so many ones."""
+        numbers = [self._numbers.get(label, -1) for label in labels]
+        if -1 in numbers:
+            place = numbers.index(-1)
+            row = rows + place + 1 if isinstance(rows, int) else rows[place]
+            raise ValueError(self._unknown(labels[place], row))
+        return np.array(numbers, dtype=np.int64)
+
+    def _unknown(self, label: Label, record: int) -> str:
+        where = f"Record {record} of {shown(self._path)}"
+        for place, (name, value) in enumerate(zip(self._columns, label, strict=True)):
+            known = sorted({other[place] for other in self._numbers})
+            if value in known:
+                continue
+            some = ", ".join(map(repr, known[:6])) + (", ..." if len(known) > 6 else "")
+            if may_be_missing(value) and self._of_reports:
+                return (
+                    f"{where} has {value!r} as {name}, which may be a missing value. A record without a"
+                    f" report has an empty field there, and is left out; the channel gives {some}."
+                )
+            if may_be_missing(value):
+                return (
+                    f"{where} has {value!r} as {name}, which may be a missing value. Leave the record out, or"
+                    f" name the value of the channel that stands for those, if it has one (--missing"
+                    f" {name}=VALUE); its values are {some}."
+                )
+            return (
+                f"{where} has {value!r} as its {name}; the channel accepts {some}.{close_name(value, known)}"
+            )
+        return (
+            f"{where} is {said(label)!r}. The channel has no row for this combination; design it again, so"
+            " that all combinations can be reported."
+        )
+
+
+def channel_column(column: str) -> str:
+    """Return the name of the column that has the id of the channel of every report."""
+    return f"{column}_channel"
+
+
+def check_channel(channel: str, path: Path | str, named: Sequence[str], done: int) -> None:
+    """Refuse reports, of which `done` come before, that name another channel; an empty id is that of any."""
+    other = next((place for place, name in enumerate(named) if name not in (channel, "")), None)
+    if other is not None:
+        raise ValueError(
+            f"Record {done + other + 1} of {shown(path)} is a report of the channel {named[other]!r}, and"
+            f" this channel is {channel!r}; reports are estimated with the channel that drew them, whose"
+            f' file has this "id".'
+        )
+
+
+def normal_id(text: str) -> str:
+    """Return the normal form of an id: Unicode NFC, without white space around it.
+
+    Digits stay as they are written: ``01`` and ``1`` are two people.
+    """
+    return unicodedata.normalize("NFC", text).strip()
+
+
+#: Letters that show nothing although Python takes them for printable: fillers and selectors of variants.
+_BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0]")
+
+
+def checked_name(text: str, what: str) -> str:
+    """Return the normal form of an id or of the name of a wave; refuse one with characters that show nothing.
+
+    With those, two names that look the same would be two people, or two occasions. `what` is for the error.
+    """
+    name = normal_id(text)
+    if hidden := sorted({letter for letter in name if not letter.isprintable() or _BLANK.match(letter)}):
+        raise ValueError(
+            f"{what} is {name!r}, with the invisible character U+{ord(hidden[0]):04X}; names that look alike"
+            " would be different ones. Write it without such characters."
+        )
+    return name
+
+
+def ids_of(path: Path | str, person: str, texts: Sequence[str], rows: int | Sequence[int]) -> list[str]:
+    """Return the normal form of the ids of records, as `Codes` numbers them; refuse gaps and decimals."""
+    names = []
+    numbers = range(rows + 1, rows + 1 + len(texts)) if isinstance(rows, int) else rows
+    for number, text in zip(numbers, texts, strict=True):
+        where = f"the column {person!r}, which identifies the person"
+        name = checked_name(text, f"The {person!r} of record {number} of {shown(path)}")
+        names.append(name)
+        if is_missing(name):
+            raise ValueError(
+                f"Record {number} of {shown(path)} has no value in {where}; every record needs one."
+            )
+        decimals = as_number(name) is not None or as_number(name, ",") is not None
+        if decimals and not name.lstrip("+-").isdigit():
+            raise ValueError(
+                f"Record {number} of {shown(path)} has {name!r} in {where}. A number with decimals or an"
+                " exponent is no id, since programs write the same number in several ways; write ids as whole"
+                " numbers or as other texts."
+            )
+    return names
+
+
+def count_reports(
+    private: PrivateChannel,
+    path: Path | str,
+    *,
+    column: str = REPORT,
+    person: str | None = None,
+) -> IntArray:
+    """Count the reports in a file.
+
+    Parameters
+    ----------
+    private : PrivateChannel
+        What they were drawn from. Where the file says which channel that was, it must be this one.
+    path : path
+        A CSV or Parquet file, or ``-``, the standard input.
+    column : str
+        Of the reports.
+    person : str, optional
+        The column that identifies people, of each of whom the first report is counted. Without it, a file
+        with a column ``id`` in which a value occurs twice is refused: estimates take every report for that of
+        another person.
+
+    Returns
+    -------
+    ndarray of int, shape (outputs,)
+
+    Warns
+    -----
+    Remark
+        If reports are left out: empty ones, and further ones of a person.
+
+    Raises
+    ------
+    ValueError
+        If the file is no table, looks like one of counts, lacks a column, has no records, one that is no
+        report of the channel, a report of another channel, or several reports of a person if nobody says so.
+    """
+    counts = np.zeros(len(private.outputs), dtype=np.int64)
+    for _, _, outputs in first_reports(path, private.id, decoder(private, path, column), column, person):
+        counts += np.bincount(outputs, minlength=counts.size)
+    return counts
+
+
+def reports_of_people(
+    private: PrivateChannel, path: Path | str, *, column: str = REPORT, person: str | None = None
+) -> dict[str, int]:
+    """Return the first report of every person in a file, as the number of an output, by the id of the person.
+
+    Without a column that identifies people, every report is that of another person, who has a value of the
+    column ``id`` if the file has one, and otherwise an id that is in no other file.
+    """
+    found = dict[str, int]()
+    for _, names, outputs in first_reports(path, private.id, decoder(private, path, column), column, person):
+        unnamed = [name or f" {path} {len(found) + place}" for place, name in enumerate(names)]
+        found.update(zip(unnamed, outputs.tolist(), strict=True))
+    return found
+
+
+#: Takes the texts of reports, and the numbers of their records, and returns what they stand for.
+Decoder = Callable[[Sequence[str], Sequence[int]], NDArray[Any]]
+
+
+def decoder(private: PrivateChannel, path: Path | str, column: str) -> Decoder:
+    """Return what gives the numbers of the outputs of a channel; `path` is for errors."""
+    codes = Codes(path, (column,), [(report,) for report in private.outputs], of_reports=True)
+    return lambda texts, rows: codes([(text,) for text in texts], rows)
+
+
+def report_chunks(
+    path: Path | str,
+    channel: str,
+    decode: Decoder,
+    column: str,
+    columns: Sequence[str] = (),
+    *,
+    optional: Sequence[str] = (),
+    patterns: Sequence[str] = (),
+) -> Iterator[tuple[pd.DataFrame, NDArray[Any]]]:
+    """Yield further columns of a file of reports, as `read_chunks` does, and the reports, decoded.
+
+    Records without a report are left out, with a remark. A file in which no report occurs twice, and which
+    looks like a table of counts, is refused.
+    """
+    marks, counts = channel_column(column), list[str]()
+    asked = list(dict.fromkeys([column, *columns]))
+    done = empty = 0
+    for chunk in read_chunks(
+        path, asked, optional=[marks, *optional], patterns=patterns, on_counts=counts.append
+    ):
+        if counts and not done and not chunk[column].duplicated().any():
+            raise ValueError(
+                f"{like_counts(path, counts[0])} Every row must be one report; if the rows are, give this"
+                " column another name."
+            )
+        check_channel(channel, path, chunk[marks].tolist(), done)
+        gone = (chunk[column].map(str.strip) == "").to_numpy(dtype=bool)
+        done, empty = done + len(chunk), empty + int(gone.sum())
+        chunk = chunk[~gone].drop(columns=marks)
+        if len(chunk):
+            yield chunk, decode(chunk[column].tolist(), chunk.index.tolist())
+    if empty == done:
+        raise ValueError(f"{shown(path)} has no report in the column {column!r}; at least one is needed.")
+    if empty:
+        remark(f"{empty:,} of {done:,} records of {shown(path)} have no report, and were left out.")
+
+
+def first_reports(
+    path: Path | str,
+    channel: str,
+    decode: Decoder,
+    column: str,
+    person: str | None,
+    columns: Sequence[str] = (),
+    *,
+    patterns: Sequence[str] = (),
+) -> Iterator[tuple[pd.DataFrame, list[str], NDArray[Any]]]:
+    """Yield further columns, ids, empty if there is none, and the first report of each person, decoded.
+
+    The columns that identify people are no further ones, unless they are asked for by their names.
+    """
+    if person == column:
+        raise ValueError(f"The column {column!r} contains the reports; it cannot identify people as well.")
+    identity = person or PERSON
+    asked = [] if person is None else [person]
+    more = [PERSON] if person is None and column != PERSON else []
+    seen = set[str]()
+    done = again = 0
+    unasked = {column, *asked, *more} - {*columns}
+    asked += columns
+    for chunk, outputs in report_chunks(
+        path, channel, decode, column, asked, optional=more, patterns=patterns
+    ):
+        done += len(chunk)
+        texts = [""] * len(chunk) if identity == column else chunk[identity].tolist()
+        names = [""] * len(chunk)
+        if any(texts) or person is not None:
+            if person is None:  # whoever has no id in a column that nobody named is another person
+                each = zip(chunk.index, texts, strict=True)
+                names = [normal_id(text) or f" {row}" for row, text in each]
+            else:
+                names = ids_of(path, person, texts, chunk.index.tolist())
+            first = {name: place for place, name in reversed(list(enumerate(names)))}
+            new = sorted(place for name, place in first.items() if name not in seen)
+            again += len(names) - len(new)
+            seen.update(first)
+            names, outputs = ["" if names[place][0] == " " else names[place] for place in new], outputs[new]
+            chunk = chunk.iloc[new]
+        yield chunk.drop(columns=list(unasked)), names, outputs
+    if again and person is None:
+        raise ValueError(
+            f"{shown(path)} has {done:,} reports, and {again:,} of them repeat a value of its column"
+            f" {PERSON!r}. If it identifies people, --id {PERSON} counts each of them once; if it does not,"
+            " give it another name."
+        )
+    if again:
+        remark(
+            f"{again:,} of {done:,} reports are further ones of the same people, by the column {person!r};"
+            " only the first of each person counts."
+        )

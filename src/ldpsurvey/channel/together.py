@@ -1,0 +1,107 @@
+"""What several reports of one person, drawn independently, reveal together, and to whom."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ldpfrontier import levels_of_reports
+from ldpsurvey.base.layout import columns, reports_text, wrapped
+from ldpsurvey.base.settings import SETTINGS
+from ldpsurvey.channel.attackers import Attacker
+from ldpsurvey.channel.channel_file import PrivateChannel, read_channel
+from ldpsurvey.channel.promises import reader_of, upwards
+from ldpsurvey.data.reading import said
+
+
+@dataclass(frozen=True)
+class LevelTogether:
+    """The level, nats, of several reports of a person for somebody, rounded up; a bound if not `exact`."""
+
+    against: Attacker
+    level: float
+    exact: bool
+
+
+def read_channels(paths: Sequence[Path | str]) -> list[PrivateChannel]:
+    """Read the channels of several reports of one person, of the same values and the same table."""
+    files = {str(path): read_channel(path).verified() for path in dict.fromkeys(map(str, paths))}
+    (first, one), *others = files.items()
+    for path, other in others:
+        if (other.table.attributes, other.table.labels) != (one.table.attributes, one.table.labels):
+            raise ValueError(
+                f"{path} is about {said(other.table.attributes)}, and {first} about"
+                f" {said(one.table.attributes)}, or their values differ. Levels of reports on different"
+                " answers depend on how these belong together, which no file says."
+            )
+        if (other.table.sensitive, other.basis) != (one.table.sensitive, one.basis):
+            raise ValueError(
+                f"{path} and {first} were designed with different sensitive columns, counts or intervals;"
+                " their levels are about different populations, and say nothing about both reports together."
+            )
+    return [files[str(path)] for path in paths]
+
+
+def levels_together(privates: Sequence[PrivateChannel]) -> list[LevelTogether]:
+    """Return the levels of one report by each of several channels together, for each attacker."""
+    table, population = privates[0].table, privates[0].certificate.population
+    once = {private.sha256: private.channel for private in privates}
+    odds = ball = None
+    if population is not None:
+        odds, ball = replace(population, widened=0.0).odds(table), population.ball(table)
+    found = levels_of_reports(
+        [once[private.sha256] for private in privates], table.counts.shape, odds=odds, ball=ball
+    )
+    levels = [LevelTogether("anyone", found.anyone, True)]
+    if table.useful:
+        levels.insert(0, LevelTogether("insider-only", found.given_useful, True))
+    if found.acquaintances is not None and found.outsiders is not None:
+        levels.insert(1, LevelTogether("acquaintance", found.acquaintances, found.exact))
+        levels.insert(0, LevelTogether("outsider", found.outsiders, found.exact))
+    error = SETTINGS.level_error
+    return [replace(one, level=one.level + error * max(1.0, one.level)) for one in levels]
+
+
+def changing_levels(privates: Sequence[PrivateChannel]) -> dict[Attacker, float]:
+    """Return the levels, nats, of one report by each of several channels if the answers of a person change.
+
+    For whoever knows the useful value each time, and for anyone: those of each, given U and of the whole
+    record, add up (docs/beyond.md, statement 11 (f)). For others the level is that for anyone.
+    """
+    stated = [private.certificate.levels for private in privates]
+    found: dict[Attacker, float] = {"anyone": math.fsum(one.record for one in stated)}
+    if privates[0].table.useful:
+        found = {"insider-only": math.fsum(one.insider for one in stated), **found}
+    return found
+
+
+def together_text(paths: Sequence[str], privates: Sequence[PrivateChannel]) -> str:
+    """Return what the reports of one person reveal together, to whom, as a paragraph and a table."""
+    table = privates[0].table
+    numbers = Counter(paths)
+    files = ", ".join(f"{number} by {path}" for path, number in numbers.items())
+    secret = said(table.sensitive)
+    changing = []
+    for who, level in changing_levels(privates).items():
+        most = _level_text(level)
+        most = f"has {most}" if most == "no limit" else f"is at most {most}"
+        changing.append(f"{most} for {reader_of(who, table.useful)}")
+    head = (
+        f"{reports_text(len(paths))} of the same answers, drawn independently: {files}. Together they change"
+        f" the odds between any two values of {secret} by at most a factor of e^level. If a person's answers"
+        f" change, the level {', and '.join(changing)}."
+    )
+    lines = [["level", "", "for"]]
+    for one in levels_together(privates):
+        shown = _level_text(one.level)
+        kind = "" if shown == "no limit" else "exact" if one.exact else "at most"
+        lines.append([shown, kind, reader_of(one.against, table.useful)])
+    return wrapped(head) + "\n\n" + columns(lines)
+
+
+def _level_text(level: float) -> str:
+    """Return a level in nats, rounded up to two decimals, or that there is no limit."""
+    return "no limit" if level > SETTINGS.max_epsilon else f"{upwards(level):.2f}"

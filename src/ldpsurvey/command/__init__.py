@@ -1,0 +1,1 @@
+"""The command `ldp-frontier`: its options, what it prints, and the files it writes."""

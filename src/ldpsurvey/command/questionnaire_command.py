@@ -1,0 +1,300 @@
+"""The commands design, apply, audit and estimate for questionnaires, and what they print."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+from bisect import bisect_left
+from collections import Counter
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ldpfrontier import QuestionnaireOptimum, optimal_questionnaire, questionnaire_errors
+from ldpfrontier.verify import visible
+from ldpsurvey.base.layout import columns, remark, reports_text, wrapped
+from ldpsurvey.base.sampling import Source
+from ldpsurvey.base.settings import SETTINGS
+from ldpsurvey.channel.privatizing import remark_on_files, write_reports
+from ldpsurvey.channel.promises import percent, raised, upwards
+from ldpsurvey.channel.reports import Codes, first_reports
+from ldpsurvey.channel.routing import given_for_tables
+from ldpsurvey.command.estimate_texts import give_estimates
+from ldpsurvey.command.option_table import OF_SAMPLES
+from ldpsurvey.data.groups import bins_text, parsed_bins, translations_for
+from ldpsurvey.data.reading import labels_of
+from ldpsurvey.data.value_lists import parsed_values
+from ldpsurvey.design.answer import few_digits, points
+from ldpsurvey.estimate.estimates import rows_text
+from ldpsurvey.questionnaire.channel import ORDERS, QuestionnaireChannel, read_questionnaire, sampled
+from ldpsurvey.questionnaire.estimation import QuestionnaireEstimate, estimate_questionnaire
+from ldpsurvey.questionnaire.questions import QuestionList, questions_of_file, questions_of_values
+from ldpsurvey.questionnaire.reports import draw_reports, read_reports
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def design(options: argparse.Namespace) -> int:
+    """Design a channel for a questionnaire, and write it."""
+    precise = options.precise or "pairs"
+    if given := given_for_tables(options):
+        raise ValueError(
+            f"--{given[0].replace('_', '-')} is for the joint table of some columns (--precise cells, S, U or"
+            f" rates); a design for {precise} protects the answers to all questions from anyone."
+        )
+    questions = _questions(options)
+    for hint in questions.hints:
+        remark(hint)
+    records = questions.records if options.records is None else options.records
+    if records is not None and records < 1:
+        raise ValueError(f"The number of records is {records}; it must be a whole number, at least 1.")
+    sizes, order = tuple(map(len, questions.answers)), min(ORDERS[precise], len(questions.names))
+    epsilon = options.epsilon
+    if epsilon is not None and not SETTINGS.least_epsilon <= epsilon <= SETTINGS.max_epsilon:
+        raise ValueError(
+            f"epsilon is {epsilon}; it must be a number from {SETTINGS.least_epsilon:g} to"
+            f" {SETTINGS.max_epsilon:g}."
+        )
+    if epsilon is None:
+        found = _least_level(sizes, order, options.error, records)
+    else:
+        found = optimal_questionnaire(sizes, epsilon, order)
+    channel = sampled(found, questions.names, questions.answers)
+    paths = channel.write(options.out)
+    if options.json:
+        from ldpsurvey.command.exports import as_json
+
+        about = {"names": questions.names, "answers": questions.answers, "level": channel.level}
+        error = {"people": channel.mechanism.people(options.error or 0.01), "bound": channel.bound}
+        print(as_json(about, **error, promise=channel.promise(), written=list(map(str, paths))))
+        return 0
+    print(_design_text(channel, records, options.error or 0.01, options.out))
+    for line in bins_text(parsed_bins(options.bins, questions.names)):
+        print(wrapped(line, "  "))
+    if options.details:
+        print("\n" + _comparison_text(channel))
+        print("\n" + wrapped(channel.promise()))
+    return 0
+
+
+def _least_level(
+    sizes: tuple[int, ...], order: int, error: float, records: int | None
+) -> QuestionnaireOptimum:
+    """Return the best mechanism at the least level, to 0.001, at which the error is at most that given."""
+    if records is None:
+        raise ValueError(
+            "There is no file of records, which would tell how many people will report; --records N is needed"
+            " for the least level."
+        )
+    most = round(SETTINGS.max_epsilon * SETTINGS.levels_per_nat)
+
+    def at(place: int) -> QuestionnaireOptimum:
+        return optimal_questionnaire(sizes, place / SETTINGS.levels_per_nat, order)
+
+    def reached(place: int) -> bool:
+        return at(place).mechanism.people(error) <= records
+
+    if not reached(most):
+        raise ValueError(
+            f"At no level up to {SETTINGS.max_epsilon:g} do {records:,} reports give an error of {error:g}."
+        )
+    return at(bisect_left(range(most), True, 1, key=reached))
+
+
+def _questions(options: argparse.Namespace) -> QuestionList:
+    names = options.sensitive
+    values, bins = parsed_values(options.values or (), names), parsed_bins(options.bins, names)
+    path = options.data or options.table
+    if path is None:
+        return questions_of_values(values, options.sensitive, bins=bins)
+    count = options.count or (None if options.table is None else "count")
+    return questions_of_file(
+        path, options.sensitive, count=count, values=values, bins=bins, missing=options.missing,
+        missing_codes=options.missing_codes, decimal=options.decimal,
+    )  # fmt: skip
+
+
+def apply(options: argparse.Namespace, source: Source | None) -> int:
+    """Privatize records with the channel of a questionnaire."""
+    channel = read_questionnaire(options.channel)
+    if options.memo is not None or options.wave or options.no_memo:
+        raise ValueError(
+            "--memo, --no-memo and --wave are for channels of one table; of a questionnaire no account is"
+            " kept, so that whoever collects reports has to see to it that each person reports once."
+        )
+    names = channel.names
+    labels = [[(answer,) for answer in answers] for answers in channel.answers]
+    codes = {name: Codes(options.data, (name,), some) for name, some in zip(names, labels, strict=True)}
+    made = translations_for(
+        options.data, dict(zip(names, channel.answers, strict=True)), options.missing, options.missing_codes,
+        options.decimal,
+    )  # fmt: skip
+    replaced = Path(options.out).is_file()
+    done, removed = write_reports(
+        options.data, options.out, names, channel.id, nullcontext(),
+        lambda _, chunk, done: draw_reports(
+            channel,
+            np.column_stack([codes[name](labels_of(chunk, [name], made), done) for name in names]),
+            source or os.urandom,
+        ),
+        keep=options.keep, column=options.column, spreadsheet=options.spreadsheet, force=options.force,
+    )  # fmt: skip
+    print(f"{done:,} {'record' if done == 1 else 'records'} privatized.")
+    print(wrapped(channel.promise()))
+    print(wrapped(channel.promise_of_several()))
+    print(wrapped("No account is kept of who has reported: whoever is in the records again reports again."))
+    print(visible(f"File written: {options.out}."))
+    remark_on_files(options.out, removed, options.keep, replaced)
+    return 0
+
+
+def audit(options: argparse.Namespace) -> int:
+    """Say the level of the channel of a questionnaire, which is computed when its file is read."""
+    if options.samples is not None or options.data is not None:
+        raise ValueError(
+            "--samples and --data are for channels of one table. The level of a questionnaire follows from"
+            " the numbers in its file, whatever is drawn."
+        )
+    channel = read_questionnaire(options.channel)
+    if options.json:
+        from ldpsurvey.command.exports import as_json
+
+        print(as_json({"level": channel.level, "epsilon": channel.epsilon, "promise": channel.promise()}))
+        return 0
+    print(
+        wrapped(
+            f"The level is {upwards(channel.level, 6):.9g}, from the whole numbers in the file."
+            f" {channel.promise()}"
+        )
+    )
+    return 0
+
+
+def estimate(options: argparse.Namespace) -> int:
+    """Estimate the tables of a questionnaire."""
+    channel = read_questionnaire(options.channel)
+    for name in ("compare_with", *OF_SAMPLES, "mean", "cumulative"):
+        if getattr(options, name) is not None:
+            option = name.replace("_", "-")
+            raise ValueError(f"--{option} is for channels of one table, and not for questionnaires.")
+    if options.despite_misfit:
+        raise ValueError(
+            "--despite-misfit is for channels of one table; the fit of a questionnaire is not checked."
+        )
+    counts = Counter[str]()
+    texts = first_reports(
+        options.data, channel.id, lambda texts, _: np.array(texts, dtype=object), options.column, options.id
+    )
+    for _, _, some in texts:
+        counts.update(some.tolist())
+    found = estimate_questionnaire(
+        channel, read_reports(channel, counts), options.confidence, simultaneous=options.simultaneous,
+        rates=None if options.rates is None else tuple(options.rates),
+    )  # fmt: skip
+    rows = [("", row) for row in (*found.entries, *found.rates)]
+
+    def picture() -> Figure:
+        from ldpsurvey.command.pictures import questionnaire_picture
+
+        return questionnaire_picture(found)
+
+    return give_estimates(options, rows, _estimate_text(channel, found), channel.promise(), picture, found)
+
+
+# Texts -----------------------------------------------------------------------------------------------------
+
+_TABLES = {1: "shares of each question", 2: "tables of two questions", 3: "tables of three questions"}
+
+
+def _table_error(channel: QuestionnaireChannel, order: int) -> float:
+    """Return the root mean square error of entries of tables of so many questions, for one report."""
+    mechanism = channel.mechanism
+    wanted = type(mechanism.questionnaire).of_order(mechanism.questionnaire.sizes, order)
+    return math.sqrt(mechanism.error_of(wanted) / wanted.entries)
+
+
+def _design_text(channel: QuestionnaireChannel, records: int | None, error: float, written: str) -> str:
+    """Return what a design says: what can be estimated, what a report tells, and what was written."""
+    questionnaire, mechanism = channel.mechanism.questionnaire, channel.mechanism
+    asked = sorted({len(lot.kinds) for lot in mechanism.lots})
+    span = f"{asked[0]}" if len(asked) == 1 else f"{asked[0]} to {asked[-1]}"
+    answers = f"{min(questionnaire.sizes)} to {max(questionnaire.sizes)}"
+    if len(set(questionnaire.sizes)) == 1:
+        answers = str(questionnaire.sizes[0])
+    tables = "shares" if channel.order == 1 else f"tables of up to {channel.order} questions"
+    lines = [
+        f"{_counted(len(channel.names), 'question')} with {answers} answers each:"
+        f" {questionnaire.combinations:,} combinations, of which every one can be reported.",
+        f"Each person is asked {span} of the questions, drawn by lot; the reports give {tables}.",
+    ]
+    if records is not None:
+        errors = [
+            f"{points(_table_error(channel, order) / math.sqrt(records))} in {_TABLES[order]}"
+            for order in range(1, channel.order + 1)
+        ]
+        lines.append(
+            f"From {reports_text(records)}, entries have standard errors in percentage points of"
+            f" {', '.join(errors)}, if all answers are equally frequent."
+        )
+    needed = few_digits(mechanism.people(error))
+    give = "1 report gives" if needed == "1" else f"{needed} reports give"
+    lines.append(
+        f"{give} {points(error)} in {_TABLES[channel.order]}. No mechanism of this level needs fewer than"
+        f" {math.floor(100.0 * channel.bound / mechanism.error)}% of them."
+    )
+    lines.append(
+        f"A chance of {percent(0.1)} of anything about a person rises to at most {raised(0.1, channel.level)}"
+        " with a report, whatever somebody knows or believes."
+    )
+    lines.append(channel.promise_of_several())
+    lines.append(f"Written: {visible(written)} and the sampler beside it. They contain no counts.")
+    lines = [wrapped(line, "  ") for line in lines]
+    return "\n".join(
+        [*lines, f"Next: ldp-frontier apply --channel {visible(written)} --data FILE --out OUT.csv"]
+    )
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _comparison_text(channel: QuestionnaireChannel) -> str:
+    """Return how many times as many people usual mechanisms need, and the lots."""
+    found = questionnaire_errors(channel.mechanism.questionnaire, channel.mechanism.epsilon)
+    rows = [["mechanism", "people, times"]]
+    rows += [
+        [name, "cannot" if math.isinf(error) else f"{error / channel.mechanism.error:.3g}"]
+        for name, error in found.items()
+    ]
+    lots = [["lot", "share", "answers of its questions", "set", "of"]]
+    for number, lot in enumerate(channel.mechanism.lots, start=1):
+        sizes = " x ".join(map(str, lot.members.shape))
+        lots.append(
+            [f"L{number}", f"{lot.weight:.3f}", sizes, str(int(lot.members.sum())), str(lot.members.size)]
+        )
+    told = (
+        "All have this level for the whole record, and their best unbiased estimates that are linear in the"
+        " shares of the reports."
+    )
+    return f"{columns(rows)}\n{wrapped(told)}\n\n{columns(lots)}"
+
+
+def _estimate_text(channel: QuestionnaireChannel, found: QuestionnaireEstimate) -> str:
+    """Return the shares of each question, and the rates that were asked for."""
+    head = reports_text(found.reports)
+    if found.simultaneous:
+        head += "; the confidence is that of all intervals of entries, and of all rates, together"
+    parts = [head + "."]
+    parts += [rows_text(name, "share", found.of([name]), found.confidence) for name in channel.names]
+    if found.rates:
+        parts.append(rows_text(found.title_of_rates, "rate", found.rates, found.confidence))
+    if channel.order > 1:
+        more = (
+            f"--out writes all tables of up to {channel.order} questions; --rates A B prints the rates of A"
+        )
+        parts.append(wrapped(f"{more} given B."))
+    return "\n\n".join(parts)

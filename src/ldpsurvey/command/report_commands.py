@@ -1,0 +1,191 @@
+"""The commands about reports: `apply`, `estimate` and `change`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ldpfrontier.base.types import IntArray
+from ldpfrontier.verify import visible
+from ldpsurvey.base.layout import remark, wrapped
+from ldpsurvey.base.sampling import Source
+from ldpsurvey.channel.channel_file import PrivateChannel, read_channel
+from ldpsurvey.channel.memo import Memo
+from ldpsurvey.channel.privatizing import privatize_file, remark_on_files
+from ldpsurvey.channel.promises import several_reports_text
+from ldpsurvey.channel.reports import count_reports
+from ldpsurvey.channel.routing import is_questionnaire
+from ldpsurvey.command.estimate_texts import estimate_text, give_estimates
+from ldpsurvey.command.option_table import OF_SAMPLES, given, reading_of
+from ldpsurvey.data.outputs import check_outputs, check_unwritten
+from ldpsurvey.estimate.change import change_of_files, change_text
+from ldpsurvey.estimate.estimation import FittedReports, check_confidence
+from ldpsurvey.estimate.rates import rates_of, reference
+from ldpsurvey.estimate.scores import estimate_scores
+from ldpsurvey.estimate.weighted import read_sample, weighted_estimates, weighted_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def apply(options: argparse.Namespace) -> int:
+    """Privatize records."""
+    check_outputs([options.out, *given(options.memo)], [options.channel, options.data])
+    check_unwritten(options.out, options.force)
+    source: Source | None = None
+    if options.insecure:
+        if options.seed < 0:
+            raise ValueError(f"The seed is {options.seed}; it must be a whole number, 0 or more.")
+        remark("INSECURE: whoever guesses the seed can undo the reports.")
+        remark("INSECURE: they protect nobody; a seed is for tests alone.")
+        source = np.random.default_rng(options.seed).bytes
+    if is_questionnaire(options.channel):
+        from ldpsurvey.command import questionnaire_command as command
+
+        return command.apply(options, source)
+    private = read_channel(options.channel).verified()
+    replaced = options.memo is None and Path(options.out).is_file()
+    memo = None if options.memo is None else Memo(options.memo, options.id, source, options.wave)
+    done = privatize_file(
+        private, options.data, options.out, memo=memo, keep=options.keep, column=options.column,
+        spreadsheet=options.spreadsheet, source=source, no_memo=options.no_memo, force=options.force,
+        **reading_of(options),
+    )  # fmt: skip
+    print(f"{done.records:,} {'record' if done.records == 1 else 'records'} privatized.")
+    if memo is not None:
+        kind = "New memo" if done.new_memo else "Memo"
+        print(
+            visible(f"{kind}: {options.memo}. It repeated earlier reports for {done.again:,} of the records.")
+        )
+    print(wrapped(private.promise()))
+    if memo is None:
+        several, more = several_reports_text(private)
+        if more or replaced:
+            remark(several)
+        else:
+            print(wrapped(several))
+    print(visible(f"File written: {options.out}."))
+    if done.unmatched:
+        remark(
+            f"the memo {options.memo} has the reports of {done.unmatched:,} people, and none of them is among"
+            " these records. If some of them are, their ids are written in another way now: write the ids as"
+            " they were written before, or these people report twice."
+        )
+    if done.designed_from:
+        remark(
+            "the counts of these records are exactly those that the channel was designed from. The guarantee"
+            f" does not cover these people, since {options.channel} contains their counts."
+        )
+    remark_on_files(options.out, done.removed, options.keep, replaced)
+    return 0
+
+
+def estimate(options: argparse.Namespace) -> int:
+    """Estimate a distribution."""
+    check_outputs([*given(options.out), *given(options.picture)], [options.channel, options.data])
+    if options.picture is not None:
+        from ldpsurvey.command.pictures import check_picture
+
+        check_picture(options.picture)
+    if is_questionnaire(options.channel):
+        from ldpsurvey.command import questionnaire_command as command
+
+        return command.estimate(options)
+    private = read_channel(options.channel).verified()
+    if options.rates is not None:
+        raise ValueError("--rates is for questionnaires; other rates are estimated anyway.")
+    if not all(getattr(options, name) is None for name in OF_SAMPLES):
+        return _estimate_sample(options, private)
+    confidence = check_confidence(options.confidence)
+    has_rates = bool(private.table.useful) or options.compare_with is not None
+    place = reference(private, options.compare_with) if has_rates else None
+    counts = count_reports(private, options.data, column=options.column, person=options.id)
+    fit, together = _fitted_reports(options, private, counts), options.simultaneous
+    found = fit.distribution(confidence, simultaneous=together)
+    rates = None if place is None else rates_of(fit, place, confidence, simultaneous=together)
+    asked = options.mean or (), options.cumulative or ()
+    scores = estimate_scores(fit, *asked, confidence, simultaneous=together)
+    rows = [*found.frequencies, *(rates.rows if rates else ()), *scores]
+
+    def picture() -> Figure:
+        from ldpsurvey.command.pictures import estimate_picture
+
+        return estimate_picture(found, rates)
+
+    return give_estimates(
+        options, [("", row) for row in rows], estimate_text(found, rates, scores), private.promise(),
+        picture, found, rates=rates, scores=scores,
+    )  # fmt: skip
+
+
+def _fitted_reports(options: argparse.Namespace, private: PrivateChannel, counts: IntArray) -> FittedReports:
+    """Return fitted counts of reports; refuse ones that do not fit, or remark upon them if that is asked."""
+    fit = FittedReports(private, counts)
+    if fit.doubt and not options.despite_misfit:
+        raise ValueError(f"{fit.doubt} (--id). --despite-misfit estimates all the same.")
+    if fit.doubt:
+        remark(f"{fit.doubt}.")
+    return fit
+
+
+def _estimate_sample(options: argparse.Namespace, private: PrivateChannel) -> int:
+    """Estimate shares and rates of a weighted or stratified sample, or of groups."""
+    for name in ("compare_with", "picture", "mean", "cumulative"):
+        if getattr(options, name) is not None:
+            option = {"picture": "plot"}.get(name, name.replace("_", "-"))
+            raise ValueError(f"--{option} does not go with --weight, --strata, --cluster and --by.")
+    if options.simultaneous:
+        raise ValueError(
+            "--simultaneous does not go with --weight, --strata, --cluster and --by: intervals are for each"
+            " number."
+        )
+    together = [options.replicates, options.replicate_method, options.weight]
+    inside = options.strata, options.cluster
+    if any(together[:2]) and (not all(together) or inside != (None, None)):
+        raise ValueError(
+            "--replicates, --replicate-method and --weight must be given together, and without --strata or"
+            " --cluster: replicates have these in them."
+        )
+    sample = read_sample(
+        private, options.data, column=options.column, person=options.id, weight=options.weight,
+        strata=options.strata, cluster=options.cluster, by=options.by, replicates=options.replicates or (),
+        method=options.replicate_method or "",
+    )  # fmt: skip
+    _fitted_reports(options, private, np.bincount(sample.outputs, minlength=len(private.outputs)))
+    groups = [("", None), *(sample.by_group() if options.by is not None else ())]
+    for name, who in groups[1:]:
+        if lacking := sample.lacking(who):
+            remark(
+                f"{options.by} = {name} has no weight in {lacking} of the replicates, so that no interval of"
+                " its shares can be estimated from them."
+            )
+    found = [(name, weighted_estimates(private, sample, options.confidence, who)) for name, who in groups]
+    titles = [f"{options.by} = {name}" if name else "" for name, _ in found]
+    texts = [
+        weighted_text(some, sample, options.confidence, title)
+        for title, (_, some) in zip(titles, found, strict=True)
+    ]
+    rows = [(name, row) for name, some in found for row in some]
+    about = {"groups": [{"group": name, "estimates": some} for name, some in found]}
+    return give_estimates(options, rows, "\n\n".join(texts), private.promise(), None, about)
+
+
+def change(options: argparse.Namespace) -> int:
+    """Estimate what has changed between two waves."""
+    found = change_of_files(
+        [read_channel(path).verified() for path in options.channel], options.data, person=options.id,
+        column=options.column, confidence=options.confidence, simultaneous=options.simultaneous,
+    )  # fmt: skip
+    if options.json:
+        from ldpsurvey.command.exports import as_json
+
+        print(as_json(found))
+    else:
+        print(change_text(found))
+    return 0
+
+
+COMMANDS = {"apply": apply, "estimate": estimate, "change": change}

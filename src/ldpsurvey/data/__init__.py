@@ -1,0 +1,1 @@
+"""Files of records: how they are read, and the tables of counts and weights made of them."""

@@ -1,0 +1,1 @@
+"""Mechanisms designed for a table, and those that are known already."""

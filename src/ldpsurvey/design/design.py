@@ -1,0 +1,490 @@
+"""Mechanisms for a table of counts, compared by their privacy, information and errors of estimation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+
+import numpy as np
+
+from ldpfrontier import (
+    BudgetSplit,
+    Channel,
+    Intractable,
+    Optimum,
+    entropy,
+    estimation_error,
+    mutual_information,
+    optimal_nonrobust,
+    rate_target,
+    time_limit,
+)
+from ldpsurvey.base.sampling import sampled_channel
+from ldpsurvey.base.settings import SETTINGS
+from ldpsurvey.channel.allowance import Allowance, check_several
+from ldpsurvey.channel.attackers import (
+    Attacker,
+    Guess,
+    Levels,
+    Population,
+    RadiusMethod,
+    best_guesses,
+    measured_levels,
+    population_of,
+)
+from ldpsurvey.channel.channel_file import PrivateChannel, private_weights
+from ldpsurvey.channel.promises import Promise, upwards
+from ldpsurvey.data.tables import CountTable
+from ldpsurvey.design.methods import (
+    BOUNDING,
+    FOR_ESTIMATES,
+    LONGEST,
+    SLOW,
+    Method,
+    Problem,
+    Purpose,
+    attacker_of,
+    methods_for,
+    nearly_least,
+)
+from ldpsurvey.design.own_methods import OwnFunction, Refused, made_cones, own_methods, refusal
+from ldpsurvey.estimate.estimation import inversion, quantities
+from ldpsurvey.estimate.targets import check_precise
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A mechanism for a table at one privacy level; one that was not computed has no channel, and a note.
+
+    `nmi` is I(X; Y) / H(X) at the distribution of the table. `errors` are root mean square errors of the
+    frequencies of all of a record, of what is sensitive and of what is useful (the first alone if nothing
+    is), `rates` is that of the rates of S given U, and `asked` that of the tables, differences or
+    coefficients that have to be precise, in units of `Target.scales`; NaN where the channel does not show
+    some of them. `out_of_choice` says why it is for comparison alone, beside mechanisms or cones of the
+    user's own.
+    """
+
+    name: str
+    title: str
+    private: bool
+    channel: Channel | None
+    nmi: float = math.nan
+    levels: Levels | None = None
+    guesses: tuple[Guess, ...] = ()
+    rank: int = 0
+    errors: tuple[float, ...] = ()
+    asked: float = math.nan
+    rates: float = math.nan
+    note: str = ""
+    method: str = ""
+    out_of_choice: str = ""
+
+    @property
+    def error(self) -> float:
+        """Root mean square error of the frequencies of whole records; NaN if they cannot be estimated."""
+        return self.errors[0] if self.errors else math.nan
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """The mechanisms computed for a table at one privacy level.
+
+    Attributes
+    ----------
+    table : CountTable
+    epsilon : float
+        Nats.
+    against : {"insider-only", "outsider", "acquaintance", "anyone"}
+        The attacker for whom the level has to hold.
+    population : Population or None
+        What the table leaves open; None if all of a record is sensitive, or that is not known.
+    records : int
+        The number of reports for which the errors are computed.
+    candidates : list of Candidate
+    bound : float
+        No mechanism of this level has a larger normalized mutual information.
+    precise : str
+        What has to be precise, as of `design_channel`.
+    allowance : Allowance or None
+        What one person may report; None for one report.
+    """
+
+    table: CountTable
+    epsilon: float
+    against: Attacker
+    population: Population | None
+    records: int
+    candidates: list[Candidate]
+    bound: float
+    precise: str = "cells"
+    allowance: Allowance | None = None
+
+    def error_of(self, candidate: Candidate) -> float:
+        """Return the root mean square error of what has to be precise; NaN if it cannot be estimated."""
+        if self.precise == "rates":
+            return candidate.rates
+        if self.precise not in ("cells", "S", "U"):
+            return candidate.asked
+        place = ("cells", "S", "U").index(self.precise)
+        return candidate.errors[place] if len(candidate.errors) > place else math.nan
+
+    def best(self, purpose: Purpose = "frequencies") -> Candidate:
+        """Return the best candidate that has the required level; a `ValueError` says why there is none.
+
+        It has the smallest error of what has to be precise, or the largest information. Of errors that are
+        nearly equal, that of the sensitive value decides, and then the level for the whole record. With
+        mechanisms of the user's own it is one of these, and with cones one that is in all of them.
+        """
+        usable = [c for c in self.candidates if c.channel is not None and c.private and not c.out_of_choice]
+        if purpose == "frequencies":
+            usable = [c for c in usable if math.isfinite(self.error_of(c))]
+        if not usable:
+            why = "; ".join(f"{c.name}: {self._why_not(c)}" for c in self.candidates)
+            raise ValueError(f"No mechanism is left to choose from ({why}).")
+        if purpose == "information":
+            return max(usable, key=lambda c: c.nmi)
+        place = 0 if self.precise == "S" or not self.table.useful else 1
+
+        def of_sensitive(candidate: Candidate) -> float:
+            error = candidate.errors[place]
+            return math.inf if math.isnan(error) else error
+
+        def of_record(candidate: Candidate) -> float:
+            # Levels that differ by rounding are the same.
+            return round(candidate.levels.record, 6) if candidate.levels else math.inf
+
+        # Each of two errors is known to a gap.
+        gap = SETTINGS.error_tolerance
+        near = nearly_least(nearly_least(usable, self.error_of, 2.0 * gap), of_sensitive, gap)
+        return min(near, key=lambda c: (of_record(c), self.error_of(c)))
+
+    def _why_not(self, candidate: Candidate) -> str:
+        """Return why a candidate cannot be chosen for frequencies, and for what it may be."""
+        if candidate.note or candidate.out_of_choice:
+            return candidate.note or candidate.out_of_choice
+        if not candidate.private:
+            level = candidate.levels.against(self.against) if candidate.levels else math.nan
+            if not level > self.epsilon:
+                return "it is for comparison"
+            return (
+                f"its level is {level:.4g} against {self.against}, and allowed is the level {self.epsilon:g}"
+            )
+        others = [replace(self, precise=name) for name in ("S", "U", "rates")] if self.table.useful else []
+        shown = [f"--precise {one.precise}" for one in others if math.isfinite(one.error_of(candidate))]
+        takes = " or ".join([*shown, "--for information"])
+        return (
+            f"it has rank {candidate.rank} for {self.table.counts.size} values, and its reports do not show"
+            f" what has to be precise ({self.precise}); {takes} takes it"
+        )
+
+    def reports_for(self, candidate: Candidate, error: float) -> float:
+        """Return how many reports give what has to be precise a root mean square error; inf if none do."""
+        own = self.error_of(candidate)
+        if not math.isfinite(own):
+            return math.inf
+        return max(math.ceil(self.records * (own / error) ** 2), 1)
+
+    def for_records(self, records: int) -> Design:
+        """Return the same mechanisms with the errors of another number of reports."""
+        share = math.sqrt(self.records / records)
+        scaled = [
+            replace(
+                c,
+                errors=tuple(share * error for error in c.errors),
+                rates=share * c.rates,
+                asked=share * c.asked,
+            )
+            for c in self.candidates
+        ]
+        return replace(self, records=records, candidates=scaled)
+
+    def private(self, candidate: Candidate) -> PrivateChannel:
+        """Return a candidate as a channel that can be sampled; a `ValueError` if its level is too large."""
+        if candidate.channel is None:
+            raise ValueError(f"There is no channel for {candidate.name}. {candidate.note}")
+        weights, levels = private_weights(
+            candidate.channel, self.table, self.population, self.epsilon, self.against
+        )
+        prior = self.table.distribution.ravel()
+        certificate = Promise(
+            mechanism=candidate.name,
+            against=self.against,
+            epsilon=self.epsilon,
+            levels=levels,
+            population=self.population,
+            nmi=mutual_information(prior, sampled_channel(weights)) / entropy(prior),
+            bound=self.bound,
+            code_version=import_module("ldpfrontier").__version__,
+            allowance=self.allowance,
+        )
+        private = PrivateChannel(self.table, weights, certificate)
+        private.check_levels(levels)
+        return private
+
+
+# More than eight parameters, all but two with a usual value: they are the options of the command.
+def design_channel(
+    table: CountTable,
+    epsilon: float,
+    *,
+    against: Attacker | None = None,
+    mechanisms: Sequence[str] | None = None,
+    own: Mapping[str, OwnFunction] | None = None,
+    cones: Mapping[str, OwnFunction] | None = None,
+    purpose: Purpose | None = None,
+    precise: str = "cells",
+    beta: float = 0.05,
+    order: float = 2.0,
+    radius_method: RadiusMethod = "asymptotic",
+    radius_factor: float = 1.0,
+    records: int | None = None,
+    budget: float | None = None,
+    progress: Callable[[str], None] | None = None,
+    max_seconds: float | None = None,
+    max_nodes: int = SETTINGS.estimate_nodes,
+) -> Design:
+    """Compute mechanisms for a table at one privacy level.
+
+    At a level L, a report changes the odds between two sensitive values by at most a factor e^L. Without
+    useful columns the whole record is sensitive, and the level holds whatever an attacker knows
+    (epsilon-LDP). With useful columns, the level holds for outsiders, who know nothing else about a person,
+    over the confidence set F of the distribution of the table ((epsilon, F)-RLDP, lopuhaa2024, Definition
+    1); for acquaintances, who know nothing, something or all of the useful value, over confidence intervals
+    of odds ratios (docs/beyond.md, statement 11); for anyone (lopuhaa2024, section 6); or for insiders only,
+    who know the useful value, which is local label differential privacy.
+
+    Parameters
+    ----------
+    table : CountTable
+        A table that is public. The level holds for records that are privatized later, and not for this
+        table.
+    epsilon : float
+        The level in nats, from 0.001 to 20.
+    against : {"insider-only", "outsider", "acquaintance", "anyone"}, optional
+        The attacker for whom the level has to hold. By default acquaintances; anyone if no people were
+        sampled. It has no effect without useful columns.
+    mechanisms : sequence of str, optional
+        Names from `methods_for`. By default all that serve the purpose are computed, except, on tables with
+        more than 120 cells, those that may take minutes there.
+    own, cones : mapping of str to callable, optional
+        Functions of your own, which get F or, if the whole record is sensitive, a `MutualInformation`, and
+        epsilon, and return a matrix or a `Cone`. With mechanisms of your own, one of these is the best, and
+        with cones one whose columns are in all of them; others are computed for comparison. The name of a
+        cone in `mechanisms` stands for its own two.
+    purpose : {"frequencies", "information"}, optional
+        What the mechanism is for. For frequencies, the design of the least error is computed for the promise
+        (`optimal_estimation`), beside the closed form of LDP with the least error; for information, the other
+        mechanisms are. By default all are.
+    precise : str
+        What the design for frequencies makes precise: the frequencies of whole records ("cells"), of the
+        sensitive ("S") or the useful values ("U"), the "rates" of sensitive values given useful ones
+        (`rate_target`), their "differences" from those given the most frequent one, the entries of all
+        tables of one column ("shares"), of two ("pairs") or of three ("triples"), sensitive and useful ones
+        alike, or coefficients of a logistic regression (`logit_target`), by a formula such as
+        "illness ~ age".
+    beta, order, radius_method, radius_factor : float, float, str, float
+        As beta, order, method and factor of `RenyiBall.confidence`; beta is also that of the intervals of
+        odds ratios, which are exact ones, or normal ones of weighted or clustered samples and on tables for
+        which that takes long.
+    records : int, optional
+        The number of records that will be privatized. By default it is the number of counted records.
+    budget : float, optional
+        Level in nats, from epsilon to 20, of all reports that a person will give with mechanisms designed so,
+        whose levels epsilon add up to no more, even if each is chosen after the reports before it were seen.
+        Against acquaintances the intervals are widened for that.
+    progress : callable, optional
+        A function that is called with the name of every mechanism before it is computed.
+    max_seconds : float, optional
+        Seconds after which the mechanisms that are computed by a solver are the best found so far; 0 or more.
+        `Candidate.method` says where that was so.
+    max_nodes : int
+        As of `optimal_estimation`: what is spent on the bound of the least error, which at times finds a
+        slightly better mechanism.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or a mechanism unknown.
+    """
+    least, most = SETTINGS.least_epsilon, SETTINGS.max_epsilon
+    if not least <= epsilon <= most:
+        raise ValueError(f"epsilon is {epsilon}; it must be a number from {least:g} to {most:g}.")
+    against = attacker_of(table, against)
+    if records is None and not table.counted:
+        found = f"{table.source} has shares" if table.source else "There are values alone"
+        raise ValueError(
+            f"{found}, which do not tell how many people will report; --records N is needed, for the errors."
+        )
+    records = table.records if records is None else records
+    if records < 1:
+        raise ValueError(f"The number of records is {records}; it must be a whole number, at least 1.")
+    check_precise(table, precise)
+    if entropy(table.distribution) == 0:
+        raise ValueError("All records are equal; at least two different records are needed.")
+    whom = against if table.useful else "anyone"
+    population = population_of(table, beta, order, radius_method, radius_factor)
+    if (radius_method, radius_factor) != ("asymptotic", 1.0) and (whom != "outsider" or population is None):
+        raise ValueError(
+            f"The radius of F is {radius_method}, times {radius_factor:g}, but the promise against {whom} is"
+            " about no F; with useful columns, against outsider, F may have another radius."
+        )
+    if population is not None:  # refused where they are out of range
+        _ = population.ball(table), population.odds(table)
+    allowance = None
+    if budget is not None:
+        allowance = _budget(budget, epsilon, whom)
+        if population is not None and whom == "acquaintance":
+            population = replace(population, widened=2.0 * (budget - epsilon))
+    problem = Problem(table, epsilon, whom, population, precise, max_nodes)
+    chosen, asked_for = _chosen(table, against, mechanisms, own, cones, purpose)
+    with time_limit(max_seconds):
+        candidates, bound = _computed(problem, chosen, asked_for, own, cones, records, progress)
+    return Design(table, epsilon, whom, population, records, candidates, bound, precise, allowance)
+
+
+def _budget(budget: float, epsilon: float, against: Attacker) -> Allowance:
+    """Return what one person may report within a budget."""
+    check_several(against, None)
+    if not epsilon <= budget <= SETTINGS.max_epsilon:
+        raise ValueError(
+            f"The budget is {budget}; it must be a number from epsilon, {epsilon:g}, to"
+            f" {SETTINGS.max_epsilon:g}."
+        )
+    return Allowance(float(budget), None)
+
+
+def _chosen(
+    table: CountTable,
+    against: Attacker,
+    mechanisms: Sequence[str] | None,
+    own: Mapping[str, OwnFunction] | None,
+    cones: Mapping[str, OwnFunction] | None,
+    purpose: Purpose | None,
+) -> tuple[dict[str, Method], Sequence[str]]:
+    """Return the mechanisms to be computed in the order of tables, and those that were named."""
+    added = own_methods(own, cones)
+    methods = {**methods_for(table, against), **added}
+    if unknown := [name for name in mechanisms or () if name not in methods and name not in (cones or {})]:
+        whom = f" against {against}" if table.useful else ""
+        offered = [name for name, method in methods.items() if method.private]
+        raise ValueError(f"The mechanism is {unknown[0]!r}; allowed{whom} are {', '.join(offered)}.")
+    asked_for = mechanisms or ()
+    if mechanisms is None and purpose is not None:
+        mechanisms = [name for name in methods if (name in FOR_ESTIMATES) == (purpose == "frequencies")]
+        if added:  # others are for comparison alone: those that take no time
+            mechanisms = [name for name in mechanisms if methods[name].closed_form]
+        added = {name: method for name, method in added.items() if method.purpose in (None, purpose)}
+    kept = methods if mechanisms is None else {*mechanisms, *added}
+    return {name: method for name, method in methods.items() if name in kept}, asked_for
+
+
+def _computed(
+    problem: Problem,
+    methods: Mapping[str, Method],
+    asked_for: Sequence[str],
+    own: Mapping[str, OwnFunction] | None,
+    cones: Mapping[str, OwnFunction] | None,
+    records: int,
+    progress: Callable[[str], None] | None,
+) -> tuple[list[Candidate], float]:
+    """Return what mechanisms are found, and a bound of the normalized information of all."""
+    h = entropy(problem.prior)
+    bound = information_bound(problem.table, problem.epsilon, problem.against)
+    kept = made_cones(cones or {}, problem)
+    found_by_name = dict[str, Candidate]()
+    # What takes longest is the last, so that a time limit cuts that short and nothing else.
+    for name in sorted(methods, key=lambda name: (name in LONGEST, not methods[name].closed_form)):
+        method = methods[name]
+        missing = Candidate(name, method.title, method.private, None)
+        most = SETTINGS.max_quick_cells
+        if name not in asked_for and name in SLOW and problem.cells > most:
+            note = (
+                f"not computed, since it may take minutes on tables of more than {most} cells; this table has"
+                f" {problem.cells}, and --mechanism {name} computes it"
+            )
+            found_by_name[name] = replace(missing, note=note)
+            continue
+        if progress:
+            progress(name)
+        try:
+            found = method.solve(problem)
+            channel = found if isinstance(found, Channel) else found.channel
+            made = _measured(name, method, channel, problem, records)
+            why = refusal(name, channel, own, kept)
+        except Refused:
+            raise
+        except (Intractable, ArithmeticError, RuntimeError, ValueError) as reason:
+            # What cannot be computed is a row; the others go on.
+            found_by_name[name] = replace(missing, note=str(reason))
+            continue
+        title = f"{method.title} (for comparison: {why})" if why else method.title
+        found_by_name[name] = replace(made, title=title, method=_ran(found), out_of_choice=why)
+        if isinstance(found, Optimum) and name == BOUNDING[problem.against] and problem.table.useful:
+            bound = min(bound, found.upper_bound)
+    return [found_by_name[name] for name in methods], bound / h
+
+
+def _measured(name: str, method: Method, channel: Channel, problem: Problem, records: int) -> Candidate:
+    """Return a mechanism with what it reveals and what it is worth."""
+    table, prior = problem.table, problem.prior
+    linear = inversion(channel.matrix, table)
+    shares = table.distribution if table.assumed is None else table.expected
+    errors = linear.error(shares.ravel() @ channel.matrix, records)
+    asked = [quantity.attributes for quantity in quantities(table)[0]]
+    groups = [table.attributes, table.sensitive, table.useful][: 3 if table.useful else 1]
+    squares = [np.mean([e**2 for e, a in zip(errors, asked, strict=True) if a == group]) for group in groups]
+    levels = measured_levels(channel, table, problem.population)
+    allowed = problem.epsilon + SETTINGS.rounding
+    of_rates = (
+        estimation_error(channel, table.expected, rate_target(table.expected)) if table.useful else math.inf
+    )
+    of_asked = math.nan
+    if problem.precise not in ("cells", "rates", "S", "U"):
+        square = estimation_error(channel, table.expected, problem.target)
+        of_asked = _root_mean_square(square, len(np.asarray(problem.target)), records)
+    return Candidate(
+        name=name,
+        title=method.title,
+        private=method.private and levels.against(problem.against) <= allowed,
+        channel=channel,
+        nmi=mutual_information(prior, channel) / entropy(prior),
+        levels=levels,
+        guesses=best_guesses(channel, table.distribution) if table.useful else (),
+        rank=linear.rank,
+        errors=tuple(math.sqrt(square) for square in squares),
+        asked=of_asked,
+        rates=_root_mean_square(of_rates, problem.cells, records),
+    )
+
+
+def _root_mean_square(square: float, entries: int, records: int) -> float:
+    """Return the root mean square error of entries, of which the squares sum to that from one report."""
+    return math.sqrt(square / entries / records) if math.isfinite(square) else math.nan
+
+
+def information_bound(table: CountTable, epsilon: float, against: Attacker) -> float:
+    """Return what the information of no mechanism passes, in nats: the bound of NR where that holds.
+
+    A mechanism for insiders only need not be private for the estimate.
+    """
+    h = entropy(table.distribution)
+    return (
+        h if against == "insider-only" else min(optimal_nonrobust(table.distribution, epsilon).upper_bound, h)
+    )
+
+
+def _ran(found: Optimum | BudgetSplit | Channel) -> str:
+    """Return what an optimum was found with, and the gap of an error; of two reports, fallbacks alone."""
+    if isinstance(found, Channel):
+        return ""
+    if not isinstance(found, Optimum):
+        return "; ".join(f"fallback: {text}" for text in found.method.fallbacks)
+    if found.direction == "max" or not found.method.engine:
+        return str(found.method)
+    above = math.sqrt(found.value / found.bound) - 1.0 if found.bound > 0.0 else math.inf
+    lower = upwards(max(100.0 * (1.0 - 1.0 / (1.0 + above)), 0.0), 1)
+    gap = f"no mechanism of the class has an error more than {lower:g}% lower"
+    regime = f"{found.method.regime}; {gap if above < math.inf else 'no bound'}"
+    return str(replace(found.method, regime=regime))

@@ -1,0 +1,1 @@
+"""Estimates from reports, and how many people they need."""

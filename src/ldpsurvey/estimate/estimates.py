@@ -1,0 +1,154 @@
+"""Estimated numbers with their confidence intervals, of every kind, and how they are printed and written."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal
+
+from ldpfrontier.verify import visible
+from ldpsurvey.base.layout import WIDTH, columns, csv_text, key, number
+from ldpsurvey.base.settings import SETTINGS
+from ldpsurvey.data.reading import Label, said
+
+Measure = Literal["frequency", "rate", "difference", "ratio", "mean", "cumulative"]
+
+#: Letters of the longest label that has numbers beside it, however wide they are.
+_LEAST = 16
+
+#: Decimals: two digits of the narrowest interval, and these at least and at most.
+_DECIMALS = (2, 6)
+
+UNKNOWN = "cannot be estimated"
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What is estimated: a value of some columns together; a mean has no value."""
+
+    attributes: Label
+    value: Label
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """An estimated number with its confidence interval, which has the most likely value.
+
+    A frequency is that of its value, a rate that of the value among people with another one, `given`; a
+    difference is the rate minus that given `compared_with`, a ratio their quotient, and a cumulative share
+    that of the people with the value or one before it.
+
+    The estimate is under a most likely distribution, so that a frequency is never below 0 or above 1; of a
+    sample of people it is the unbiased one, of a questionnaire that of consistent tables. `unbiased` is right
+    on average and sometimes below 0, and `error` its standard error. A number that was not computed, or is
+    not shown, is NaN; the upper end of a ratio may be infinite. `estimable` says whether the channel shows
+    it, and the interval says something.
+    """
+
+    quantity: Quantity
+    estimate: float
+    low: float
+    high: float
+    unbiased: float = math.nan
+    error: float = math.nan
+    _: KW_ONLY
+    estimable: bool = True
+    measure: Measure = "frequency"
+    given_columns: Label = ()
+    given: Label = ()
+    compared_with: Label = ()
+
+    @property
+    def label(self) -> str:
+        """The value in words, with the one that it is given."""
+        words = said(self.quantity.value or self.quantity.attributes)
+        return f"{words} given {said(self.given)}" if self.given else words
+
+
+def is_estimable(estimate: float, width: float) -> bool:
+    """Tell whether a value from 0 to 1 is shown, with an interval that says something."""
+    return math.isfinite(estimate) and width < SETTINGS.uninformative_width
+
+
+def interval_head(confidence: float) -> str:
+    """Return what a column of intervals is called."""
+    return f"{100.0 * confidence:g}% interval"
+
+
+def rows_text(title: str, head: str, rows: Sequence[Estimated], confidence: float) -> str:
+    """Return a table of estimates within 80 columns; `head` is what they are called."""
+    digits = _digits(rows)
+    return table_text(
+        [[title, head, interval_head(confidence)], *([row.label, *_shown(row, digits)] for row in rows)]
+    )
+
+
+def comparisons_text(title: str, differences: Sequence[Estimated], ratios: Sequence[Estimated]) -> str:
+    """Return a table of differences of rates with their ratios beside them."""
+    digits, lines = _digits(differences), [[title, "difference", "interval", "ratio", "interval"]]
+    for pair in zip(differences, ratios, strict=True):
+        cells = [
+            _shown(row, own) if row.estimable else ["-", UNKNOWN]
+            for row, own in zip(pair, (digits, 2), strict=True)
+        ]
+        lines.append([pair[0].label, *cells[0], *cells[1]])
+    return table_text(lines)
+
+
+def _digits(rows: Iterable[Estimated]) -> int:
+    """Return how many decimals estimates are worth: two digits of the narrowest interval."""
+    least, most = _DECIMALS
+    width = min((row.high - row.low for row in rows if row.estimable), default=1.0)
+    return min(max(math.ceil(-math.log10(width)) + 1, least), most) if width > 0.0 else most
+
+
+def _shown(row: Estimated, digits: int) -> list[str]:
+    """Return the estimate, the interval, and whether these are worth anything."""
+    # Adding 0 makes 0 of -0.
+    estimate, low, high = (round(x, digits) + 0.0 for x in (row.estimate, row.low, row.high))
+    interval = [] if math.isnan(low) else [f"{low:.{digits}f} to {high:.{digits}f}"]
+    return [number(estimate, digits), *interval, *([] if row.estimable else [UNKNOWN])]
+
+
+def table_text(lines: list[list[str]]) -> str:
+    """Return a table in which labels that leave no room for numbers have lines of their own, uncut.
+
+    Labels that read alike, such as those of ("a, b", "c") and ("a", "b, c"), get the number of their row.
+    """
+    lines = [list(map(visible, line)) for line in lines]
+    often = Counter(label for label, *_ in lines)
+    labels = [label + f" [{i}]" * (often[label] > 1) for i, (label, *_) in enumerate(lines)]
+    others = sum(
+        2 + max(len(line[i]) for line in lines if len(line) > i) for i in range(1, max(map(len, lines)))
+    )
+    room = max(WIDTH - others, _LEAST)
+    fits = [len(label) <= room for label in labels]
+    beside = [label if fit else "" for label, fit in zip(labels, fits, strict=True)]
+    rows = columns([[label, *rest] for label, (_, *rest) in zip(beside, lines, strict=True)]).splitlines()
+    shown = []
+    for label, fit, row in zip(labels, fits, rows, strict=True):
+        above = [] if fit else textwrap.wrap(label, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+        shown += [*above, row]
+    return "\n".join(shown)
+
+
+def estimates_csv(rows: Iterable[tuple[str, Estimated]], *, spreadsheet: bool = False) -> str:
+    """Return estimates, each with the group of people that it is about ("" for all), as CSV.
+
+    A number that there is not, and a limit that does not exist, are empty.
+    """
+    head = ["columns", "value", "estimate", "unbiased", "standard_error", "low", "high", "estimable"]
+    head += ["measure", "given_columns", "given", "compared_with", "group"]
+    lines = []
+    for group, row in rows:
+        numbers = (row.estimate, row.unbiased, row.error, row.low, row.high)
+        others = (row.given_columns, row.given, row.compared_with)
+        lines.append([
+            key(row.quantity.attributes), key(row.quantity.value),
+            *(repr(x) if math.isfinite(x) else "" for x in numbers), "yes" if row.estimable else "no",
+            row.measure, *(key(label) if label else "" for label in others), group,
+        ])  # fmt: skip
+    return csv_text(head, lines, spreadsheet=spreadsheet)

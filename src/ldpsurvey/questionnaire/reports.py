@@ -1,0 +1,170 @@
+"""Reports of questionnaires: drawn with whole numbers from random bytes, written as texts, and read again.
+
+A report is the lot and, of each question in its place, its number and where the answers are sent, as in
+``L2/q3=10/q7=01``: of question 3 the first answer to 1 and the second to 0.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ldpfrontier.base.types import IntArray
+from ldpsurvey.base.sampling import BITS, TOTAL, Source
+from ldpsurvey.questionnaire.channel import QuestionnaireChannel
+
+#: Letters of places, of as many answers as a question may have.
+LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+class RandomNumbers:
+    """Whole numbers that are exactly uniform, from a source of random bytes."""
+
+    def __init__(self, source: Source = os.urandom) -> None:
+        self._source = source
+
+    def words(self, number: int) -> IntArray:
+        """Return numbers below 2^62, shape (number,)."""
+        found = np.frombuffer(self._source(8 * number), dtype="<u8") >> np.uint64(64 - BITS)
+        return np.asarray(found, dtype=np.int64)
+
+    def below(self, bound: int, number: int) -> IntArray:
+        """Return numbers below a bound; words that are too large for equal chances are drawn again."""
+        most = TOTAL - TOTAL % bound
+        found = self.words(number)
+        while (again := np.flatnonzero(found >= most)).size:
+            found[again] = self.words(again.size)
+        return np.asarray(found % bound)
+
+    def permutations(self, size: int, number: int) -> IntArray:
+        """Return permutations, shape (number, size), by Fisher and Yates."""
+        found = np.tile(np.arange(size), (number, 1))
+        rows = np.arange(number)
+        for last in range(size - 1, 0, -1):
+            other = self.below(last + 1, number)
+            found[rows, last], found[rows, other] = found[rows, other], found[rows, last].copy()
+        return found
+
+    def subsets(self, size: int, number: int, rows: int) -> IntArray:
+        """Return different numbers below a size in random order, shape (rows, number)."""
+        found = np.tile(np.arange(size), (rows, 1))
+        place = np.arange(rows)
+        for first in range(number):
+            other = first + self.below(size - first, rows)
+            found[place, first], found[place, other] = found[place, other], found[place, first].copy()
+        return found[:, :number]
+
+
+def draw_reports(channel: QuestionnaireChannel, records: IntArray, source: Source = os.urandom) -> list[str]:
+    """Draw a report for every record: (m, questions), the place of each answer among those to its question.
+
+    Any source of random bytes but the default is no protection.
+    """
+    random, reports = RandomNumbers(source), [""] * len(records)
+    lots = np.searchsorted(np.cumsum(channel.weights), random.words(len(records)), side="right")
+    members = channel.mechanism.questionnaire.members
+    for number, lot in enumerate(channel.mechanism.lots):
+        rows = np.flatnonzero(lots == number)
+        if not rows.size:
+            continue
+        questions = np.empty((rows.size, len(lot.kinds)), dtype=np.int64)
+        for kind in sorted(set(lot.kinds)):
+            places = [place for place, other in enumerate(lot.kinds) if other == kind]
+            chosen = random.subsets(len(members[kind]), len(places), rows.size)
+            questions[:, places] = np.array(members[kind])[chosen]
+        own = np.take_along_axis(records[rows], questions, axis=1)
+        images = [np.empty((rows.size, size), dtype=np.int64) for size in lot.members.shape]
+        left = np.arange(rows.size)
+        while left.size:
+            tried = [random.permutations(size, left.size) for size in lot.members.shape]
+            at = tuple(image[np.arange(left.size), own[left, axis]] for axis, image in enumerate(tried))
+            kept = lot.members[at] | (random.words(left.size) < channel.accept)
+            for image, one in zip(images, tried, strict=True):
+                image[left[kept]] = one[kept]
+            left = left[~kept]
+        texts = [_texts(questions[:, axis], image) for axis, image in enumerate(images)]
+        for row, parts in zip(rows.tolist(), zip(*texts, strict=True), strict=True):
+            reports[row] = f"L{number + 1}/{'/'.join(parts)}"
+    return reports
+
+
+def _texts(questions: IntArray, images: IntArray) -> list[str]:
+    """Return texts of questions and where their answers are sent, one for each row."""
+    letters = np.array(list(LETTERS))[images]
+    joined = letters.view(f"<U{images.shape[1]}").ravel().tolist()
+    return [f"q{question + 1}={text}" for question, text in zip(questions.tolist(), joined, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class LotReports:
+    """Reports of one lot, each given so many times.
+
+    By report: the question in each place, (n, axes), and where the answers to it are sent, of each place (n,
+    answers).
+    """
+
+    lot: int
+    questions: IntArray
+    images: list[IntArray]
+    times: IntArray
+
+
+def read_reports(channel: QuestionnaireChannel, counts: dict[str, int]) -> list[LotReports]:
+    """Return reports by lot, of texts that occur so often; refuse what is no report of the channel."""
+    members, places = channel.mechanism.questionnaire.members, {c: i for i, c in enumerate(LETTERS)}
+    found: list[tuple[list[list[int]], list[list[list[int]]], list[int]]]
+    found = [([], [[] for _ in lot.kinds], []) for lot in channel.mechanism.lots]
+    known = dict[str, tuple[int, list[int]]]()
+    for text, times in counts.items():
+        head, *parts = text.split("/")
+        number = int(head[1:]) - 1 if head[:1] == "L" and head[1:].isdecimal() else -1
+        if not 0 <= number < len(found) or len(parts) != len(found[number][1]):
+            raise ValueError(_no_report(text))
+        for part in parts:
+            if part not in known:
+                question, _, letters = part.partition("=")
+                j = int(question[1:]) - 1 if question[:1] == "q" and question[1:].isdecimal() else -1
+                image = [places.get(letter, -1) for letter in letters]
+                if not 0 <= j < len(channel.names) or sorted(image) != list(range(len(channel.answers[j]))):
+                    raise ValueError(_no_report(text))
+                known[part] = j, image
+        asked = [known[part][0] for part in parts]
+        kinds = channel.mechanism.lots[number].kinds
+        if len(set(asked)) < len(asked) or any(
+            j not in members[k] for j, k in zip(asked, kinds, strict=True)
+        ):
+            raise ValueError(_no_report(text))
+        questions, images, often = found[number]
+        questions.append(asked)
+        for image_list, part in zip(images, parts, strict=True):
+            image_list.append(known[part][1])
+        often.append(times)
+    return [
+        LotReports(number, np.array(questions), [np.array(image) for image in images], np.array(often))
+        for number, (questions, images, often) in enumerate(found)
+        if often
+    ]
+
+
+def _no_report(text: str) -> str:
+    return f"{text!r} is no report of this channel."
+
+
+def states(reports: LotReports, table: Sequence[int]) -> Iterator[tuple[tuple[int | None, ...], IntArray]]:
+    """Yield on which axis of the set each question of a table is, or None, and of which reports."""
+    parts: list[tuple[tuple[int | None, ...], IntArray]] = [((), np.arange(len(reports.times)))]
+    for question in table:
+        split = []
+        for axes, rows in parts:
+            for axis in range(reports.questions.shape[1]):
+                here = reports.questions[rows, axis] == question
+                if here.any():
+                    split.append(((*axes, axis), rows[here]))
+                    rows = rows[~here]
+            if rows.size:
+                split.append(((*axes, None), rows))
+        parts = split
+    yield from parts
