@@ -2,7 +2,7 @@
 
 `PYTHONPATH=src:workflow python benchmarks/couplings.py [results]` reads these tables from a finished run. NR
 is not unique: given S, every output reveals one value of U for each value of S, coupled in any way, and the
-utility is the same (`optimal/listed/nonrobust.py`). For each coupling it prints the 75% quantile of the level
+utility is the same (`promises/nonrobust.py`). For each coupling it prints the 75% quantile of the level
 eps* under the truth, and the range that contains this quantile for 95% of the samples of 100 tables.
 """
 

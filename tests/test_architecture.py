@@ -16,12 +16,11 @@ from typing import Any
 import pytest
 
 import ldpfrontier
-from ldpfrontier import survey
+import ldpsurvey
 from reproduction.data.catalogue import catalogue
 from reproduction.planning.imports import FOLDERS, ROOT, SCRIPTS, imported_modules
 from reproduction.planning.paper import Call, Layout, Paper, Table, papers
 
-PACKAGE = Path(ldpfrontier.__file__).parent
 PAPERS = papers()
 
 each_paper = pytest.mark.parametrize("paper", PAPERS.values(), ids=lambda paper: paper.key)
@@ -33,7 +32,21 @@ def name_of(path: Path, folder: Path) -> str:
 
 
 FILES = {name_of(path, folder): path for folder in FOLDERS.values() for path in sorted(folder.rglob("*.py"))}
-LIBRARY = {name: path for name, path in FILES.items() if name.partition(".")[0] == "ldpfrontier"}
+
+
+def top(module: str) -> str:
+    """Return the package of a module."""
+    return module.partition(".")[0]
+
+
+#: Own data is a package that uses the library, and imported by nothing else.
+SURVEY = "ldpsurvey"
+
+#: It was a folder of the library once; the module says where it is.
+MOVED = "ldpfrontier.survey"
+
+LIBRARY = {name: path for name, path in FILES.items() if top(name) == "ldpfrontier" and name != MOVED}
+SOURCE = LIBRARY | {name: path for name, path in FILES.items() if top(name) == "ldpsurvey"}
 
 
 @cache
@@ -49,12 +62,9 @@ def reached(module: str) -> frozenset[str]:
 
 # Imports point one way ------------------------------------------------------------------------------------
 
-#: The command for own data is a user of the library, and imported by nothing else.
-SURVEY = "ldpsurvey"
-
-#: From below: a module may import its own unit, and the units of the layers below. A unit is a folder or a
-#: module; the longest name counts.
-LAYERS = (
+#: From the ground up: a module may import its own folder, and folders of the floors below. The checker stands
+#: alone, and the longest name counts.
+FLOORS = (
     {"ldpfrontier.base", "ldpfrontier.verify"},
     {"ldpfrontier.numerics"},
     {"ldpfrontier.model"},
@@ -93,21 +103,21 @@ LAYERS = (
     {"ldpsurvey.command"},
     {"ldpsurvey"},
 )
-LAYER_OF = {name: layer for layer, units in enumerate(LAYERS) for name in units}
+FLOOR_OF = {name: floor for floor, units in enumerate(FLOORS) for name in units}
 
 
 def unit(module: str) -> str:
     """Return the unit of a module: the longest part of its name that is one."""
-    while module not in LAYER_OF:
+    while module not in FLOOR_OF:
         module = module.rpartition(".")[0]
     return module
 
 
-@pytest.mark.parametrize("module", [name for name in FILES if name != "ldpfrontier"])
+@pytest.mark.parametrize("module", [name for name in FILES if name not in ("ldpfrontier", MOVED)])
 def test_imports_point_one_way(module: str) -> None:
     own = unit(module)
     for other in sorted(reached(module)):
-        allowed = unit(other) == own or LAYER_OF[unit(other)] < LAYER_OF[own]
+        allowed = unit(other) == own or FLOOR_OF[unit(other)] < FLOOR_OF[own]
         assert allowed, f"{module} of {own} imports {other} of {unit(other)}"
 
 
@@ -116,14 +126,14 @@ def test_the_library_knows_nothing_of_the_reproduction() -> None:
 
 
 def test_papers_use_engines_by_public_names() -> None:
-    """The engines are `numerics` and the folders of `optimal`."""
+    """The engines are `numerics` and the folders of `engines`."""
     found = dict[str, set[str]]()
     for module, path in FILES.items():
         if not module.startswith("papers."):
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             home = node.module or "" if isinstance(node, ast.ImportFrom) else ""
-            if re.match(r"ldpfrontier\.(numerics|optimal\.\w+)\.", home):
+            if re.match(r"ldpfrontier\.(numerics|engines\.\w+)\.", home):
                 names = {alias.name for alias in node.names} - {*ldpfrontier.__all__}
                 found.setdefault(module, set()).update(names)
     assert {module: names for module, names in found.items() if names} == {}
@@ -132,23 +142,23 @@ def test_papers_use_engines_by_public_names() -> None:
 
 def test_what_is_for_own_data_uses_public_names_of_the_library() -> None:
     """Beside these it imports the modules at the bottom, and the checker, which stands alone."""
-    alone = {"types", "extras", "atomic", "verify"}
+    alone = {"base.types", "base.extras", "base.atomic", "verify"}
     for module, path in FILES.items():
-        if unit(module) != SURVEY:
+        if top(module) != SURVEY:
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             home = node.module or "" if isinstance(node, ast.ImportFrom) else ""
             if home == "ldpfrontier":
                 assert {alias.name for alias in node.names} <= {*ldpfrontier.__all__} | alone, module
             elif home.startswith("ldpfrontier."):
-                assert home.startswith(f"{SURVEY}.") or home.removeprefix("ldpfrontier.") in alone, module
+                assert home.removeprefix("ldpfrontier.") in alone, module
 
 
 def test_what_is_for_own_data_can_be_deleted() -> None:
     """Nothing of the library or the reproduction imports it, nor does a program or another test."""
-    others = [name for name in FILES if unit(name) != SURVEY]
-    assert not {name: found for name in others if (found := [x for x in reached(name) if unit(x) == SURVEY])}
-    own = [ROOT / "tests/ldpsurvey", ROOT / "tests/support", PACKAGE / "survey", ROOT / "benchmarks"]
+    others = [name for name in FILES if top(name) != SURVEY and name != MOVED]
+    assert not {name: found for name in others if (found := [x for x in reached(name) if top(x) == SURVEY])}
+    own = [ROOT / "tests/ldpsurvey", ROOT / "tests/support", ROOT / "benchmarks"]
     for path in [*(ROOT / "tests").rglob("*.py"), *(ROOT / "tools").glob("*.py")]:
         if not any(folder in path.parents for folder in own):
             assert f"from {SURVEY}" not in path.read_text(encoding="utf-8"), path
@@ -160,7 +170,11 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
 
 def test_names_are_imported_from_the_modules_that_define_them() -> None:
     """The package itself, whose names are for its users, is imported by none of its modules."""
-    assert not [module for module in FILES if "ldpfrontier" in reached(module) and unit(module) != SURVEY]
+    assert not [
+        module
+        for module in FILES
+        if "ldpfrontier" in reached(module) and top(module) != SURVEY and module != MOVED
+    ]
 
 
 def test_folders_say_what_they_hold_and_nothing_else() -> None:
@@ -179,7 +193,7 @@ def test_folders_say_what_they_hold_and_nothing_else() -> None:
 def test_every_module_serves_somebody() -> None:
     """Users, the workflow, or the papers; not only tests."""
     homes = {f"ldpfrontier.{home}" for home in ldpfrontier._HOMES.values()}
-    homes |= {f"{SURVEY}.{home}" for home in survey._HOMES.values()}
+    homes |= {f"{SURVEY}.{home}" for home in ldpsurvey._HOMES.values()} | {MOVED}
     loaders = {entry.loader_name.partition(":")[0] for entry in catalogue().values()}
     own = {name for key in PAPERS for name in FILES if name.startswith(f"papers.{key}.")}
     called = {name for paper in PAPERS.values() for call in calls(paper) for name in modules_of(call, paper)}
@@ -197,26 +211,26 @@ def test_every_module_serves_somebody() -> None:
 # Tests lie where their module does -----------------------------------------------------------------------
 
 #: Modules of the library that no test imports by name and that have no test file of their own: which tests of
-#: what calls them are theirs. Paths are below tests/ldpfrontier, or tests.
+#: what calls them are theirs.
 TESTED_THROUGH = {
-    "certificates.document": "certificates/test_documents.py",
-    "certificates.staircase": "certificates/test_documents.py",
-    "certificates.two_valued": "certificates/test_documents.py",
-    "hamming.optimum": "hamming/test_hamming.py",
-    "hypothesis_testing.two_outputs": "hypothesis_testing/test_leakage.py",
-    "numerics.rounding": "optimal/listed/test_rounding.py",
-    "optimal.designs.cut_columns": "optimal/designs/test_solve.py",
-    "optimal.joint.budget_split": "optimal/joint/test_separation.py",
-    "optimal.large.columns.proximal_duals": "optimal/test_association.py",
-    "optimal.products.projections.schedule": "optimal/products/projections/test_solve.py",
-    "questionnaires.mechanism": "questionnaires/test_solve.py",
-    "survey.analysis_commands": "survey/test_known_channels.py",
-    "survey.command_texts": "survey/test_cli.py",
-    "survey.estimate_texts": "survey/test_cli.py",
-    "survey.design_command": "survey/test_cli.py",
-    "survey.report_commands": "survey/test_cli.py",
-    "survey.questionnaire.routing": "survey/questionnaire/test_command.py",
-    "uncertainty.exact_intervals": "uncertainty/test_odds_ratios.py",
+    "ldpfrontier.certificates.document": "ldpfrontier/certificates/test_documents.py",
+    "ldpfrontier.certificates.staircase": "ldpfrontier/certificates/test_documents.py",
+    "ldpfrontier.certificates.two_valued": "ldpfrontier/certificates/test_documents.py",
+    "ldpfrontier.engines.columns.proximal_duals": "ldpfrontier/promises/test_association.py",
+    "ldpfrontier.engines.designs.cut_columns": "ldpfrontier/promises/test_estimation.py",
+    "ldpfrontier.engines.joint.budget_split": "ldpfrontier/engines/joint/test_separation.py",
+    "ldpfrontier.engines.projections.schedule": "ldpfrontier/engines/projections/test_solve.py",
+    "ldpfrontier.hamming.optimum": "ldpfrontier/hamming/test_hamming.py",
+    "ldpfrontier.hypothesis_testing.two_outputs": "ldpfrontier/hypothesis_testing/test_leakage.py",
+    "ldpfrontier.numerics.rounding": "ldpfrontier/engines/listed/test_rounding.py",
+    "ldpfrontier.questionnaires.mechanism": "ldpfrontier/questionnaires/test_solve.py",
+    "ldpfrontier.uncertainty.exact_intervals": "ldpfrontier/uncertainty/test_odds_ratios.py",
+    "ldpsurvey.channel.routing": "ldpsurvey/command/test_questionnaire_command.py",
+    "ldpsurvey.command.analysis_commands": "ldpsurvey/design/test_known_channels.py",
+    "ldpsurvey.command.command_texts": "ldpsurvey/command/test_cli.py",
+    "ldpsurvey.command.design_command": "ldpsurvey/command/test_cli.py",
+    "ldpsurvey.command.estimate_texts": "ldpsurvey/command/test_cli.py",
+    "ldpsurvey.command.report_commands": "ldpsurvey/command/test_cli.py",
 }
 
 
@@ -229,41 +243,38 @@ def statements(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def imported_by_tests(path: Path) -> set[str]:
-    """Return the modules of the library that a test file imports; of public names, those that define them."""
+    """Return the modules of both packages that a test file imports; of public names, where they are from."""
     found = set()
     for node in statements(ast.parse(path.read_text(encoding="utf-8"))):
-        if (
-            isinstance(node, ast.ImportFrom)
-            and (home := node.module or "").partition(".")[0] == "ldpfrontier"
-        ):
+        if isinstance(node, ast.ImportFrom) and top(home := node.module or "") in ("ldpfrontier", SURVEY):
             found.add(home)
-            homes = {"ldpfrontier": ldpfrontier._HOMES, SURVEY: survey._HOMES}.get(home, {})
+            homes = {"ldpfrontier": ldpfrontier._HOMES, SURVEY: ldpsurvey._HOMES}.get(home, {})
             found |= {f"{home}.{homes.get(alias.name, alias.name)}" for alias in node.names}
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-    return found & set(LIBRARY)
+    return found & set(SOURCE)
 
 
-def test_every_module_of_the_library_has_tests_that_can_be_found() -> None:
+def test_every_module_of_both_packages_has_tests_that_can_be_found() -> None:
     imported = {path: imported_by_tests(path) for path in (ROOT / "tests").rglob("test_*.py")}
     named = set().union(*imported.values())
     without = set()
-    for module, path in LIBRARY.items():
-        below = path.relative_to(PACKAGE)
-        mirrored = ROOT / "tests/ldpfrontier" / below.parent / f"test_{path.stem}.py"
+    for module, path in SOURCE.items():
+        mirrored = ROOT / "tests" / path.relative_to(ROOT / "src").parent / f"test_{path.stem}.py"
         skipped = path.name in ("__init__.py", "__main__.py", "settings.py")
         if not (skipped or mirrored in imported or module in named):
-            without.add(module.removeprefix("ldpfrontier."))
+            without.add(module)
     assert without == set(TESTED_THROUGH)
     for module, file in TESTED_THROUGH.items():
-        tests = ROOT / "tests/ldpfrontier" / file
-        assert any(f"ldpfrontier.{module}" in reached(other) for other in imported[tests]), module
+        assert any(module in reached(other) for other in imported[ROOT / "tests" / file]), module
 
 
 # What only reads is cheap ---------------------------------------------------------------------------------
 
 SOLVERS = {
-    name for name in FILES if name.startswith(("ldpfrontier.optimal.", "ldpfrontier.hypothesis_testing."))
+    name
+    for name in FILES
+    if name.startswith(("ldpfrontier.engines.", "ldpfrontier.promises.", "ldpfrontier.hypothesis_testing."))
 }
 SOLVERS |= {"ldpfrontier.numerics.highs"}
 
@@ -533,9 +544,9 @@ def test_no_module_is_long(module: str) -> None:
 
 
 def test_files_beside_the_modules_are_installed_with_them() -> None:
-    patterns = options()["tool"]["setuptools"]["package-data"]["ldpfrontier"]
-    for path in PACKAGE.rglob("*"):
-        if path.is_file() and path.suffix not in (".py", ".md") and path.parent.name != "__pycache__":
-            name = path.relative_to(PACKAGE).as_posix()
-            depth = [pattern for pattern in patterns if pattern.count("/") == name.count("/")]
-            assert any(fnmatch(name, pattern) for pattern in depth), name
+    for package, patterns in options()["tool"]["setuptools"]["package-data"].items():
+        for path in (ROOT / "src" / package).rglob("*"):
+            if path.is_file() and path.suffix not in (".py", ".md") and path.parent.name != "__pycache__":
+                name = path.relative_to(ROOT / "src" / package).as_posix()
+                depth = [pattern for pattern in patterns if pattern.count("/") == name.count("/")]
+                assert any(fnmatch(name, pattern) for pattern in depth), name

@@ -1,7 +1,7 @@
 """Renew what is generated in the pages beside this file: `python tools/make_docs.py`.
 
 In own-data.md and questionnaires.md, what the commands print; all of api.md; codecheck.yml and what archives
-read; in optimal/README.md, the table of engines; in frontier.md, the claims.
+read; in engines/README.md, the table of engines; in frontier.md, the claims.
 """
 
 from __future__ import annotations

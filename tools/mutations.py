@@ -36,11 +36,11 @@ _COPIED = ("src", "tests", "docs", "tools", "workflow", "config", "resources", "
 class Rule(NamedTuple):
     """A rule, what breaks it, and who should notice."""
 
-    file: str  # below src/ldpfrontier
+    file: str  # below src
     why: str
     text: str  # which occurs there once
     broken: str
-    tests: str  # below tests/ldpfrontier, several with spaces between
+    tests: str  # below tests, several with spaces between
 
 
 def listed() -> list[Rule]:
@@ -51,7 +51,7 @@ def listed() -> list[Rule]:
 
 def places(rule: Rule) -> int:
     """Return how often the text of a rule occurs in its file."""
-    return (ROOT / "src/ldpfrontier" / rule.file).read_text(encoding="utf-8").count(rule.text)
+    return (ROOT / "src" / rule.file).read_text(encoding="utf-8").count(rule.text)
 
 
 def copied_tree(folder: Path) -> Path:
@@ -68,7 +68,7 @@ def copied_tree(folder: Path) -> Path:
 def tested(tree: Path, tests: Iterable[str], processes: int, limit: float | None) -> bool | None:
     """Return whether tests of a tree pass, until the first one fails; None if time is up."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header"]
-    command += ["-n", str(processes), *(f"tests/ldpfrontier/{name}" for name in tests)]
+    command += ["-n", str(processes), *(f"tests/{name}" for name in tests)]
     path = {"PYTHONPATH": str(tree / "src")}
     try:
         done = subprocess.run(
@@ -89,7 +89,7 @@ def tested(tree: Path, tests: Iterable[str], processes: int, limit: float | None
 
 def seconds_until_noticed(rule: Rule, tree: Path, limit: float) -> float | None:
     """Return after how many seconds a test of a tree fails where a rule is broken; None if none does."""
-    path = tree / "src/ldpfrontier" / rule.file
+    path = tree / "src" / rule.file
     whole = path.read_text(encoding="utf-8")
     path.write_text(whole.replace(rule.text, rule.broken), encoding="utf-8")
     start = time.monotonic()

@@ -44,7 +44,7 @@ GROUPS = {
         "docs/certificates",
         "docs/performance",
         "benchmarks/README",
-        "src/ldpfrontier/optimal/README",
+        "src/ldpfrontier/engines/README",
     ],
     "The reproduction": [
         "docs/artifact",

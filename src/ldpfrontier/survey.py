@@ -8,7 +8,7 @@ from typing import Any
 def __getattr__(name: str) -> Any:
     import ldpsurvey
 
-    if name not in ldpsurvey.__all__:
+    if name not in ("__all__", *ldpsurvey.__all__):
         raise AttributeError(
             f"module {__name__!r} has no attribute {name!r}; what is for own data is in `ldpsurvey` now."
         )

@@ -10,8 +10,8 @@ import pytest
 
 import ldpfrontier
 
-PACKAGE = Path(ldpfrontier.__file__).parent
-FILES = sorted(PACKAGE.rglob("settings.py"))
+SOURCE = Path(ldpfrontier.__file__).parents[1]
+FILES = sorted(SOURCE.rglob("settings.py"))
 #: In this order; a section begins with a comment that begins with its name.
 SECTIONS = ("Stated limits", "Accuracy and safety", "Tuning")
 #: Most constants of which another value would give valid results that are slower, faster, looser or tighter.
@@ -41,7 +41,7 @@ def sections(path: Path) -> dict[str, str]:
 
 @each_file
 def test_every_constant_is_in_one_section_and_has_a_comment(path: Path) -> None:
-    module = ".".join(["ldpfrontier", *path.relative_to(PACKAGE).with_suffix("").parts])
+    module = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
     settings = importlib.import_module(module).SETTINGS
     assert list(sections(path)) == [field.name for field in fields(settings)]
 
@@ -51,7 +51,7 @@ def attributes() -> dict[Path, set[str]]:
     """Return the attributes of constants that are read, by file."""
     return {
         path: set(re.findall(r"\b[A-Z_]+\.(\w+)", path.read_text(encoding="utf-8")))
-        for path in PACKAGE.rglob("*.py")
+        for path in SOURCE.rglob("*.py")
     }
 
 

@@ -22,7 +22,7 @@ from ldpsurvey.estimate.targets import likelihood_target, target_of
 from support.grids import few
 from support.programs import program
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 

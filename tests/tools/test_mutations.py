@@ -17,8 +17,8 @@ def test_a_rule_is_in_the_code_once_and_has_tests(rule):
     assert rule.broken != rule.text
     for name in rule.tests.split():
         path, _, test = name.partition("::")
-        assert (ROOT / "tests/ldpfrontier" / path).exists()
-        assert not test or f"def {test}" in (ROOT / "tests/ldpfrontier" / path).read_text(encoding="utf-8")
+        assert (ROOT / "tests" / path).exists()
+        assert not test or f"def {test}" in (ROOT / "tests" / path).read_text(encoding="utf-8")
 
 
 def test_rules_are_many_and_differ():

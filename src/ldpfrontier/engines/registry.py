@@ -97,7 +97,7 @@ class Regime:
         return Method(mechanisms, self.engine, self.size)
 
 
-_JOINT = "optimal/joint/spatial_branch_and_bound"
+_JOINT = "engines/joint/spatial_branch_and_bound"
 _SECANTS = f"statement 1, with secants on boxes: `{_JOINT}.py`"
 
 
@@ -128,15 +128,15 @@ REGIMES = (
         "closed form",
         "level 0, a single input, or a single sensitive value",
         "closed form: a single output, the identity, or the values that odds ratios tell apart",
-        "optimum",
-        "no mechanism that is allowed tells more: `optimum.py`, `optimal/association.py`",
+        "model/optimum",
+        "no mechanism that is allowed tells more: `model/optimum.py`, `promises/association.py`",
     ),
     Regime(
         "LDP",
         "listed",
         f"up to {LIMITS.max_listed_inputs} inputs",
         "column generation over the list of all staircase columns",
-        "optimal/listed/exact_cover",
+        "engines/listed/exact_cover",
         "statement 1, with all columns priced",
         lambda call: call.inputs <= LIMITS.max_listed_inputs,
     ),
@@ -145,8 +145,8 @@ REGIMES = (
         "partition",
         "f-divergence, more inputs",
         "best partition of the inputs into blocks, which a theorem calls optimal (Ghazi, arXiv 2606.07443)",
-        "optimal/listed/f_divergence",
-        "the theorem, which `optimal/listed/f_divergence.py` states",
+        "engines/listed/f_divergence",
+        "the theorem, which `engines/listed/f_divergence.py` states",
         lambda call: call.utility == "f-divergence",
     ),
     Regime(
@@ -154,8 +154,8 @@ REGIMES = (
         "packing",
         "mutual information, more inputs",
         f"packing of the inputs; up to {LIMITS.max_generation_inputs}, column generation where a gap is left",
-        "optimal/large/packings/packing",
-        "a converse, `optimal/listed/converse.py`; statement 1 with `optimal/large/packings/set_pricing.py`",
+        "engines/listed/packing",
+        "a converse, `engines/listed/converse.py`; statement 1 with `engines/listed/set_pricing.py`",
         lambda call: call.utility == "mutual information",
     ),
     Regime(
@@ -163,8 +163,8 @@ REGIMES = (
         "listed",
         f"two sensitive values, or up to {LIMITS.max_listed_inputs} cells",
         "column generation over the list of all columns",
-        "optimal/unconditional",
-        "statement 1, with all extreme columns priced: `optimal/unconditional.py`",
+        "promises/unconditional",
+        "statement 1, with all extreme columns priced: `promises/unconditional.py`",
         lambda call: call.sensitive <= 2 or call.inputs <= LIMITS.max_listed_inputs,
     ),
     Regime(
@@ -172,15 +172,15 @@ REGIMES = (
         "products",
         "larger tables",
         "decomposition, and column generation over products of blocks; above 400 cells coupled without it",
-        "optimal/unconditional",
-        "statements 1, 5 and 6: `optimal/unconditional.py`",
+        "promises/unconditional",
+        "statements 1, 5 and 6: `promises/unconditional.py`",
     ),
     Regime(
         "simplex",
         "exact",
         f"up to {LIMITS.max_master_cells} cells and {LIMITS.max_exact_vertices:,} block vertices",
         "decomposition, and column generation with exact pricing",
-        "optimal/column_generation/smoothed",
+        "engines/column_generation/smoothed",
         "statements 1 and 5, with columns priced as products",
         lambda call: call.inputs <= LIMITS.max_master_cells and call.vertices <= LIMITS.max_exact_vertices,
     ),
@@ -189,7 +189,7 @@ REGIMES = (
         "coupled",
         "larger tables",
         f"decomposition, coupled; up to {LIMITS.max_master_cells} cells a linear program weights the columns",
-        "optimal/products/polyopt",
+        "engines/products/product_optimum",
         "statement 6",
     ),
     _joint("F itself", "joint", f"up to {LIMITS.max_joint_cells} cells; {_TABLES}"),
@@ -199,7 +199,7 @@ REGIMES = (
         f"larger tables; {_TABLES}",
         "products of blocks with a shared budget, the projections among them; up to"
         f" {LIMITS.max_search_cells} cells a search for joint columns",
-        "optimal/products/projections/budget_multiplier",
+        "engines/projections/budget_multiplier",
         "statement 9",
     ),
     Regime(
@@ -207,8 +207,8 @@ REGIMES = (
         "label",
         "every table",
         "U as it is, and the optimum of LDP for S given each U",
-        "optimal/label",
-        "`optimal/label.py`",
+        "promises/label",
+        "`promises/label.py`",
     ),
     _joint("odds ratios", "joint", f"up to {LIMITS.max_joint_cells} cells"),
     Regime(
@@ -217,15 +217,15 @@ REGIMES = (
         "larger tables",
         f"the optimum under every distribution; up to {LIMITS.max_master_cells} cells a search for columns by"
         " linear programs over the cone",
-        "optimal/large/columns/association_program",
-        "statement 11 (g): `optimal/large/association_bound.py`",
+        "engines/columns/association_program",
+        "statement 11 (g): `promises/association_bound.py`",
     ),
     Regime(
         "any cone",
         "rays",
         _LISTED,
         "column generation over all extreme rays, listed in exact arithmetic",
-        "optimal/listed/double_description",
+        "engines/listed/double_description",
         "statement 1, with all extreme rays priced",
         lambda call: call.listed,
     ),
@@ -235,7 +235,7 @@ REGIMES = (
         "rays",
         _LISTED,
         "interior-point method over all extreme rays",
-        "optimal/designs/interior_point",
+        "engines/designs/interior_point",
         "statement 12, with all extreme rays priced",
         lambda call: call.listed,
     ),
@@ -244,8 +244,8 @@ REGIMES = (
         "staircases",
         "LDP, more inputs",
         "column generation over staircase columns from closed forms, with all priced or a semidefinite bound",
-        "optimal/large/designs/staircases",
-        "statement 12, with all columns priced, or `optimal/large/designs/staircase_relaxation.py`",
+        "engines/designs/staircases",
+        "statement 12, with all columns priced, or `engines/designs/staircase_relaxation.py`",
         lambda call: call.local,
     ),
     Regime(
@@ -253,8 +253,8 @@ REGIMES = (
         "branches",
         f"cones known by cuts alone, such as that of F, up to {LIMITS.max_joint_cells} inputs",
         "column generation by search, and by spatial branch and bound over squares of linear forms",
-        "optimal/designs/branch_and_bound",
-        "statement 12, with secants of squares: `optimal/designs/branch_and_bound.py`",
+        "engines/designs/branch_and_bound",
+        "statement 12, with secants of squares: `engines/designs/branch_and_bound.py`",
         lambda call: call.cuts_alone and call.inputs <= LIMITS.max_joint_cells,
     ),
     Regime(
@@ -262,8 +262,8 @@ REGIMES = (
         "cuts",
         f"other cones, up to {LIMITS.max_joint_cells} inputs",
         "column generation by search, with the extreme rays of larger cones for a bound",
-        "optimal/designs/outer_rays",
-        "statement 12, over a larger cone: `optimal/designs/outer_rays.py`",
+        "engines/designs/outer_rays",
+        "statement 12, over a larger cone: `engines/designs/outer_rays.py`",
         _is_small,
     ),
     Regime(
@@ -271,15 +271,15 @@ REGIMES = (
         "programs",
         "F with a conditional level, acquaintances, or polyhedral, more inputs",
         "column generation by linear programs, with a bound by LDP where the promise implies it",
-        "optimal/large/designs/program_columns",
-        "the least error of a larger class: `optimal/designs/solve.py`",
+        "engines/designs/program_columns",
+        "the least error of a larger class: `promises/estimation.py`",
     ),
     Regime(
         "any robust",
         "known",
         "where the time is up before a program is solved",
         "the best of closed forms and given mechanisms, with the bound of NR",
-        "optimal/closed_forms",
+        "promises/closed_forms",
         "statement 9 (a)",
     ),
 )
@@ -299,5 +299,5 @@ def table() -> str:
 
 
 def _link(module: str) -> str:
-    own = "optimal/"
+    own = "engines/"
     return f"{module.removeprefix(own)}.py" if module.startswith(own) else f"../{module}.py"

@@ -92,7 +92,7 @@ def tree(tmp_path):
     """Return a folder with a package that has two modules with kernels."""
     library, package = Path(jit.__file__).parents[1], tmp_path / "ldpfrontier"
     shutil.copytree(library / "numerics", package / "numerics", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(library / "types.py", package)
+    shutil.copytree(library / "base", package / "base", ignore=shutil.ignore_patterns("__pycache__"))
     (package / "__init__.py").touch()
     return tmp_path
 

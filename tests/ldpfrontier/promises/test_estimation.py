@@ -27,12 +27,13 @@ from ldpfrontier import (
     unconditional_cone,
     unconditional_epsilon,
 )
-from ldpfrontier.engines.designs import generation, outer_rays, program_columns, solve, staircases, weights
+from ldpfrontier.engines.designs import generation, outer_rays, program_columns, staircases, weights
 from ldpfrontier.engines.joint.association_cone import AssociationCone
 from ldpfrontier.engines.listed.double_description import extreme_rays
 from ldpfrontier.engines.listed.staircase_rays import local_ratio
 from ldpfrontier.model.block_designs import LARGE_ALPHABETS
 from ldpfrontier.model.mechanisms import uniform_error
+from ldpfrontier.promises import estimation as solve
 from ldpfrontier.promises.mechanism import listed_rays
 from oracles.conic import solved
 from support.adult import adult_counts

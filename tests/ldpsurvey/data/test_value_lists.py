@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from ldpsurvey import CountTable, audit_channel, cli, design_channel, least_epsilon, read_channel
+from ldpsurvey import CountTable, audit_channel, design_channel, least_epsilon, read_channel
+from ldpsurvey.command import cli
 from ldpsurvey.data.value_lists import table_of_values
 
 VALUES = {"illness": ("yes", "no"), "region": ("north", "south", "west")}

@@ -10,8 +10,9 @@ import pytest
 
 from ldpfrontier import ldp_epsilon
 from ldpfrontier.model.cones import BaseCone
-from ldpsurvey import cli, design_channel, read_channel
+from ldpsurvey import design_channel, read_channel
 from ldpsurvey.channel.attackers import ATTACKERS
+from ldpsurvey.command import cli
 from ldpsurvey.data.value_lists import table_of_values
 from ldpsurvey.design.own_methods import Refused, loaded
 from support.owndata import flat, small_table
