@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from ldpfrontier.promises.ldp import optimal_ldp
     from ldpfrontier.promises.mechanism import optimal_mechanism
     from ldpfrontier.promises.nonrobust import optimal_nonrobust
+    from ldpfrontier.promises.polyopt import optimal_polyopt
     from ldpfrontier.promises.repeated import RepeatedReports, optimal_repeated
     from ldpfrontier.promises.robust import optimal_robust
     from ldpfrontier.promises.robust_bound import robust_bound
@@ -143,6 +144,7 @@ __all__ = [
     "optimal_leakage",
     "optimal_mechanism",
     "optimal_nonrobust",
+    "optimal_polyopt",
     "optimal_questionnaire",
     "optimal_repeated",
     "optimal_robust",
@@ -226,6 +228,7 @@ _HOMES = {
     "optimal_leakage": "hypothesis_testing.leakage",
     "optimal_mechanism": "promises.mechanism",
     "optimal_nonrobust": "promises.nonrobust",
+    "optimal_polyopt": "promises.polyopt",
     "optimal_questionnaire": "questionnaires.solve",
     "optimal_repeated": "promises.repeated",
     "optimal_robust": "promises.robust",

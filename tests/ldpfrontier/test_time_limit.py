@@ -15,7 +15,7 @@ import pytest
 
 import ldpfrontier as l
 from ldpfrontier.engines import registry
-from ldpfrontier.engines.products import product_optimum as polyopt
+from ldpfrontier.engines.products import product_optimum
 from ldpfrontier.engines.registry import LIMITS
 from ldpfrontier.hamming.dp_leakage import hamming_leakages
 from ldpfrontier.numerics import deadline
@@ -186,7 +186,7 @@ def clock(monkeypatch):
 @pytest.mark.parametrize("name", SMALL)
 def test_whenever_the_time_is_up_the_answer_holds(name, clock, monkeypatch, long) -> None:
     case = SMALL[name]
-    for module in (registry, robust, polyopt):
+    for module in (registry, robust, product_optimum):
         monkeypatch.setattr(module, "LIMITS", replace(LIMITS, **case.sizes), raising=False)
     never = clock(np.inf)
     full = case.call(max_seconds=1e6)

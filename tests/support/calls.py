@@ -95,6 +95,13 @@ def good_calls() -> dict[str, dict[str, Any]]:
             "max_rounds": 9,
             "start": square,
         },
+        "optimal_polyopt": {
+            "ball": ball,
+            "epsilon": 1.0,
+            "tolerance": 1e-3,
+            "max_rounds": 9,
+            "start": square,
+        },
         "optimal_robust": {
             "ball": ball,
             "epsilon": 1.0,

@@ -14,17 +14,15 @@ and has a smaller class of mechanisms. The utility is I(S, U; Y) under the centr
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
-from ldpfrontier.base.types import Intractable
 from ldpfrontier.engines.joint.separation import Oracle
 from ldpfrontier.engines.joint.settings import SETTINGS as JOINT
 from ldpfrontier.engines.joint.spatial_branch_and_bound import joint_optimum, searched_mechanism
 from ldpfrontier.engines.over_set.ball_family import BallFamily
-from ldpfrontier.engines.products.geometry.settings import SETTINGS as GEOMETRY
-from ldpfrontier.engines.products.product_optimum import allowed_level, check_class, polyopt
+from ldpfrontier.engines.products.product_optimum import allowed_level
 from ldpfrontier.engines.projections.budget_multiplier import check_level, shared_budget_mechanism
 from ldpfrontier.engines.projections.frontier import frontier_bound
 from ldpfrontier.engines.projections.solve import mechanism_without_bound
@@ -34,26 +32,29 @@ from ldpfrontier.model.information import entropy
 from ldpfrontier.model.optimum import (
     Optimum,
     certified,
-    check_start,
-    checked_epsilon,
     fell_back,
     keeps_time_limit,
     records_fallbacks,
     uninformative,
 )
 from ldpfrontier.model.utility import MutualInformation
-from ldpfrontier.numerics.arguments import as_count, as_instance, as_number, check_choice
+from ldpfrontier.numerics.arguments import as_count, check_choice
 from ldpfrontier.promises.closed_forms import best_closed_form, solved_in_time
 from ldpfrontier.promises.nonrobust import nonrobust_bound, optimal_nonrobust
+from ldpfrontier.promises.polyopt import (
+    Arguments,
+    best_polyopt,
+    bounded_by_nonrobust,
+    checked_arguments,
+    count_subsets,
+    polyopt_in_time,
+)
 from ldpfrontier.promises.settings import SETTINGS
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 Envelope = Literal["simplex", "exact"]
 
-_MECHANISMS = {
-    "simplex": "mechanisms private over the simplices around the projections of F (PolyOpt)",
-    "exact": "all mechanisms private over F",
-}
+_MECHANISMS = "all mechanisms private over F"
 
 
 @records_fallbacks
@@ -127,122 +128,46 @@ def optimal_robust(
     PolyOpt, and the bound is that of `optimal_nonrobust`. On tables of more than 400 cells the weights of a
     relaxation are coupled into PolyOpt, without column generation.
     """
-    as_instance(ball, RenyiBall, "The ball")
-    epsilon = checked_epsilon(epsilon, SETTINGS.max_epsilon)
-    tolerance = as_number(tolerance, "tolerance", "a relative gap, 0 or more", least=0.0)
-    max_rounds = as_count(max_rounds, "max_rounds", "a whole number, 1 or more", least=1)
+    check_choice(envelope, "envelope", get_args(Envelope))
+    call = checked_arguments(ball, epsilon, tolerance, max_rounds, start)
     if max_nodes is not None:
         max_nodes = as_count(max_nodes, "max_nodes", "a whole number, 0 or more")
-    _check_choices(ball, envelope, start)
-    cells, closed_form = ball.centre.size, choose("closed form").method(_MECHANISMS[envelope])
-    if envelope == "exact" and len(ball.centre) == 1:  # nothing to hide: the identity is best
+    if envelope == "simplex":
+        return best_polyopt(call)
+    cells, closed_form = ball.centre.size, choose("closed form").method(_MECHANISMS)
+    if len(ball.centre) == 1:  # nothing to hide: the identity is best
         h = entropy(ball.centre)
-        return certified(Channel(np.eye(cells)), h, h, tolerance, method=closed_form)
+        return certified(Channel(np.eye(cells)), h, h, call.tolerance, method=closed_form)
     if ball.radius == 0:
-        return optimal_nonrobust(ball.centre, epsilon, tolerance=tolerance, max_rounds=max_rounds)
-    if epsilon == 0:
+        return optimal_nonrobust(ball.centre, call.epsilon, tolerance=call.tolerance, max_rounds=max_rounds)
+    if call.epsilon == 0:
         return uninformative(cells, method=closed_form)
-    call = _Arguments(ball, epsilon, tolerance, max_rounds, max_nodes, start)
-    found = _polyopt(call) if envelope == "simplex" else _over_set(call)
+    found = _over_set(call, max_nodes)
     if found is None:
-        found = best_closed_form(ball.centre, epsilon, start, tolerance, secret=envelope == "exact")
+        found = best_closed_form(ball.centre, call.epsilon, start, call.tolerance, secret=True)
         found = replace(found, method=choose("any robust").method())
-    found = _bounded_by_nonrobust(found, call)
-    return replace(found, method=replace(found.method, mechanisms=_MECHANISMS[envelope]))
+    found = bounded_by_nonrobust(found, call)
+    return replace(found, method=replace(found.method, mechanisms=_MECHANISMS))
 
 
-class _Arguments(NamedTuple):
-    """The arguments of `optimal_robust`, checked."""
-
-    ball: RenyiBall
-    epsilon: float
-    tolerance: float
-    max_rounds: int
-    max_nodes: int | None
-    start: Channel | None
-
-
-def _check_choices(ball: RenyiBall, envelope: str, start: Channel | None) -> None:
-    """Refuse a start of the wrong size, an unknown envelope, and a table too large."""
-    if start is not None:
-        as_instance(start, Channel, "The start")
-    check_start(start, ball.centre.size)
-    check_choice(envelope, "envelope", get_args(Envelope))
-    if ball.centre.size > SETTINGS.max_cells:
-        raise Intractable(
-            f"The table has {ball.centre.shape[0]} x {ball.centre.shape[1]} cells; at most"
-            f" {SETTINGS.max_cells:,} are supported, as each is a row of a linear program."
-        )
-    # More letters are refused by the blocks themselves.
-    few = (ball.centre > 0).sum(axis=1).max() <= GEOMETRY.max_letters
-    if few and (subsets := _count_subsets(ball)) > SETTINGS.max_block_subsets:
-        raise Intractable(
-            f"The useful values that occur with a sensitive one have {subsets:,} subsets in all; at most"
-            f" {SETTINGS.max_block_subsets:,} are supported, those of"
-            f" {SETTINGS.max_block_subsets >> GEOMETRY.max_letters} x {GEOMETRY.max_letters} cells, as all"
-            " are listed."
-        )
-
-
-def _count_subsets(ball: RenyiBall) -> int:
-    """Return the number of subsets of the useful values that occur with a sensitive one, over all of them."""
-    occupied = (ball.centre > 0).sum(axis=1)
-    return int((2 ** np.minimum(occupied, 40)).sum())
-
-
-def _bounded_by_nonrobust(optimum: Optimum, call: _Arguments) -> Optimum:
-    """Return an optimum with the bound of NR if that is lower."""
-    centre = call.ball.centre
-    # NR has the utility H(U|S) at least: below that, as usual, it need not be solved.
-    if optimum.upper_bound <= entropy(centre) - entropy(centre.sum(axis=1)):
-        return optimum
-    bound = nonrobust_bound(centre, call.epsilon)
-    if bound >= optimum.upper_bound:
-        return optimum
-    found = certified(optimum.channel, optimum.value, bound, call.tolerance, optimum.iterations, error=0.0)
-    return replace(found, method=optimum.method)
-
-
-def _polyopt(call: _Arguments) -> Optimum | None:
-    """Return PolyOpt, or None where the time is up."""
-    ball, epsilon, tolerance, max_rounds, _, start = call
-    centre, lower = ball.centre, ball.lower_bounds
-    if start is not None:
-        check_class(start, lower, epsilon)
-    rest = float((1.0 - lower.sum(axis=1)).min())
-    if rest < SETTINGS.least_rest and lower.shape[1] > 1:
-        raise Intractable(
-            f"A simplex around a projection of F has the width 1 - S = {rest:.3g}; below"
-            f" {SETTINGS.least_rest:g} rounding could cost privacy. A larger radius, or 0, is solved."
-        )
-    optimum = solved_in_time(
-        lambda: polyopt(centre, lower, epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start),
-        lambda channel: check_class(channel, lower, epsilon),
-        "PolyOpt",
-    )
-    if optimum is None:
-        return None
-    value, bound, rounds = optimum.value, optimum.upper_bound, optimum.iterations
-    found = certified(optimum.channel, value, bound, tolerance, rounds, noise=SETTINGS.bound_noise)
-    return replace(found, prices=optimum.prices, method=optimum.method)
-
-
-def _over_set(call: _Arguments) -> Optimum | None:
+def _over_set(call: Arguments, max_nodes: int | None) -> Optimum | None:
     """Return the optimum over F itself, or where it is not tried what is known; None where the time is up."""
     ball, epsilon, start = call.ball, call.epsilon, call.start
     if start is not None:
         check_level(start, ball, epsilon)
-    subsets = _count_subsets(ball)
+    subsets = count_subsets(ball)
     small = len(ball.centre) <= LIMITS.max_sensitive and subsets <= LIMITS.max_subsets
     if small and is_in_range(ball.radius, ball.order, epsilon):
         regime = choose("F itself", Call(ball.centre.size))
         solve = _jointly if regime.name == "joint" else _by_products
         found = solved_in_time(
-            lambda: solve(call), lambda channel: check_level(channel, ball, epsilon), "The class of F itself"
+            lambda: solve(call, max_nodes),
+            lambda channel: check_level(channel, ball, epsilon),
+            "The class of F itself",
         )
         return None if found is None else replace(found, method=regime.method())
     fell_back("PolyOpt in place of F itself, as radius, level, order or size is out of range")
-    optimum = _polyopt(call._replace(start=None))
+    optimum = polyopt_in_time(call._replace(start=None))
     if optimum is None:
         return None
     known = [optimum.channel, *([] if start is None else [start])]
@@ -251,7 +176,7 @@ def _over_set(call: _Arguments) -> Optimum | None:
     return replace(found, method=optimum.method)
 
 
-def _jointly(call: _Arguments) -> Optimum:
+def _jointly(call: Arguments, max_nodes: int | None) -> Optimum:
     """Return the optimum over F on a small table, of joint columns."""
     # Without the columns of products to start from, a random 2 x 8 table of 200 records loses some percent.
     start, _ = _over_projections(call)
@@ -259,15 +184,15 @@ def _jointly(call: _Arguments) -> Optimum:
         call.ball,
         call.epsilon,
         tolerance=max(call.tolerance, JOINT.joint_tolerance),
-        max_nodes=JOINT.joint_nodes if call.max_nodes is None else call.max_nodes,
+        max_nodes=JOINT.joint_nodes if max_nodes is None else max_nodes,
         start=start,
         known_bound=nonrobust_bound(call.ball.centre, call.epsilon),
     )
 
 
-def _by_products(call: _Arguments) -> Optimum:
+def _by_products(call: Arguments, max_nodes: int | None) -> Optimum:
     """Return a good mechanism over F on a larger table, of product columns, with the bound asked for."""
-    ball, epsilon, tolerance, max_rounds, max_nodes, start = call
+    ball, epsilon, tolerance, max_rounds, start = call
     inside = epsilon * (1.0 - SETTINGS.epsilon_margin)
     found = shared_budget_mechanism(ball, inside, tolerance=tolerance, max_rounds=max_rounds, start=start)
     if found is None:
@@ -290,7 +215,7 @@ def _by_products(call: _Arguments) -> Optimum:
     return certified(channel, value, bound, tolerance, rounds, error=0.0)
 
 
-def _over_projections(call: _Arguments) -> tuple[Channel, int]:
+def _over_projections(call: Arguments) -> tuple[Channel, int]:
     """Return a good mechanism of product columns over the projections of F, and the rounds."""
     products = BallFamily(call.ball, call.epsilon * (1.0 - SETTINGS.epsilon_margin), distinct=True)
     return mechanism_without_bound(

@@ -16,14 +16,23 @@ from ldpfrontier.engines.columns import column_search
 from ldpfrontier.engines.designs.branch_and_bound import ExcessBound
 from ldpfrontier.engines.joint.separation import robust_cone
 from ldpfrontier.engines.listed import packing
-from ldpfrontier.engines.products import product_optimum as polyopt
+from ldpfrontier.engines.products import product_optimum
 from ldpfrontier.engines.products.decomposition import Decomposition
 from ldpfrontier.engines.registry import LIMITS, REGIMES, Regime, choose
 from ldpfrontier.model.cones import conditional_cone, local_cone
 from ldpfrontier.model.optimum import Method, Optimum
 from ldpfrontier.model.utility import FDivergence, MutualInformation
 from ldpfrontier.numerics.deadline import TimeIsUp
-from ldpfrontier.promises import association, closed_forms, estimation, label, ldp, robust, unconditional
+from ldpfrontier.promises import (
+    association,
+    closed_forms,
+    estimation,
+    label,
+    ldp,
+    polyopt,
+    robust,
+    unconditional,
+)
 from ldpfrontier.promises import mechanism as general
 from ldpfrontier.promises.association import optimal_association
 from ldpfrontier.promises.estimation import optimal_estimation
@@ -31,6 +40,7 @@ from ldpfrontier.promises.label import optimal_label
 from ldpfrontier.promises.ldp import optimal_ldp
 from ldpfrontier.promises.mechanism import optimal_mechanism
 from ldpfrontier.promises.nonrobust import optimal_nonrobust
+from ldpfrontier.promises.polyopt import optimal_polyopt
 from ldpfrontier.promises.robust import optimal_robust
 from ldpfrontier.promises.unconditional import optimal_unconditional
 from ldpfrontier.reports.two_reports import BudgetSplit
@@ -48,7 +58,7 @@ DRAWN = np.random.default_rng(0).dirichlet(np.ones(21), 2)
 
 #: A small call of every entry, and the limits that make it one of that entry.
 CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str, int]]] = {
-    ("closed form", "closed form"): (lambda: optimal_robust(BALL, 0.0), {}),
+    ("closed form", "closed form"): (lambda: optimal_polyopt(BALL, 0.0), {}),
     ("LDP", "partition"): (lambda: optimal_ldp(FDivergence(*DRAWN), 1.0), {}),
     ("LDP", "listed"): (lambda: optimal_ldp(UNIFORM[4], 1.0), {}),
     ("LDP", "packing"): (lambda: optimal_ldp(UNIFORM[22], 1.0), {}),
@@ -87,19 +97,19 @@ CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str
         lambda: optimal_mechanism(MutualInformation(BALL.centre), robust_cone(BALL, 1.0)),
         {},
     ),
-    ("any robust", "known"): (lambda: optimal_robust(BALL, 1.0), {}),
+    ("any robust", "known"): (lambda: optimal_polyopt(BALL, 1.0), {}),
 }
 
 #: What an entry must call: a function of the engine, which the test counts.
 CALLED: dict[tuple[str, str], tuple[object, str]] = {
-    ("closed form", "closed form"): (robust, "uninformative"),
+    ("closed form", "closed form"): (polyopt, "uninformative"),
     ("LDP", "partition"): (ldp, "optimal_partition"),
     ("LDP", "listed"): (ldp, "optimal_exact_cover"),
     ("LDP", "packing"): (packing, "generate"),
     ("unconditional", "listed"): (unconditional, "generate"),
     ("unconditional", "products"): (unconditional, "over_products"),
-    ("simplex", "coupled"): (polyopt, "_refined"),
-    ("simplex", "exact"): (polyopt, "generate"),
+    ("simplex", "coupled"): (product_optimum, "_refined"),
+    ("simplex", "exact"): (product_optimum, "generate"),
     ("F itself", "joint"): (robust, "joint_optimum"),
     ("F itself", "products"): (robust, "shared_budget_mechanism"),
     ("given U", "label"): (label, "optimal_ldp"),
@@ -112,7 +122,7 @@ CALLED: dict[tuple[str, str], tuple[object, str]] = {
     ("estimates", "programs"): (estimation, "_large_table"),
     ("any cone", "rays"): (general, "generate"),
     ("any cone", "cuts"): (general, "solve_jointly"),
-    ("any robust", "known"): (robust, "best_closed_form"),
+    ("any robust", "known"): (polyopt, "best_closed_form"),
 }
 
 
@@ -123,7 +133,7 @@ def test_what_the_registry_says_is_what_runs(regime: Regime, monkeypatch: pytest
         monkeypatch.setattr(closed_forms, "check_time", out_of_time)
     solve, limits = CALLS[key]
     changed = replace(LIMITS, **limits)
-    for module in (registry, robust, association, packing, polyopt, estimation):
+    for module in (registry, robust, association, packing, product_optimum, estimation):
         monkeypatch.setattr(module, "LIMITS", changed, raising=False)
     ran = list[str]()
     place, name = CALLED[key]

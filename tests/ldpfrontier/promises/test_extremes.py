@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from ldpfrontier.base.types import Intractable
-from ldpfrontier.engines.products import product_optimum as polyopt
+from ldpfrontier.engines.products import product_optimum
 from ldpfrontier.engines.registry import LIMITS
 from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.cones import conditional_cone, local_cone
@@ -236,6 +236,6 @@ def test_a_program_that_rounding_defeats_is_an_error_and_no_other_mechanism(monk
     def failing(*args, **kwargs):
         raise RuntimeError("HiGHS gave up.")
 
-    monkeypatch.setattr(polyopt, "generate", failing)
+    monkeypatch.setattr(product_optimum, "generate", failing)
     with pytest.raises(ArithmeticError, match=r"PolyOpt.* is not solved, .*HiGHS gave up"):
         optimal_robust(BALL, 1.0)

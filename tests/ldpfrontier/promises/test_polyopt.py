@@ -10,7 +10,7 @@ import pytest
 
 from ldpfrontier.engines import registry
 from ldpfrontier.engines.column_generation.smoothed import RowSumError
-from ldpfrontier.engines.products import product_optimum as polyopt
+from ldpfrontier.engines.products import product_optimum
 from ldpfrontier.model.information import entropy, mutual_information
 from ldpfrontier.model.utility import MutualInformation
 from ldpfrontier.promises.nonrobust import optimal_nonrobust
@@ -76,7 +76,7 @@ def test_where_rows_of_its_columns_miss_1_there_is_the_coupling(monkeypatch: pyt
     def refused(*_args: object, **_kwargs: object) -> None:
         raise RowSumError("Row 28 of the channel matrix sums to 1.1.")
 
-    monkeypatch.setattr(polyopt, "generate", refused)
+    monkeypatch.setattr(product_optimum, "generate", refused)
     coupled = optimal_robust(ball, 0.07864784679684478)
     assert 0.99 * optimum.value < coupled.value <= optimum.upper_bound
     assert ball.projected_epsilon(coupled.channel) <= 0.07864784679684478 + 1e-9

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from ldpfrontier.base.types import FloatArray, Intractable
 from ldpfrontier.engines import registry
-from ldpfrontier.engines.products import decomposition
-from ldpfrontier.engines.products import product_optimum as solve
+from ldpfrontier.engines.products import decomposition, product_optimum
 from ldpfrontier.engines.products.settings import SETTINGS as POLYOPT
 from ldpfrontier.engines.registry import LIMITS
 from ldpfrontier.model.channel import Channel
@@ -21,6 +20,7 @@ from ldpfrontier.model.information import entropy
 from ldpfrontier.model.privacy import rldp_epsilon
 from ldpfrontier.model.utility import MutualInformation
 from ldpfrontier.numerics import highs
+from ldpfrontier.promises import polyopt as solve
 from ldpfrontier.promises.ldp import optimal_ldp
 from ldpfrontier.promises.nonrobust import nonrobust_bound, optimal_nonrobust
 from ldpfrontier.promises.robust import optimal_robust
@@ -154,7 +154,7 @@ def test_tall_tables_agree_with_column_generation(monkeypatch: pytest.MonkeyPatc
     for epsilon in (0.5, 3.0, 8.0) if long else (3.0,):
         optimum = optimal_robust(ball, epsilon)
         with monkeypatch.context() as patched:
-            for module in (registry, solve):
+            for module in (registry, product_optimum):
                 patched.setattr(module, "LIMITS", replace(LIMITS, max_master_cells=0))
             coupled = optimal_robust(ball, epsilon)
         assert coupled.value <= optimum.bound * (1 + 1e-9)
@@ -165,7 +165,7 @@ def test_tall_tables_agree_with_column_generation(monkeypatch: pytest.MonkeyPatc
 def test_tall_tables_end_with_the_work_that_their_programs_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
     """With less work mechanisms and bounds are worse, but hold, and no work is done beyond the limit."""
     ball, epsilon = RenyiBall.confidence(np.random.default_rng(2).integers(1, 500, (24, 3))), 8.0
-    for module in (registry, solve):
+    for module in (registry, product_optimum):
         monkeypatch.setattr(module, "LIMITS", replace(LIMITS, max_master_cells=0))
     works = list[int]()
 
@@ -182,7 +182,7 @@ def test_tall_tables_end_with_the_work_that_their_programs_may_take(monkeypatch:
         works.clear()
         limits = replace(POLYOPT, max_simplex_work=share * total)
         with monkeypatch.context() as patched:
-            patched.setattr(solve, "SETTINGS", limits)
+            patched.setattr(product_optimum, "SETTINGS", limits)
             found = optimal_robust(ball, epsilon)
         assert 0.5 * share * total < sum(works) <= share * total
         assert whole.value <= found.bound * (1 + 1e-9)

@@ -1,13 +1,6 @@
-r"""PolyOpt, the optimal mechanism over a polyhedral envelope of the uncertainty set (lopuhaa2024, section 5).
+r"""The optimum over columns that are products of blocks, with a bound: of PolyOpt, and of other classes.
 
-A mechanism is in the class if all its columns v satisfy A_s(v) <= e^eps B_s'(v), with ::
-
-    A_s(v) = (1 - S_s) max_u v_{s,u} + L_s . v_s,     B_s(v) = (1 - S_s) min_u v_{s,u} + L_s . v_s,
-
-L the least conditional probabilities over the set and S their sums, for all pairs (s, s'), s = s' included.
-Scaled to min_s B_s = 1, the columns are products of blocks (`products.geometry.polytope`).
-
-The rays of the cone are products of block vertices, too many to list. Three steps avoid that:
+The rays of such a cone are products of block vertices, too many to list. Three steps avoid that:
 
 1. **Decomposition** (`products.decomposition`): an upper bound with its duals, from one small LP.
 2. **Coupling**: the block weights of that LP are coupled into columns: a mechanism.
@@ -42,11 +35,10 @@ from ldpfrontier.engines.products.geometry.vertex_list import VertexList
 from ldpfrontier.engines.products.pricing import BlockProduct
 from ldpfrontier.engines.products.pricing_error import pricing_error
 from ldpfrontier.engines.products.settings import SETTINGS
-from ldpfrontier.engines.registry import LIMITS, Call, choose
+from ldpfrontier.engines.registry import LIMITS
 from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.information import entropy
 from ldpfrontier.model.optimum import Optimum, certified, recorded_failure
-from ldpfrontier.model.privacy import log_ratio
 from ldpfrontier.model.utility import Columns, MutualInformation
 from ldpfrontier.numerics.deadline import TimeIsUp, check_time, time_is_up
 
@@ -55,53 +47,6 @@ def allowed_level(epsilon: float) -> float:
     """Return the privacy level that a start for `epsilon` may have, rounding included, in nats."""
     # By how many nats the level of a start may exceed epsilon; below 1 nat, by that share of it.
     return epsilon + 1e-9 * min(1.0, epsilon)
-
-
-def check_class(channel: Channel, lower: FloatArray, epsilon: float) -> None:
-    """Raise a ValueError unless a mechanism satisfies the inequalities of PolyOpt, at a level in nats.
-
-    Inputs (s, u) are in row-major order, and `lower` has the L_{u|s}, (a1, a2).
-    """
-    blocks = channel.matrix.reshape(*lower.shape, -1)
-    mean = np.einsum("su,suy->sy", lower, blocks)
-    rest = np.maximum(1.0 - lower.sum(axis=1), 0.0)[:, None]
-    A, B = rest * blocks.max(axis=1) + mean, rest * blocks.min(axis=1) + mean
-    worst = max(float(log_ratio(A.max(axis=0), B.min(axis=0)).max()), 0.0)
-    if worst > allowed_level(epsilon) + SETTINGS.level_rounding:
-        raise ValueError(
-            f"The start is private at level {worst:.9g} by the inequalities of its class; epsilon is"
-            f" {epsilon:.9g}."
-        )
-
-
-def polyopt(
-    centre: FloatArray,
-    lower: FloatArray,
-    epsilon: float,
-    *,
-    tolerance: float,
-    max_rounds: int,
-    start: Channel | None = None,
-) -> Optimum:
-    """Solve PolyOpt as published (lopuhaa2024, Theorem 3), with a certificate and the prices of the bound.
-
-    The utility is I under the estimate P-hat, `centre`, (a1, a2), rows = sensitive; `lower` has the L_{u|s},
-    every row of which sums to less than one. The level is above 0; other arguments are those of `generate`,
-    with the columns of a start of the class among the first. The channel has at most a1 a2 outputs.
-    """
-    product = block_product(lower, centre, epsilon)
-    regime = choose("simplex", Call(product.centre.size, vertices=product.size))
-    found = over_products(
-        product,
-        product,
-        product.explore,
-        epsilon,
-        [] if start is None else [start],
-        tolerance=tolerance,
-        max_rounds=max_rounds if regime.name == "exact" else 1,
-        refine=regime.name == "coupled",
-    )
-    return replace(found, method=regime.method())
 
 
 def block_product(lower: FloatArray, centre: FloatArray, epsilon: float) -> BlockProduct:
