@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from reproduction.base.entries import parse_yaml
 from reproduction.planning.configuration import grid, grid_contradictions
-from reproduction.planning.entries import parse_yaml
 
 #: Tables I to IV, and two sets on which the bounds of Theorem 3 are drawn.
 SOURCES = Path(__file__).with_name("sources.yaml")

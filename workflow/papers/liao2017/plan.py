@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from reproduction.base.entries import parse_yaml
 from reproduction.planning.configuration import grid, grid_contradictions
-from reproduction.planning.entries import parse_yaml
 
 #: Tables I and II, and instances on more letters.
 HYPOTHESES = Path(__file__).with_name("hypotheses.yaml")

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from reproduction.planning.entries import from_entry, parse_yaml
+from reproduction.base.entries import from_entry, parse_yaml
 
 CATALOGUE = Path(__file__).with_name("catalogue.yaml")
 COLUMNS = ("attribute_a", "attribute_b", "value_a", "value_b", "count")

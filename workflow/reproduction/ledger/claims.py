@@ -27,8 +27,8 @@ import numpy as np
 import pandas as pd
 
 from ldpfrontier.base.types import FloatArray
+from reproduction.base.entries import from_entry
 from reproduction.ledger.quotes import Stated, fill_names
-from reproduction.planning.entries import from_entry
 from reproduction.planning.paper import Paper, PaperError, table_place
 from reproduction.results.tables import Schema, TableError, which_hold
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from reproduction.planning.entries import from_entry
+from reproduction.base.entries import from_entry
 from reproduction.planning.paper import Paper, PaperError
 
 #: How a number that is stated relates to that of the tables.

@@ -45,7 +45,7 @@ from typing import Any, TypeVar
 
 import yaml
 
-from reproduction.planning.entries import from_entry, parse_yaml
+from reproduction.base.entries import from_entry, parse_yaml
 from reproduction.planning.own_mechanisms import make_importable
 
 #: Where the papers are: the folder of the package `papers`.

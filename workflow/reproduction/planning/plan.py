@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reproduction.planning.entries import parse_yaml
+from reproduction.base.entries import parse_yaml
 from reproduction.planning.imports import ROOT, code_hash
 from reproduction.planning.own_mechanisms import own_mechanisms
 from reproduction.planning.paper import Call, Paper, Parts, Table, count_arguments, papers, plain, table_place

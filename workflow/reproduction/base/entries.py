@@ -1,6 +1,6 @@
 """Entries of YAML files as dataclasses, whose annotations are the schema; what does not fit gets a sentence.
 
-A module of its own, for `planning.configuration` imports those that read such files. Needs the standard
+Planning and data both read such files. Needs the standard
 library and PyYAML alone.
 """
 

@@ -1,0 +1,1 @@
+"""What data and planning stand on, with the standard library and PyYAML alone."""
