@@ -563,3 +563,34 @@ def test_files_beside_the_modules_are_installed_with_them() -> None:
                 name = path.relative_to(ROOT / "src" / package).as_posix()
                 depth = [pattern for pattern in patterns if pattern.count("/") == name.count("/")]
                 assert any(fnmatch(name, pattern) for pattern in depth), name
+
+
+#: Most arguments of a function; what has more takes a dataclass.
+MOST_ARGUMENTS = 8
+
+#: Parts of the names of decorators that compile: arrays are passed to kernels one by one.
+KERNEL = "kernel"
+
+
+def functions_of(path: Path) -> Iterator[ast.FunctionDef]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef):
+            yield node
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_functions_have_few_arguments(module: str) -> None:
+    """But for public ones, and those of jobs, whose arguments are words of the user, given by name."""
+    jobs = {call.function_name for paper in PAPERS.values() for call in calls(paper)}
+    public = {
+        f"{package.__name__}.{home}:{name}"
+        for package in (ldpfrontier, ldpsurvey)
+        for name, home in package._HOMES.items()
+    }
+    for function in functions_of(FILES[module]):
+        by_place = [*function.args.posonlyargs, *function.args.args]
+        number = len([one for one in by_place if one.arg not in ("self", "cls")])
+        if f"{module}:{function.name}" in jobs | public:
+            assert number <= MOST_ARGUMENTS, function.name
+        elif not any(KERNEL in ast.unparse(decorator) for decorator in function.decorator_list):
+            assert number + len(function.args.kwonlyargs) <= MOST_ARGUMENTS, function.name

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import wraps
-from typing import Any, Literal, ParamSpec, Protocol, TypeVar, cast
+from typing import Any, Literal, NamedTuple, ParamSpec, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -201,6 +201,27 @@ class Optimum:
         return distance / self.upper_bound if distance > 4 * ROUNDING * self.upper_bound else 0.0
 
 
+class BoundError(NamedTuple):
+    """How far a computed bound may be below the true one, as a number.
+
+    Without a derived error it is a share of the bound, so that a gap means the same at a utility of 1e-17 as
+    at one of 1. `noise` is the absolute rounding of a bound that was found as a difference of larger numbers.
+    """
+
+    derived: float | None = None
+    noise: float = 0.0
+
+    def above(self, bound: float) -> float:
+        """Return a computed bound that is raised by its error."""
+        return bound + (ROUNDING * abs(bound) if self.derived is None else self.derived) + self.noise
+
+
+#: Of most bounds.
+SHARE_ERROR = BoundError()
+#: Of a bound that is rounded up where it is computed.
+NO_ERROR = BoundError(0.0)
+
+
 def certified(
     channel: Channel,
     value: float,
@@ -209,17 +230,14 @@ def certified(
     iterations: int = 0,
     *,
     unit: Unit = "nats",
-    noise: float = 0.0,
-    error: float | None = None,
+    error: BoundError = SHARE_ERROR,
     method: Method = UNKNOWN,
 ) -> Optimum:
     """Put a channel, its value and an upper bound together, allowing for the bound's rounding.
 
-    Without a derived error the allowance is a share of the bound, so that a gap means the same at a utility
-    of 1e-17 as at one of 1. `noise` is the absolute rounding of a bound that was found as a difference of
-    larger numbers. ArithmeticError if the value exceeds the bound by more than rounding.
+    ArithmeticError if the value exceeds the bound by more than rounding.
     """
-    upper = bound + (ROUNDING * abs(bound) if error is None else error) + noise
+    upper = error.above(bound)
     if value > upper + BROKEN * abs(bound) + CANCELLED:
         raise ArithmeticError(
             f"The value {value!r} exceeds its upper bound {upper!r}; the certificate fails."

@@ -32,6 +32,7 @@ from ldpfrontier.engines.registry import LIMITS, Call, choose
 from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.cones import Cone, PolyhedralCone, check_cone, check_inside
 from ldpfrontier.model.optimum import (
+    NO_ERROR,
     Optimum,
     certified,
     fell_back,
@@ -153,7 +154,7 @@ def optimal_mechanism(
         return replace(found, method=method)
     most = utility(Channel(np.eye(inputs)))
     return certified(
-        Channel(np.ones((inputs, 1))), 0.0, most, tolerance, unit=utility.unit, error=0.0, method=method
+        Channel(np.ones((inputs, 1))), 0.0, most, tolerance, unit=utility.unit, error=NO_ERROR, method=method
     )
 
 

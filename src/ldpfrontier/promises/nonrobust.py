@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from ldpfrontier.base.types import FloatArray
 from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.optimum import (
+    NO_ERROR,
     Optimum,
     certified,
     checked_epsilon,
@@ -99,7 +100,9 @@ def optimal_nonrobust(
         mechanisms="mechanisms private if the estimate is the true distribution",
         engine=f"a useful value revealed given S, beside the LDP optimum on S: {staircase.method.engine}",
     )
-    return certified(channel, value, bound, float(tolerance), staircase.iterations, error=0.0, method=method)
+    return certified(
+        channel, value, bound, float(tolerance), staircase.iterations, error=NO_ERROR, method=method
+    )
 
 
 def nonrobust_bound(joint: FloatArray, epsilon: float) -> float:

@@ -24,6 +24,8 @@ from ldpfrontier.engines.registry import Call, choose
 from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.information import entropy
 from ldpfrontier.model.optimum import (
+    NO_ERROR,
+    BoundError,
     Optimum,
     certified,
     check_start,
@@ -168,7 +170,8 @@ def polyopt_in_time(call: Arguments) -> Optimum | None:
     if optimum is None:
         return None
     value, bound, rounds = optimum.value, optimum.upper_bound, optimum.iterations
-    found = certified(optimum.channel, value, bound, tolerance, rounds, noise=SETTINGS.bound_noise)
+    noise = BoundError(noise=SETTINGS.bound_noise)
+    found = certified(optimum.channel, value, bound, tolerance, rounds, error=noise)
     return replace(found, prices=optimum.prices, method=optimum.method)
 
 
@@ -234,5 +237,6 @@ def bounded_by_nonrobust(optimum: Optimum, call: Arguments) -> Optimum:
     bound = nonrobust_bound(centre, call.epsilon)
     if bound >= optimum.upper_bound:
         return optimum
-    found = certified(optimum.channel, optimum.value, bound, call.tolerance, optimum.iterations, error=0.0)
+    value, rounds = optimum.value, optimum.iterations
+    found = certified(optimum.channel, value, bound, call.tolerance, rounds, error=NO_ERROR)
     return replace(found, method=optimum.method)

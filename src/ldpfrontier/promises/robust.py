@@ -30,6 +30,7 @@ from ldpfrontier.engines.registry import LIMITS, Call, choose, is_in_range
 from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.information import entropy
 from ldpfrontier.model.optimum import (
+    NO_ERROR,
     Optimum,
     certified,
     fell_back,
@@ -212,7 +213,7 @@ def _by_products(call: Arguments, max_nodes: int | None) -> Optimum:
     if max_nodes:
         bound = min(bound, frontier_bound(ball, epsilon, max_nodes))
     value = MutualInformation(ball.centre)(channel)
-    return certified(channel, value, bound, tolerance, rounds, error=0.0)
+    return certified(channel, value, bound, tolerance, rounds, error=NO_ERROR)
 
 
 def _over_projections(call: Arguments) -> tuple[Channel, int]:

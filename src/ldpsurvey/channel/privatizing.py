@@ -58,7 +58,8 @@ def privatize(
         raise ValueError(
             f"A record is {wrong[0]!r}; it must have the {len(attributes)} values of {said(attributes)}."
         )
-    inputs = Codes("the records", attributes, private.table.labels)(list(map(tuple, records)))
+    codes = Codes("the records", attributes, private.table.labels)
+    inputs = codes(list(map(tuple, records)), range(1, len(records) + 1))
     sampler = Sampler(private.weights, source) if source else Sampler(private.weights)
     return [private.outputs[output] for output in sampler.draw(inputs)]
 
@@ -155,67 +156,78 @@ def privatize_file(
     counts = np.zeros(len(private.weights), dtype=np.int64)
     again, unmatched, new_memo = 0, 0, False
 
-    def reports(own: Draw, chunk: pd.DataFrame, done: int) -> Iterable[str]:
+    def reports(own: Draw, chunk: pd.DataFrame) -> Iterable[str]:
         nonlocal counts, again, unmatched, new_memo
-        inputs = codes(labels_of(chunk, attributes, made), done)
+        rows = chunk.index.tolist()
+        inputs = codes(labels_of(chunk, attributes, made), rows)
         counts += np.bincount(inputs, minlength=counts.size)
-        ids = [] if person is None else ids_of(path, person, chunk[person].tolist(), done)
+        ids = [] if person is None else ids_of(path, person, chunk[person].tolist(), rows)
         outputs, kept = own(ids, inputs)
         again, unmatched, new_memo = again + kept, own.unmatched, own.is_new
         return map(private.outputs.__getitem__, outputs.tolist())
 
     done, removed = write_reports(
-        path, target, attributes if person is None else [*attributes, person], private.id,
-        nullcontext(Draw(private, source)) if memo is None else memo.drawing(private), reports,
-        keep=keep, column=column, spreadsheet=spreadsheet, force=force,
-    )  # fmt: skip
+        ReportFile(target, keep, column, spreadsheet, force),
+        path,
+        attributes if person is None else [*attributes, person],
+        private.id,
+        nullcontext(Draw(private, source)) if memo is None else memo.drawing(private),
+        reports,
+    )
     same = private.table.counted and bool((counts == private.table.counts.ravel()).all())
     return Privatized(done, same, removed, again, unmatched, new_memo)
 
 
+@dataclass(frozen=True)
+class ReportFile:
+    """The CSV file that reports are written to, as in `privatize_file`."""
+
+    path: Path
+    keep: Sequence[str]
+    column: str
+    spreadsheet: bool
+    force: bool
+
+
 def write_reports(
-    path: Path | str,
-    target: Path | str,
+    target: ReportFile,
+    records: Path | str,
     asked: Sequence[str],
     channel: str,
     drawing: AbstractContextManager[Own],
-    draw: Callable[[Own, pd.DataFrame, int], Iterable[str]],
-    *,
-    keep: Sequence[str],
-    column: str,
-    spreadsheet: bool,
-    force: bool,
+    draw: Callable[[Own, pd.DataFrame], Iterable[str]],
 ) -> tuple[int, list[Path]]:
     """Write a report for every record of a file; return how many there are, and files as of `Privatized`.
 
     `drawing` ends before the reports are published: if a memo was not saved, they could be drawn twice. What
-    it provides, some records with the columns of `asked`, and the number of those before are given to `draw`,
-    which returns a report for each. The others are as in `privatize_file`, and so are errors.
+    it provides, and some records with the columns of `asked`, are given to `draw`, which returns a report for
+    each. Errors are as in `privatize_file`.
     """
-    heads = [*keep, column, channel_column(column)]
-    if not column or len(set(heads)) < len(heads):
+    keep, spreadsheet = target.keep, target.spreadsheet
+    heads = [*keep, target.column, channel_column(target.column)]
+    if not target.column or len(set(heads)) < len(heads):
         raise ValueError(
             f"The columns of the reports would be {', '.join(heads)}; their names must differ, so a column"
             " that is kept needs another name than the reports and their channels."
         )
-    done, path = 0, Path(path)
-    check_unwritten(target, force)
-    with replacing(Path(target), OWNER if keep else USUAL) as partial, drawing as own:
+    done, records = 0, Path(records)
+    check_unwritten(target.path, target.force)
+    with replacing(target.path, OWNER if keep else USUAL) as partial, drawing as own:
         with open(partial, "w", encoding="utf-8", newline="") as stream:
             stream.write(BYTE_ORDER_MARK * spreadsheet)
             writer = csv.writer(stream, lineterminator="\n")
             writer.writerow(map(without_formulas, heads) if spreadsheet else heads)
             for chunk in read_chunks(
-                path,
+                records,
                 list(dict.fromkeys([*asked, *keep])),
-                on_counts=lambda name: _refuse_counts(path, name),
+                on_counts=lambda name: _refuse_counts(records, name),
             ):
-                reports = draw(own, chunk, done)
+                reports = draw(own, chunk)
                 copied = [map(without_formulas, chunk[name]) if spreadsheet else chunk[name] for name in keep]
                 writer.writerows(zip(*copied, reports, repeat(channel, len(chunk)), strict=True))
                 done += len(chunk)
-        check_unwritten(target, force)  # another run may have written it meanwhile
-        removed = remove_abandoned(Path(target))
+        check_unwritten(target.path, target.force)  # another run may have written it meanwhile
+        removed = remove_abandoned(target.path)
     return done, removed
 
 

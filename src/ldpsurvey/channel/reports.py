@@ -40,13 +40,12 @@ class Codes:
         self._path, self._columns, self._of_reports = path, columns, of_reports
         self._numbers = {label: number for number, label in enumerate(labels)}
 
-    def __call__(self, labels: Sequence[Label], rows: int | Sequence[int] = 0) -> IntArray:
-        """Return the numbers of labels, (labels,), of records with these numbers, or after so many ones."""
+    def __call__(self, labels: Sequence[Label], rows: Sequence[int]) -> IntArray:
+        """Return the numbers of labels, (labels,), of records with these numbers in the file."""
         numbers = [self._numbers.get(label, -1) for label in labels]
         if -1 in numbers:
             place = numbers.index(-1)
-            row = rows + place + 1 if isinstance(rows, int) else rows[place]
-            raise ValueError(self._unknown(labels[place], row))
+            raise ValueError(self._unknown(labels[place], rows[place]))
         return np.array(numbers, dtype=np.int64)
 
     def _unknown(self, label: Label, record: int) -> str:
@@ -81,12 +80,12 @@ def channel_column(column: str) -> str:
     return f"{column}_channel"
 
 
-def check_channel(channel: str, path: Path | str, named: Sequence[str], done: int) -> None:
-    """Refuse reports, of which `done` come before, that name another channel; an empty id is that of any."""
+def check_channel(channel: str, path: Path | str, named: Sequence[str], rows: Sequence[int]) -> None:
+    """Refuse records, with their numbers, that name another channel; an empty id is that of any."""
     other = next((place for place, name in enumerate(named) if name not in (channel, "")), None)
     if other is not None:
         raise ValueError(
-            f"Record {done + other + 1} of {shown(path)} is a report of the channel {named[other]!r}, and"
+            f"Record {rows[other]} of {shown(path)} is a report of the channel {named[other]!r}, and"
             f" this channel is {channel!r}; reports are estimated with the channel that drew them, whose"
             f' file has this "id".'
         )
@@ -118,11 +117,10 @@ def checked_name(text: str, what: str) -> str:
     return name
 
 
-def ids_of(path: Path | str, person: str, texts: Sequence[str], rows: int | Sequence[int]) -> list[str]:
-    """Return the normal form of the ids of records, as `Codes` numbers them; refuse gaps and decimals."""
+def ids_of(path: Path | str, person: str, texts: Sequence[str], rows: Sequence[int]) -> list[str]:
+    """Return the normal form of the ids of records with these numbers; refuse gaps and decimals."""
     names = []
-    numbers = range(rows + 1, rows + 1 + len(texts)) if isinstance(rows, int) else rows
-    for number, text in zip(numbers, texts, strict=True):
+    for number, text in zip(rows, texts, strict=True):
         where = f"the column {person!r}, which identifies the person"
         name = checked_name(text, f"The {person!r} of record {number} of {shown(path)}")
         names.append(name)
@@ -234,7 +232,7 @@ def report_chunks(
                 f"{like_counts(path, counts[0])} Every row must be one report; if the rows are, give this"
                 " column another name."
             )
-        check_channel(channel, path, chunk[marks].tolist(), done)
+        check_channel(channel, path, chunk[marks].tolist(), chunk.index.tolist())
         gone = (chunk[column].map(str.strip) == "").to_numpy(dtype=bool)
         done, empty = done + len(chunk), empty + int(gone.sum())
         chunk = chunk[~gone].drop(columns=marks)

@@ -18,7 +18,7 @@ from ldpfrontier.verify import visible
 from ldpsurvey.base.layout import columns, remark, reports_text, wrapped
 from ldpsurvey.base.sampling import Source
 from ldpsurvey.base.settings import SETTINGS
-from ldpsurvey.channel.privatizing import remark_on_files, write_reports
+from ldpsurvey.channel.privatizing import ReportFile, remark_on_files, write_reports
 from ldpsurvey.channel.promises import percent, raised, upwards
 from ldpsurvey.channel.reports import Codes, first_reports
 from ldpsurvey.channel.routing import given_for_tables
@@ -35,6 +35,7 @@ from ldpsurvey.questionnaire.questions import QuestionList, questions_of_file, q
 from ldpsurvey.questionnaire.reports import draw_reports, read_reports
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
 
@@ -107,7 +108,8 @@ def _least_level(
 
 def _questions(options: argparse.Namespace) -> QuestionList:
     names = options.sensitive
-    values, bins = parsed_values(options.values or (), names), parsed_bins(options.bins, names)
+    values = parsed_values(options.values or (), names)  # noqa: PD011
+    bins = parsed_bins(options.bins, names)
     path = options.data or options.table
     if path is None:
         return questions_of_values(values, options.sensitive, bins=bins)
@@ -133,16 +135,15 @@ def apply(options: argparse.Namespace, source: Source | None) -> int:
         options.data, dict(zip(names, channel.answers, strict=True)), options.missing, options.missing_codes,
         options.decimal,
     )  # fmt: skip
-    replaced = Path(options.out).is_file()
-    done, removed = write_reports(
-        options.data, options.out, names, channel.id, nullcontext(),
-        lambda _, chunk, done: draw_reports(
-            channel,
-            np.column_stack([codes[name](labels_of(chunk, [name], made), done) for name in names]),
-            source or os.urandom,
-        ),
-        keep=options.keep, column=options.column, spreadsheet=options.spreadsheet, force=options.force,
-    )  # fmt: skip
+
+    def reports(_: None, chunk: pd.DataFrame) -> list[str]:
+        rows = chunk.index.tolist()
+        answers = [codes[name](labels_of(chunk, [name], made), rows) for name in names]
+        return draw_reports(channel, np.column_stack(answers), source or os.urandom)
+
+    target = ReportFile(Path(options.out), options.keep, options.column, options.spreadsheet, options.force)
+    replaced = target.path.is_file()
+    done, removed = write_reports(target, options.data, names, channel.id, nullcontext(), reports)
     print(f"{done:,} {'record' if done == 1 else 'records'} privatized.")
     print(wrapped(channel.promise()))
     print(wrapped(channel.promise_of_several()))

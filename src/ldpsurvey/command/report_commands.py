@@ -25,7 +25,7 @@ from ldpsurvey.estimate.change import change_of_files, change_text
 from ldpsurvey.estimate.estimation import FittedReports, check_confidence
 from ldpsurvey.estimate.rates import rates_of, reference
 from ldpsurvey.estimate.scores import estimate_scores
-from ldpsurvey.estimate.weighted import read_sample, weighted_estimates, weighted_text
+from ldpsurvey.estimate.weighted import SampleColumns, read_sample, weighted_estimates, weighted_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -149,15 +149,15 @@ def _estimate_sample(options: argparse.Namespace, private: PrivateChannel) -> in
             "--replicates, --replicate-method and --weight must be given together, and without --strata or"
             " --cluster: replicates have these in them."
         )
-    sample = read_sample(
-        private, options.data, column=options.column, person=options.id, weight=options.weight,
-        strata=options.strata, cluster=options.cluster, by=options.by, replicates=options.replicates or (),
-        method=options.replicate_method or "",
+    columns = SampleColumns(
+        options.column, options.id, options.weight, options.strata, options.cluster, options.by,
+        options.replicates or (), options.replicate_method or "",
     )  # fmt: skip
+    sample = read_sample(private, options.data, columns)
     _fitted_reports(options, private, np.bincount(sample.outputs, minlength=len(private.outputs)))
     groups = [("", None), *(sample.by_group() if options.by is not None else ())]
     for name, who in groups[1:]:
-        if lacking := sample.lacking(who):
+        if lacking := sample.replicates_without(who):
             remark(
                 f"{options.by} = {name} has no weight in {lacking} of the replicates, so that no interval of"
                 " its shares can be estimated from them."

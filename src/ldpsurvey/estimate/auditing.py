@@ -255,7 +255,8 @@ def count_pairs(
     made = translations_for(path, table.values, missing, missing_codes, decimal, table.missing)
     decode = decoder(private, path, column)
     for chunk, y in report_chunks(path, private.id, decode, column, attributes):
-        np.add.at(counts, (inputs(labels_of(chunk, attributes, made), int(chunk.index[0]) - 1), y), 1)
+        x = inputs(labels_of(chunk, attributes, made), chunk.index.tolist())
+        np.add.at(counts, (x, y), 1)
     return counts
 
 

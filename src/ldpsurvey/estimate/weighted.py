@@ -65,7 +65,7 @@ class Sample:
         for name in sorted(set(self.groups)):
             yield name, names == name
 
-    def lacking(self, who: np.ndarray) -> int:
+    def replicates_without(self, who: np.ndarray) -> int:
         """Return in how many replicates nobody of a group is left, so that they tell nothing about it."""
         return 0 if self.replicates is None else int((self.replicates @ who <= 0.0).sum())
 
@@ -94,26 +94,33 @@ def replicate_factor(method: str, number: int) -> float:
     return factor
 
 
-def read_sample(
-    private: PrivateChannel,
-    path: Path | str,
-    *,
-    column: str,
-    person: str | None = None,
-    weight: str | None = None,
-    strata: str | None = None,
-    cluster: str | None = None,
-    by: str | None = None,
-    replicates: Sequence[str] = (),
-    method: str = "",
-) -> Sample:
-    """Read the first report of each person, as `count_reports` does, with its weight, stratum and group.
+@dataclass(frozen=True)
+class SampleColumns:
+    """Columns of a file of reports, and the method that replicate weights were made by.
 
     Columns of replicate weights are named, or by patterns such as ``repw*``; columns above are none of them.
     """
+
+    report: str
+    person: str | None = None
+    weight: str | None = None
+    strata: str | None = None
+    cluster: str | None = None
+    by: str | None = None
+    replicates: Sequence[str] = ()
+    method: str = ""
+
+
+def read_sample(private: PrivateChannel, path: Path | str, columns: SampleColumns) -> Sample:
+    """Read the first report of each person, as `count_reports` does, with its weight, stratum and group."""
+    weight, strata, cluster, by = columns.weight, columns.strata, columns.cluster, columns.by
     named = [name for name in (weight, strata, cluster, by) if name is not None]
-    decode = decoder(private, path, column)
-    chunks = list(first_reports(path, private.id, decode, column, person, named, patterns=replicates))
+    decode = decoder(private, path, columns.report)
+    chunks = list(
+        first_reports(
+            path, private.id, decode, columns.report, columns.person, named, patterns=columns.replicates
+        )
+    )
     frame = pd.concat([chunk for chunk, _, _ in chunks])
     nobody = [""] * len(frame)
 
@@ -128,21 +135,21 @@ def read_sample(
         [name or "(empty)" for name in (nobody if by is None else frame[by])],
         clusters=None if cluster is None else numbers_of(cluster, "cluster"),
     )
-    if not replicates:
+    if not columns.replicates:
         return found
-    columns = frame.drop(columns=named)
-    several = _numbers(path, columns, "replicate weights", -np.inf).T
+    rest = frame.drop(columns=named)
+    several = _numbers(path, rest, "replicate weights", -np.inf).T
     if len(several) < 2:
         raise ValueError(
-            f"{len(several)} columns of {shown(path)} are replicate weights ({' '.join(replicates)}); two or"
-            " more are needed."
+            f"{len(several)} columns of {shown(path)} are replicate weights ({' '.join(columns.replicates)});"
+            " two or more are needed."
         )
     if not (sums := several.sum(axis=1)).min() > 0.0:
         raise ValueError(
-            f"The replicate weights in the column {columns.columns[sums.argmin()]!r} of {shown(path)} add up"
+            f"The replicate weights in the column {rest.columns[sums.argmin()]!r} of {shown(path)} add up"
             f" to {sums.min():.4g}; those of each column must add up to more than 0."
         )
-    return replace(found, replicates=several, factor=replicate_factor(method, len(several)))
+    return replace(found, replicates=several, factor=replicate_factor(columns.method, len(several)))
 
 
 def _numbers(path: Path | str, frame: pd.DataFrame, what: str, above: float) -> FloatArray:

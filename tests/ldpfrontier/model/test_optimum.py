@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ldpfrontier import Channel
-from ldpfrontier.model.optimum import CANCELLED, ROUNDING, certified
+from ldpfrontier.model.optimum import CANCELLED, NO_ERROR, ROUNDING, BoundError, certified
 
 CHANNEL = Channel(np.eye(2))
 
@@ -20,11 +20,11 @@ def test_a_result_is_optimal_within_the_tolerance_and_no_further(bound: float) -
 
 def test_a_bound_is_raised_by_its_rounding() -> None:
     assert certified(CHANNEL, 0.25, 0.5, 1.0).bound == pytest.approx(0.5 * (1.0 + ROUNDING), rel=1e-15)
-    assert certified(CHANNEL, 0.25, 0.5, 1.0, noise=0.125).bound == pytest.approx(0.625)
-    assert certified(CHANNEL, 0.25, 0.5, 1.0, error=0.0625).bound == 0.5625
-    assert certified(CHANNEL, 0.25, 0.5, 1.0, error=0.0).bound == 0.5
+    assert certified(CHANNEL, 0.25, 0.5, 1.0, error=BoundError(noise=0.125)).bound == pytest.approx(0.625)
+    assert certified(CHANNEL, 0.25, 0.5, 1.0, error=BoundError(0.0625)).bound == 0.5625
+    assert certified(CHANNEL, 0.25, 0.5, 1.0, error=NO_ERROR).bound == 0.5
     # A value that is above by rounding is its own bound.
-    assert certified(CHANNEL, 0.5 * (1.0 + 1e-10), 0.5, 1.0, error=0.0).bound == 0.5 * (1.0 + 1e-10)
+    assert certified(CHANNEL, 0.5 * (1.0 + 1e-10), 0.5, 1.0, error=NO_ERROR).bound == 0.5 * (1.0 + 1e-10)
 
 
 @pytest.mark.parametrize("bound", [0.5, 200.0, 1e-3])

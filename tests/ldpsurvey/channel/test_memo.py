@@ -319,7 +319,7 @@ def test_names_that_look_alike_are_one_person_and_one_wave():
     for one, other in (("é ", "e\u0301"), ("\u00a02027", "2027")):
         assert checked_name(one, "") == checked_name(other, "") == Memo("m", "id", wave=one).wave
     for hidden in ("\u200b", "\ufeff", "\u00ad", "\u202e", "\u3164", "\x07"):
-        for use in (lambda name: Memo("m", "id", wave=name), lambda name: ids_of("f", "id", [name], 0)):
+        for use in (lambda name: Memo("m", "id", wave=name), lambda name: ids_of("f", "id", [name], [1])):
             with pytest.raises(
                 ValueError, match=rf"with the invisible character U\+{ord(hidden):04X}; names"
             ):

@@ -319,11 +319,11 @@ def test_combinations_without_a_record_can_be_reported(tmp_path, monkeypatch, ca
 
 def test_a_channel_without_a_row_for_a_combination_says_so(table):
     codes = Codes("in.csv", table.attributes, table.labels)  # ("south", "young") is none
-    assert codes(table.labels).tolist() == list(range(6))
+    assert codes(table.labels, range(1, 7)).tolist() == list(range(6))
     with pytest.raises(
         ValueError, match=r"Record 8 of in\.csv is 'no, south, young'\. The channel has no row"
     ):
-        codes([table.labels[0], ("no", "south", "young")], 6)
+        codes([table.labels[0], ("no", "south", "young")], [7, 8])
 
 
 @pytest.mark.parametrize(

@@ -214,6 +214,15 @@ def test_reports_that_are_the_records_are_found(table, private, pairs):
     assert len(found.problems) == 2
 
 
+def test_a_value_is_named_by_the_number_of_its_record_in_the_file(private, tmp_path):
+    """Records without a report, which are left out, are counted."""
+    report, path = private.outputs[0], tmp_path / "pairs.csv"
+    rows = ["no,north,old,", f"no,north,old,{report}", f"no,west,old,{report}"]
+    path.write_text("\n".join(["illness,region,age,report", *rows]) + "\n")
+    with pytest.raises(ValueError, match=r"Record 3 of .+ has 'west' as its region"):
+        count_pairs(private, path)
+
+
 def test_a_population_outside_f_is_named(table, private):
     counts = np.zeros(private.weights.shape, dtype=np.int64)
     drawn = Sampler(private.weights, seeded(10))

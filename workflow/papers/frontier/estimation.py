@@ -142,7 +142,6 @@ def _for_cells(
                 )  # fmt: skip
 
 
-# More than eight parameters: they are the columns of the row.
 def _row(
     mechanism: str,
     target: str,

@@ -13,7 +13,7 @@ from ldpfrontier.model.utility import MutualInformation
 from ldpfrontier.promises.ldp import optimal_ldp
 from papers.kairouz2016.instances import PAPER, instance_name
 from papers.kairouz2016.measures import measures
-from reproduction.results.certificates import DOCUMENTS, document_row
+from reproduction.results.certificates import DOCUMENTS, OptimumPlace, document_row
 from reproduction.results.tables import Row
 
 
@@ -55,14 +55,6 @@ def _rows(
             # As in `experiments.sweep`, so that the optima are those of the figures.
             start = optimum.channel if optimum else None
             optimum = optimal_ldp(measure, epsilon, start=start, **effort)
-            yield document_row(
-                paper=PAPER,
-                experiment=utility,
-                size=str(size),
-                instance=instance_name(number),
-                mechanism="optimal",
-                epsilon=epsilon,
-                value=optimum.value,
-                bound=optimum.upper_bound,
-                document=ldp_certificate(optimum, measure, epsilon),
-            )
+            place = OptimumPlace(PAPER, utility, str(size), instance_name(number), "optimal", epsilon)
+            document = ldp_certificate(optimum, measure, epsilon)
+            yield document_row(place, optimum.value, optimum.upper_bound, document)

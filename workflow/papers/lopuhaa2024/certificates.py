@@ -16,7 +16,7 @@ from ldpfrontier.model.optimum import Optimum
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.example import EPSILON, example_ball, example_optima
 from papers.lopuhaa2024.solution import PAPER, Place, Solution, place_of, read_kept
-from reproduction.results.certificates import DOCUMENTS, document_row
+from reproduction.results.certificates import DOCUMENTS, OptimumPlace, document_row
 from reproduction.results.tables import BOUNDED, OPTIMAL, Row
 
 _log = logging.getLogger(__name__)
@@ -70,8 +70,7 @@ def _rows(paper: str, ball: RenyiBall, solutions: Iterable[tuple[Solution, Place
 
 def row_of(paper: str, place: Place, solution: Solution, document: Document) -> Row:
     """Return the row of the document of a solution, with the key of the paper that computes it."""
-    return document_row(
-        paper=paper, experiment=place["experiment"], size=place["size"], instance=place["instance"],
-        mechanism=solution.mechanism, epsilon=solution.epsilon, value=solution.value, bound=solution.bound,
-        document=document,
-    )  # fmt: skip
+    about = OptimumPlace(
+        paper, place["experiment"], place["size"], place["instance"], solution.mechanism, solution.epsilon
+    )
+    return document_row(about, solution.value, solution.bound, document)

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -21,7 +21,7 @@ from ldpfrontier import verify
 from ldpfrontier.base.atomic import write_text
 from reproduction.results.tables import Row, Schema, TableError
 
-#: Which optimum a document is about, as in `tables.RESULTS`.
+#: The columns of `OptimumPlace`, as in `tables.RESULTS`.
 _PLACE = {
     "paper": "str",
     "experiment": "str",
@@ -81,18 +81,22 @@ VERIFIED = Schema(
 )
 
 
-def document_row(
-    *, paper: str, experiment: str, size: str, instance: str, mechanism: str, epsilon: float,
-    value: float, bound: float, document: Mapping[str, Any],
-) -> Row:  # fmt: skip
+class OptimumPlace(NamedTuple):
+    """Which optimum a document is about."""
+
+    paper: str
+    experiment: str
+    size: str
+    instance: str
+    mechanism: str
+    epsilon: float
+
+
+def document_row(place: OptimumPlace, value: float, bound: float, document: Mapping[str, Any]) -> Row:
     """Return a row of `DOCUMENTS`; a bound that is passed by rounding becomes the value."""
     return {
-        "paper": paper,
-        "experiment": experiment,
-        "size": size,
-        "instance": instance,
-        "mechanism": mechanism,
-        "epsilon": float(epsilon),
+        **place._asdict(),
+        "epsilon": float(place.epsilon),
         "value": float(value),
         "bound": max(float(bound), float(value)),
         "document": json.dumps(document, separators=(",", ":")),

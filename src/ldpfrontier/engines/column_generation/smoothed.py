@@ -26,7 +26,7 @@ import numpy as np
 from ldpfrontier.base.types import FloatArray
 from ldpfrontier.engines.column_generation.settings import SETTINGS
 from ldpfrontier.model.channel import Channel
-from ldpfrontier.model.optimum import Optimum, certified
+from ldpfrontier.model.optimum import BoundError, Optimum, certified
 from ldpfrontier.model.utility import Columns, SublinearUtility, Utility
 from ldpfrontier.numerics.deadline import TimeIsUp, time_is_up
 from ldpfrontier.numerics.highs import add_column, new_lp, solve
@@ -257,6 +257,6 @@ def generate(
         elif not improving:
             break
     channel = master.channel(weights)
-    noise = 0.0 if error is None or stable is None else error(stable)
-    optimum = certified(channel, utility(channel), bound, tolerance, rounds, unit=utility.unit, noise=noise)
+    noise = BoundError(noise=0.0 if error is None or stable is None else error(stable))
+    optimum = certified(channel, utility(channel), bound, tolerance, rounds, unit=utility.unit, error=noise)
     return replace(optimum, prices=duals if stable is None else stable)

@@ -34,7 +34,7 @@ from ldpfrontier.engines.joint.separation import Oracle
 from ldpfrontier.engines.joint.settings import SETTINGS
 from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.cones import Cone
-from ldpfrontier.model.optimum import Optimum, certified, recorded_failure
+from ldpfrontier.model.optimum import NO_ERROR, Optimum, certified, recorded_failure
 from ldpfrontier.model.utility import Columns, MutualInformation, SublinearUtility
 from ldpfrontier.numerics.deadline import TimeIsUp, no_time_limit, time_is_up
 from ldpfrontier.numerics.rounding import sum_error
@@ -271,7 +271,7 @@ def joint_optimum(
     family = JointColumns(Oracle(ball, epsilon), MutualInformation(ball.centre), max_nodes)
     found = solve_jointly(family, tolerance, max_rounds, start)
     bound = min(found.upper_bound, known_bound)
-    optimum = certified(found.channel, found.value, bound, tolerance, found.iterations, error=0.0)
+    optimum = certified(found.channel, found.value, bound, tolerance, found.iterations, error=NO_ERROR)
     return optimum if bound < found.upper_bound else replace(optimum, prices=found.prices)
 
 

@@ -34,7 +34,15 @@ from ldpfrontier.engines.column_generation.settings import SETTINGS as GENERATIO
 from ldpfrontier.engines.listed.converse import converse
 from ldpfrontier.engines.listed.f_divergence import VALUE_SIZE, divergence_error, likelihood_ratio_order
 from ldpfrontier.model.channel import Channel
-from ldpfrontier.model.optimum import ROUNDING, Optimum, certified, fell_back, one_line, uninformative
+from ldpfrontier.model.optimum import (
+    ROUNDING,
+    BoundError,
+    Optimum,
+    certified,
+    fell_back,
+    one_line,
+    uninformative,
+)
 from ldpfrontier.model.utility import FDivergence, MutualInformation, Utility
 from ldpfrontier.numerics.highs import add_columns, new_lp, solve
 from ldpfrontier.numerics.rounding import column_value, gamma, normalization, storage
@@ -87,8 +95,7 @@ def optimal_exact_cover(
         tolerance,
         rounds,
         unit=utility.unit,
-        error=error * bound,
-        noise=noise,
+        error=BoundError(error * bound, noise),
     )
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ldpfrontier.base.types import FloatArray
 from ldpfrontier.model.channel import Channel
-from ldpfrontier.model.optimum import ROUNDING, Optimum, certified
+from ldpfrontier.model.optimum import ROUNDING, BoundError, Optimum, certified
 from ldpfrontier.model.utility import FDivergence
 from ldpfrontier.numerics.rounding import EXCESS, gamma, normalization, storage
 
@@ -129,4 +129,4 @@ def optimal_partition(utility: FDivergence, epsilon: float, *, tolerance: float)
     # A generator of one's own may lose digits where numbers near one cancel.
     noise = 0.0 if utility.f is None else ROUNDING
     channel = block_response(best.labels, best.blocks, epsilon)
-    return certified(channel, best.value, best.bound, tolerance, unit=utility.unit, error=noise)
+    return certified(channel, best.value, best.bound, tolerance, unit=utility.unit, error=BoundError(noise))

@@ -26,7 +26,7 @@ from ldpfrontier.engines.listed.set_pricing import ALIKE, SetFamily
 from ldpfrontier.engines.listed.settings import SETTINGS
 from ldpfrontier.engines.registry import LIMITS
 from ldpfrontier.model.channel import Channel
-from ldpfrontier.model.optimum import Optimum, certified, fell_back, one_line
+from ldpfrontier.model.optimum import BoundError, Optimum, certified, fell_back, one_line
 from ldpfrontier.model.utility import Columns, MutualInformation
 from ldpfrontier.numerics.deadline import time_is_up
 from ldpfrontier.numerics.rounding import column_value, gamma, normalization, storage
@@ -50,7 +50,7 @@ def optimal_packing(
     """
     prior = utility.prior
     k, limit = len(prior), converse(prior, epsilon)
-    error = storage(epsilon) * limit.bound
+    error = BoundError(storage(epsilon) * limit.bound)
     small = k <= LIMITS.max_generation_inputs
     most = max(SETTINGS.max_channel_entries // k, 2)
     # Where even the inputs alone are too many outputs, only the likeliest are.

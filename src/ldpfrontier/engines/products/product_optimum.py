@@ -38,7 +38,7 @@ from ldpfrontier.engines.products.settings import SETTINGS
 from ldpfrontier.engines.registry import LIMITS
 from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.information import entropy
-from ldpfrontier.model.optimum import Optimum, certified, recorded_failure
+from ldpfrontier.model.optimum import BoundError, Optimum, certified, recorded_failure
 from ldpfrontier.model.utility import Columns, MutualInformation
 from ldpfrontier.numerics.deadline import TimeIsUp, check_time, time_is_up
 
@@ -101,8 +101,9 @@ def over_products(
                 error=partial(pricing_error, [product]),
             )
     best = max([basic_channel(*decomposition.weighted_columns()), *known], key=utility)
-    bound, noise = min(float(duals.sum()), entropy(product.centre)), pricing_error([product], duals)
-    return replace(certified(best, utility(best), bound, tolerance, noise=noise), prices=duals)
+    bound = min(float(duals.sum()), entropy(product.centre))
+    noise = BoundError(noise=pricing_error([product], duals))
+    return replace(certified(best, utility(best), bound, tolerance, error=noise), prices=duals)
 
 
 def _refined(

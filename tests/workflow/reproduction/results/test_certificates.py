@@ -13,6 +13,7 @@ from reproduction.results.certificates import (
     DOCUMENTS,
     FAILED,
     PROVED,
+    OptimumPlace,
     count_certificates,
     document_row,
     verified,
@@ -30,7 +31,7 @@ def row(epsilon: float, change=lambda document: None, **place: str) -> dict:
     change(document)
     named = {"paper": "paper", "experiment": "mi", "size": "3", "instance": "a, b", "mechanism": "optimal"}
     return document_row(
-        **(named | place), epsilon=epsilon, value=optimum.value, bound=optimum.bound, document=document
+        OptimumPlace(**(named | place), epsilon=epsilon), optimum.value, optimum.bound, document
     )
 
 
