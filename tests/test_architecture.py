@@ -524,8 +524,8 @@ def words_of(path: Path, name: str) -> set[str]:
 
 def test_the_way_of_one_number_is_as_the_page_says() -> None:
     """Each row is led to by one above, and says itself what it leads to."""
-    page = (ROOT / "docs/workflow.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| \[[^]]+\]\(\.\./([^)]+)\) \| `(\w+)` \| .+ \| (.+) \|$", page, re.MULTILINE)
+    page = (ROOT / "docs/reproduction/workflow.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[[^]]+\]\(\.\./\.\./([^)]+)\) \| `(\w+)` \| .+ \| (.+) \|$", page, re.MULTILINE)
     assert 5 < len(rows) == len({file for file, *_ in rows}) <= 14
     known = {"Snakefile"}
     for file, name, further in rows:

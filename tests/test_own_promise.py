@@ -1,4 +1,4 @@
-"""docs/own-promise.md is true: its files run as they stand there, and promises are what their names say."""
+"""docs/survey/own-promise.md is true: its files run, and promises are what their names say."""
 
 import importlib.util
 import math
@@ -19,7 +19,7 @@ from ldpfrontier import (
     optimal_mechanism,
 )
 
-PAGE = (Path(__file__).parents[1] / "docs/own-promise.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[1] / "docs/survey/own-promise.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(?:python)?\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 FILES = {named[1]: text for text in BLOCKS if (named := re.match(r"# (\w+)\.py\n", text))}
 

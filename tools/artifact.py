@@ -145,7 +145,8 @@ def codecheck() -> str:
         },
         "source": (
             "UCI Adult, https://doi.org/10.24432/C5XW20 (CC BY 4.0); its counts are in resources/. The rest"
-            " is computed: snakemake everything makes every file of the manifest; docs/artifact.md says how."
+            " is computed: snakemake everything makes every file of the manifest;"
+            " docs/reproduction/artifact.md says how."
         ),
         "manifest": list(manifest()),
     }

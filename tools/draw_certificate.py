@@ -1,4 +1,4 @@
-r"""Draw docs/img/certificate.png, the picture of a certificate in docs/beyond.md.
+r"""Draw docs/img/certificate.png, the picture of a certificate in docs/beyond/theorems.md.
 
 The example is small enough to list all columns that the closed forms give: income and relationship of Adult
 (2 x 6), projections of F, all pairs, level 1. With c the dual prices of the best mixture of these columns,

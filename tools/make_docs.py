@@ -1,7 +1,7 @@
 """Renew what is generated in the pages beside this file: `python tools/make_docs.py`.
 
 In own-data.md and questionnaires.md, what the commands print; all of api.md; codecheck.yml and what archives
-read; in engines/README.md, the table of engines; in frontier.md, the claims.
+read; in engines/README.md, the table of engines; in numbers.md, the claims.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from reproduction.ledger.claims import claims_of  # noqa: E402
 from reproduction.planning.paper import papers  # noqa: E402
 from reproduction.results.files import markdown  # noqa: E402
 
-OWN_DATA, API, FRONTIER = DOCS / "own-data.md", DOCS / "api.md", DOCS / "frontier.md"
-QUESTIONNAIRES = DOCS / "questionnaires.md"
+OWN_DATA, API, FRONTIER = DOCS / "survey/own-data.md", DOCS / "api.md", DOCS / "beyond/numbers.md"
+QUESTIONNAIRES = DOCS / "survey/questionnaires.md"
 ENGINES = SOURCE / "ldpfrontier/engines/README.md"
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -39,7 +39,7 @@ def own_data(text: str) -> str:
     """Return a page with what its commands print, run one after the other in a copy of ``example/``."""
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder) / "example"
-        shutil.copytree(DOCS / "example", work)
+        shutil.copytree(DOCS / "survey/example", work)
         command = Path(folder) / "bin/ldp-frontier"
         command.parent.mkdir()
         command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ldpsurvey "$@"\n')

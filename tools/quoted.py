@@ -156,7 +156,7 @@ def read() -> dict[str, Any]:
         known, quotes = page.pop("define", {}), []
         for place, entries in page["quotes"].items():
             paper, _, table = place.rpartition("/")
-            paper = paper or page.get("paper", name)
+            paper = paper or page.get("paper", Path(name).name)
             for entry in entries:
                 given = {"text": entry} if isinstance(entry, str) else dict(entry)
                 for key in {"text", "rows"} & set(given):

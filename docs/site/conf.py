@@ -25,36 +25,41 @@ import ldpfrontier  # noqa: E402
 #: The side bar: the caption of each group of pages, and the pages, some with a shorter title.
 GROUPS = {
     "Start here": ["docs/glossary"],
-    "Results": [
-        "Kairouz et al. 2016 <docs/kairouz2016>",
-        "Liao et al. 2017 <docs/liao2017>",
-        "Kalantari et al. 2018 <docs/kalantari2018>",
-        "Lopuhaä and Goseling 2024 <docs/lopuhaa2024>",
-        "docs/frontier",
-        "docs/beyond",
-        "docs/atlas",
-        "docs/related-work",
+    "The reproduction": [
+        "docs/reproduction/README",
+        "Kairouz et al. 2016 <docs/reproduction/kairouz2016>",
+        "Liao et al. 2017 <docs/reproduction/liao2017>",
+        "Kalantari et al. 2018 <docs/reproduction/kalantari2018>",
+        "Lopuhaä and Goseling 2024 <docs/reproduction/lopuhaa2024>",
+        "docs/reproduction/artifact",
+        "docs/reproduction/workflow",
+        "config/README",
+        "results/README",
+        "docs/reproduction/extending",
+        "docs/reproduction/cluster",
+    ],
+    "Beyond the papers": [
+        "docs/beyond/README",
+        "docs/beyond/numbers",
+        "docs/beyond/theorems",
+        "docs/beyond/atlas",
+        "docs/beyond/tried",
+    ],
+    "Own data": [
+        "docs/survey/README",
+        "docs/survey/own-data",
+        "docs/survey/own-data-reference",
+        "docs/survey/questionnaires",
+        "docs/survey/own-promise",
     ],
     "The library": [
-        "docs/own-data",
-        "docs/own-data-reference",
-        "docs/questionnaires",
-        "docs/own-promise",
         "docs/api",
         "docs/certificates",
         "docs/performance",
         "benchmarks/README",
         "src/ldpfrontier/engines/README",
     ],
-    "The reproduction": [
-        "docs/artifact",
-        "docs/workflow",
-        "config/README",
-        "docs/extending",
-        "results/README",
-        "docs/cluster",
-    ],
-    "The project": ["docs/platforms", "SECURITY", "docs/notes", "CONTRIBUTING", "CHANGELOG"],
+    "The project": ["docs/related-work", "docs/platforms", "SECURITY", "CONTRIBUTING", "CHANGELOG"],
 }
 
 project = "ldp-frontier"

@@ -23,7 +23,7 @@ from support.grids import few
 from support.programs import program
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCS = ROOT / "docs"
+DOCS = ROOT / "docs/survey"
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 MAKE = program("tools/make_docs.py")
@@ -64,7 +64,8 @@ def own(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("own")
 def test_every_command_of_the_readme_works(capsys):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"```sh\n\. \.venv/bin/activate && cd docs/example\n(.*?)```", text, re.DOTALL)
+    _, block = text.split(". .venv/bin/activate && cd docs/survey/example\n")
+    block = block.partition("```")[0]
     for line in block.replace("\\\n", " ").splitlines():
         program, *arguments = line.split()
         assert program == "ldp-frontier"

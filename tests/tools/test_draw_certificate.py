@@ -24,4 +24,4 @@ def test_the_bounds_hold_and_two_classes_say_more_than_one():
     vertices_alone = [points._replace(split=np.zeros_like(points.split)) for points in blocks]
     single = draw.piece(vertices_alone, 0.0, math.inf).kappa
     said = max(bound.kappa for bound in bounds)
-    assert (round(single, 3), round(said, 3), round(c.sum(), 3)) == (0.052, 0.008, 1.443)  # docs/beyond.md
+    assert (round(single, 3), round(said, 3), round(c.sum(), 3)) == (0.052, 0.008, 1.443)

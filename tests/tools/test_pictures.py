@@ -19,6 +19,6 @@ def test_every_picture_of_a_paper_is_a_figure_of_it():
 
 
 def test_every_picture_is_on_a_page():
-    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     named = set(re.findall(r"img/([\w.]+)", "".join(page.read_text(encoding="utf-8") for page in pages)))
     assert named == {path.name for path in PICTURES.PICTURES.iterdir()}

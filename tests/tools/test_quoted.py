@@ -38,8 +38,8 @@ def test_every_bound_is_a_limit(name):
 
 def test_the_page_of_results_states_the_numbers_of_the_claims():
     claims = {claim.id: claim for claim in claims_of(papers()["frontier"])}
-    for name in PAGES["frontier"]["claims"]:
-        quoted = QUOTED.of_claim(QUOTED.DOCS / "frontier.md", name)
+    for name in PAGES["beyond/numbers"]["claims"]:
+        quoted = QUOTED.of_claim(QUOTED.DOCS / "beyond/numbers.md", name)
         assert [number.text for number in quoted.numbers()] == [
             number.said for number in claims[name].stated().values()
         ]
@@ -48,7 +48,7 @@ def test_the_page_of_results_states_the_numbers_of_the_claims():
 @pytest.mark.parametrize(
     ("name", "first", "last"),
     [
-        ("frontier", "## Main results", "## More results"),
+        ("beyond/numbers", "## Main results", "## More results"),
         ("../README", "- **More information", "Bounds on some of these optima"),
     ],
 )

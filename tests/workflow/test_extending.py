@@ -1,4 +1,4 @@
-"""docs/extending.md is true: its files are written, and its commands run, as they stand there."""
+"""docs/reproduction/extending.md is true: its files are written, and its commands run."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from reproduction.results.files import read_table
 pytestmark = [pytest.mark.workflow, pytest.mark.long]
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs/extending.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/reproduction/extending.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
@@ -87,7 +87,7 @@ def test_tables_of_ones_own(tmp_path):
     """They lie beside the file that names them, make Figure 2, and another count there makes it again."""
     mine = tmp_path / "mine"
     mine.mkdir()
-    shutil.copy(ROOT / "docs/example/survey.csv", mine)
+    shutil.copy(ROOT / "docs/survey/example/survey.csv", mine)
     entry = {"file": "survey.csv", "sensitive": "illness", "useful": "region", "repetitions": 1, "chunks": 1}
     configuration = {
         "adult": {"source": "bundled"},

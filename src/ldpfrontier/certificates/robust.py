@@ -134,7 +134,7 @@ class MemberCuts:
 
         Its two sensitive values have the conditionals of the cut, all others those of the centre. Of the
         distributions with these conditionals the one that is nearest to the centre has the marginal
-        p_s e^(g D_s), up to a factor (docs/beyond.md, statement 3).
+        p_s e^(g D_s), up to a factor (docs/beyond/theorems.md, statement 3).
         """
         ball, blocks = self.ball, row.reshape(self.ball.centre.shape)
         s, other = int(blocks.sum(axis=1).argmax()), int(blocks.sum(axis=1).argmin())

@@ -88,7 +88,7 @@ class Regime:
     size: str  # which calls, in words
     engine: str  # what runs, in words
     module: str  # where, below `ldpfrontier`
-    why: str  # its bound holds: a statement of docs/beyond.md, or the module whose docstring shows it
+    why: str  # its bound holds: a statement of docs/beyond/theorems.md, or the module that shows it
     #: Tells the same as `size` does, except for what the solver checks or refuses itself.
     serves: Callable[[Call], bool] = _every
 

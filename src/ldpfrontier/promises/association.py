@@ -56,8 +56,8 @@ def optimal_association(
 
     A report changes the odds of two values of S by at most e^eps for everybody whose knowledge Z of the
     person concerns U alone, Z - U - S: those who know nothing, those who know U, and all between them,
-    whatever the marginal distributions of S and U are (docs/beyond.md, statement 11). Utility is I(S, U; Y)
-    under the estimate.
+    whatever the marginal distributions of S and U are (docs/beyond/theorems.md, statement 11). Utility is
+    I(S, U; Y) under the estimate.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def optimal_association(
     Optimum
         Inputs (s, u) in row-major order. Its level is `association_epsilon`. On tables of up to 16 cells the
         gap is mostly at most the tolerance; on larger ones the mechanism is found by a search, and the bound
-        is far above it (docs/beyond.md).
+        is far above it (docs/beyond/theorems.md).
 
     Raises
     ------

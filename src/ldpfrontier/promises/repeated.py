@@ -1,9 +1,9 @@
 r"""One mechanism for several reports of a person, whose level for acquaintances is known for all together.
 
-Two designs (docs/beyond.md, statement 11). If the number of reports is known, the level of one is set so that
-the exact level of all together is the one asked for. If each mechanism may be chosen after the reports before
-it were seen, each protects over odds ratios that are widened by what those may have told, and all have at
-most the sum of the levels.
+Two designs (docs/beyond/theorems.md, statement 11). If the number of reports is known, the level of one is
+set so that the exact level of all together is the one asked for. If each mechanism may be chosen after the
+reports before it were seen, each protects over odds ratios that are widened by what those may have told, and
+all have at most the sum of the levels.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Each of these mechanisms treats the answers of a question alike. So it tells m_T of each interaction T, as
 those of `sets` do, and the best linear unbiased estimates of all tables from its reports together have the
-error sum_T c_T / m_T (docs/beyond.md, statement 13).
+error sum_T c_T / m_T (docs/beyond/theorems.md, statement 13).
 """
 
 from __future__ import annotations

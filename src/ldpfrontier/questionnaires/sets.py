@@ -7,7 +7,7 @@ a given one, S, under permutations of the answers to each question, all equally 
     m_T = (e^epsilon - 1)^2 |P_T 1_S|^2 / (dim T (1 + (e^epsilon - 1) a)^2)
 
 of the interaction T, |.|^2 the mean of squares and a the share of the combinations that are in S: at the
-uniform distribution n MSE is the sum over T of c_T / m_T, c_T what is wanted of T (docs/beyond.md).
+uniform distribution n MSE is the sum over T of c_T / m_T, c_T what is wanted of T (docs/beyond/theorems.md).
 """
 
 from __future__ import annotations

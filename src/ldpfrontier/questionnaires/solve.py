@@ -22,7 +22,7 @@ and for questions of two answers, where |T| = 1 and b is the smaller one of a an
 
     sum_j |P_j 1_S|^2 <= b / 2   and   <= 2 b^2 ln(1/b),
 
-by docs/beyond.md, statement 13, and by the level-1 inequality (O'Donnell 2014, *Analysis of Boolean
+by docs/beyond/theorems.md, statement 13, and by the level-1 inequality (O'Donnell 2014, *Analysis of Boolean
 functions*, section 5.4). The bound has the smaller one of the maxima over b.
 """
 

@@ -3,8 +3,8 @@ r"""Several reports of one person: their channel, their level for each attacker,
 Reports on the same (S, U), each drawn by a mechanism of its own, are a channel whose columns are the products
 of columns, one from each (their *composition*). Under privacy from anyone, and given U, it has at most the
 sum of the levels; for those who know something about U, little more; under RLDP alone nothing holds
-(docs/beyond.md, statement 11, where the proofs are). What is needed for that is the *interaction* of a column
-v, ::
+(docs/beyond/theorems.md, statement 11, where the proofs are). What is needed for that is the *interaction* of
+a column v, ::
 
     log( v_su v_tw / (v_sw v_tu) ),
 

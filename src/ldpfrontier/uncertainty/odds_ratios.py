@@ -7,7 +7,7 @@ R_s = P(.|s), ::
     sum_u w_u R_s(u) v_su / sum_u w_u R_s(u)  <=  e^eps sum_u w_u R_t(u) v_tu / sum_u w_u R_t(u),     s != t.
 
 The worst w has at most two positive entries u and w, and the condition depends on P through the *odds ratios*
-alone (docs/beyond.md, statement 11), ::
+alone (docs/beyond/theorems.md, statement 11), ::
 
     rho(s, t, u, w) = P(u|t) P(w|s) / (P(w|t) P(u|s)),
 
@@ -144,8 +144,8 @@ class OddsRatios:
 
         Whoever has seen reports whose levels given U add up to k reads the next one at odds ratios within the
         intervals widened by 2 k: mechanisms that are private over these have together at most the sum of
-        their levels, even if each is chosen after the reports before it were seen (docs/beyond.md, statement
-        11).
+        their levels, even if each is chosen after the reports before it were seen (docs/beyond/theorems.md,
+        statement 11).
 
         Parameters
         ----------

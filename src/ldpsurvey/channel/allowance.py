@@ -74,7 +74,7 @@ def check_allowance(
 
     Reports of the same answers have at most the sum of their levels for anyone, and for those who know U. For
     acquaintances they do if each report protects over intervals of the odds ratios that are widened at both
-    ends by twice the levels of all others (docs/beyond.md, statement 11 (f)).
+    ends by twice the levels of all others (docs/beyond/theorems.md, statement 11 (f)).
     """
     level, reports = allowance.level, allowance.reports
     check_several(against, reports)

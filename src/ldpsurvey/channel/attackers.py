@@ -2,12 +2,12 @@
 
 An *outsider* knows nothing else about a person; what matters for outsiders is the level of the sensitive S
 over the uncertainty set F (lopuhaa2024, Definition 1). An *insider* knows the useful U of the person; what
-matters is the level of S given U (docs/beyond.md, statement 10), which alone is local label differential
-privacy. An *acquaintance* knows nothing, something
-or everything about U, and nothing else; what matters is the level of S for all Z with Z - U - S, over all
-distributions with odds ratios in intervals (statement 11). *Anyone* may believe anything about the person;
-what matters is the level of S under every distribution of (S, U) (lopuhaa2024, section 6). A level L means
-that a report changes the odds of two values of S by at most a factor e^L.
+matters is the level of S given U (docs/beyond/theorems.md, statement 10), which alone is local label
+differential privacy. An *acquaintance* knows nothing, something or everything about U, and nothing else; what
+matters is the level of S for all Z with Z - U - S, over all distributions with odds ratios in intervals
+(statement 11). *Anyone* may believe anything about the person; what matters is the level of S under every
+distribution of (S, U) (lopuhaa2024, section 6). A level L means that a report changes the odds of two values
+of S by at most a factor e^L.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A memo of reports: a person who is asked again gives the same report, or has reports left of an allowance.
 
-Many independent reports of a person reveal everything (docs/beyond.md, statement 11 (f)). If the channel is
-for one report, a report that is stored and repeated reveals nothing new, however often it is requested;
-RAPPOR (Erlingsson, Pihur, Korolova, CCS 2014) calls this the permanent response. Reports are stored by person
-and not by value: a person whose value has changed still gives the first report.
+Many independent reports of a person reveal everything (docs/beyond/theorems.md, statement 11 (f)). If the
+channel is for one report, a report that is stored and repeated reveals nothing new, however often it is
+requested; RAPPOR (Erlingsson, Pihur, Korolova, CCS 2014) calls this the permanent response. Reports are
+stored by person and not by value: a person whose value has changed still gives the first report.
 
 If the channel is for several reports of a person (`Allowance`), each of them belongs to a wave, a name that
 the user gives. Within a wave a person's report is repeated, so that a run that failed may be started again;

@@ -90,9 +90,9 @@ def kept_by_all(private: Promising) -> Kept | None:
     """Return what all reports of a person keep together; None if the channel is for one report.
 
     Where the sensitive value is the same at a report, the useful one may still tell it at another report, so
-    that each report counts with the level of the whole record (docs/beyond.md, statement 11 (f)): so many
-    times that level have to be allowed. Of a budget, other channels may be used, whose levels of the record
-    are not known here. For those who know the useful value each time, the levels given it add up.
+    that each report counts with the level of the whole record (docs/beyond/theorems.md, statement 11 (f)): so
+    many times that level have to be allowed. Of a budget, other channels may be used, whose levels of the
+    record are not known here. For those who know the useful value each time, the levels given it add up.
     """
     stated, table = private.certificate, private.table
     allowance = stated.allowance
@@ -114,7 +114,8 @@ def kept_by_two(private: Promising) -> Kept:
     Independent reports have at most the sum of their levels for anyone, and for those who know u. For
     acquaintances the largest odds ratio comes on top, once: given u, products of entries differ by a factor
     of at most e^E, E the sum of the levels given u, and the weights of two values of u by at most an odds
-    ratio (docs/beyond.md, statement 11 (f)). What outsiders are promised says nothing of a second report.
+    ratio (docs/beyond/theorems.md, statement 11 (f)). What outsiders are promised says nothing of a second
+    report.
     """
     stated, levels, table = private.certificate, private.certificate.levels, private.table
     if not table.useful or levels.record <= stated.epsilon:

@@ -69,7 +69,7 @@ def changing_levels(privates: Sequence[PrivateChannel]) -> dict[Attacker, float]
     """Return the levels, nats, of one report by each of several channels if the answers of a person change.
 
     For whoever knows the useful value each time, and for anyone: those of each, given U and of the whole
-    record, add up (docs/beyond.md, statement 11 (f)). For others the level is that for anyone.
+    record, add up (docs/beyond/theorems.md, statement 11 (f)). For others the level is that for anyone.
     """
     stated = [private.certificate.levels for private in privates]
     found: dict[Attacker, float] = {"anyone": math.fsum(one.record for one in stated)}

@@ -252,8 +252,8 @@ def design_channel(
     (epsilon-LDP). With useful columns, the level holds for outsiders, who know nothing else about a person,
     over the confidence set F of the distribution of the table ((epsilon, F)-RLDP, lopuhaa2024, Definition
     1); for acquaintances, who know nothing, something or all of the useful value, over confidence intervals
-    of odds ratios (docs/beyond.md, statement 11); for anyone (lopuhaa2024, section 6); or for insiders only,
-    who know the useful value, which is local label differential privacy.
+    of odds ratios (docs/beyond/theorems.md, statement 11); for anyone (lopuhaa2024, section 6); or for
+    insiders only, who know the useful value, which is local label differential privacy.
 
     Parameters
     ----------

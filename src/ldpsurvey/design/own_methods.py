@@ -1,11 +1,11 @@
 """Mechanisms and cones of the user's own as candidates of a design: called, checked, and never trusted.
 
-A function is called as in the figures of the papers (docs/extending.md): with the uncertainty set F around
-the table and the level or, if all of a record is sensitive, with a `MutualInformation` that has the prior.
-Without counted records F is the uniform distribution alone. What a mechanism returns must be a channel whose
-level for the attacker, which is computed, is at most the one asked for. Of cones the columns are taken that
-are in all of them and keep the promise of the design as well: the best mechanisms of these are candidates,
-and no mechanism that leaves a cone is chosen.
+A function is called as in the figures of the papers (docs/reproduction/extending.md): with the uncertainty
+set F around the table and the level or, if all of a record is sensitive, with a `MutualInformation` that has
+the prior. Without counted records F is the uniform distribution alone. What a mechanism returns must be a
+channel whose level for the attacker, which is computed, is at most the one asked for. Of cones the columns
+are taken that are in all of them and keep the promise of the design as well: the best mechanisms of these are
+candidates, and no mechanism that leaves a cone is chosen.
 """
 
 from __future__ import annotations

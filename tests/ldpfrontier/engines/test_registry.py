@@ -48,7 +48,7 @@ from ldpfrontier.uncertainty.odds_ratios import OddsRatios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 PACKAGE = Path(ldpfrontier.__file__).parent
-STATEMENTS = (Path(__file__).parents[3] / "docs/beyond.md").read_text(encoding="utf-8")
+STATEMENTS = (Path(__file__).parents[3] / "docs/beyond/theorems.md").read_text(encoding="utf-8")
 BALL = RenyiBall.confidence([[30, 10, 5], [10, 30, 9]])
 WIDE = RenyiBall.confidence(np.random.default_rng(0).integers(5, 50, (3, 6)))
 THREE = RenyiBall.confidence(np.random.default_rng(0).integers(5, 50, (3, 2)))

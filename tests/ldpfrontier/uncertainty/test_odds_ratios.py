@@ -310,7 +310,7 @@ def all_tables(samples: int, cells: int) -> FloatArray:
     return np.diff(ends, axis=1) - 1.0
 
 
-#: The least probability that all odds ratios are in their intervals (docs/beyond.md).
+#: The least probability that all odds ratios are in their intervals (docs/beyond/theorems.md).
 COVERAGE = {"exact": 0.98, "bonferroni": 0.95, "scheffe": 0.98}
 
 

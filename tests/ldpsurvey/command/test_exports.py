@@ -31,7 +31,7 @@ from ldpsurvey.estimate.estimation import quantities
 from support.owndata import channel_of, records_of, rewritten, small_table, write_records
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGE = (ROOT / "docs/own-data-reference.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/survey/own-data-reference.md").read_text(encoding="utf-8")
 NODE = shutil.which("node")
 
 

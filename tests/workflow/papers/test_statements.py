@@ -41,7 +41,7 @@ NUMBERED = {
 
 def entries(key):
     """Return what became of each statement of a page, by its name."""
-    page = (ROOT / f"docs/{key}.md").read_text(encoding="utf-8")
+    page = (ROOT / f"docs/reproduction/{key}.md").read_text(encoding="utf-8")
     section = page.partition("## Every numbered statement\n")[2].partition("\n## ")[0]
     return dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", section, re.M)[1:])
 

@@ -2,8 +2,8 @@
 
 (eps, F)-RLDP bounds P(y | s) / P(y | s'): what a report tells about S to someone who knows nothing else of
 the person. Someone who knows the useful value u compares Q(y | s, u) with Q(y | s', u), which the guarantee
-does not bound; nor does it bound what acquaintances learn, who know something about u (docs/beyond.md,
-statement 11). NMI is I(X; Y) / H(X) under the estimate P-hat.
+does not bound; nor does it bound what acquaintances learn, who know something about u
+(docs/beyond/theorems.md, statement 11). NMI is I(X; Y) / H(X) under the estimate P-hat.
 """
 
 from __future__ import annotations

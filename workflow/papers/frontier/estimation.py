@@ -1,8 +1,8 @@
 """Estimates beyond information: the mechanisms that need the fewest people, by whom they protect from.
 
 A mechanism that is optimal for information need not be so for estimates, and may not even determine the table
-(docs/beyond.md, statement 12). Here are those with the least n MSE of all cells for each promise, and for the
-distribution of S, where all promises cost the same.
+(docs/beyond/theorems.md, statement 12). Here are those with the least n MSE of all cells for each promise,
+and for the distribution of S, where all promises cost the same.
 """
 
 from __future__ import annotations

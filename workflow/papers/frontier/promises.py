@@ -3,8 +3,8 @@
 A promise says from whom S is protected at the level eps: from outsiders, over F (the optimum over F); from
 outsiders and insiders (with the second level k = eps); from acquaintances, who know anything about U alone,
 with known odds ratios, under every distribution with odds ratios in confidence intervals, or with any that a
-distribution in F has (docs/beyond.md, statement 11); from anyone (the unconditional optimum). Of the promises
-to acquaintances only the last one implies the guarantee over F.
+distribution in F has (docs/beyond/theorems.md, statement 11); from anyone (the unconditional optimum). Of the
+promises to acquaintances only the last one implies the guarantee over F.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Each report is drawn anew from the same record, by one mechanism. A promise to outsiders ends with the first
 report; promises to acquaintances and to anyone add up, the former to within the largest odds ratio
-(docs/beyond.md, statement 11).
+(docs/beyond/theorems.md, statement 11).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-r"""The cone of columns that are private for all who know anything about U alone (docs/beyond.md, 11).
+r"""The cone of columns that are private for all who know anything about U alone.
 
-A column v is in the cone if, for all s != t and all u != w with the least odds ratio rho < 1, and all shares
-a of u given s, ::
+A column v is in the cone (docs/beyond/theorems.md, statement 11) if, for all s != t and all u != w with the
+least odds ratio rho < 1, and all shares a of u given s, ::
 
     a v_su + (1 - a) v_sw  <=  e^eps (a' v_tu + (1 - a') v_tw),       a' = rho a / (rho a + 1 - a).
 

@@ -32,7 +32,7 @@ class JointSettings:
 
     # Tuning: the cut pool, and branch and bound. Tuned on small tables.
     #: Cuts kept before unused ones are forgotten, of any cone and of the one against acquaintances: fewer are
-    #: faster, but bounds over F suffer (docs/notes.md).
+    #: faster, but bounds over F suffer (docs/beyond/tried.md).
     max_cuts: tuple[int, int] = (5_000, 2_000)
 
 

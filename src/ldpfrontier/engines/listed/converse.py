@@ -16,8 +16,8 @@ least the largest m(s) - lam s with s <= r, and at most m(q) - lam q = z - 1 - l
   concavity, at most m(P_y) - m(q) + lam q <= m(P_y) - A = beta_y, as the slope beyond P_y is at most lam.
 
 With nobody alone, the best z = eps t / (t - 1) gives I(X;Y) <= C(eps) = z - 1 - log z, whatever the prior and
-the number of inputs: the logarithm of Specht's ratio at t (docs/kairouz2016.md). With everybody alone the
-bound is the value of randomized response.
+the number of inputs: the logarithm of Specht's ratio at t (docs/reproduction/kairouz2016.md). With everybody
+alone the bound is the value of randomized response.
 
 **Digits.** Nothing here is a difference of numbers much larger than itself. The value of a likely set comes
 from the probability s of all others, m(1 - s) = t (s phi(1 / t - 1) - phi((1 / t - 1) s)). With x = (t - 1) s

@@ -6,7 +6,7 @@ best partition has the largest utility of all private mechanisms ::
 
     maximize sum_B z1(B) f(z0(B) / z1(B)) / (1 + (m - 1) e^-eps),   z_i(B) = e^-eps + (1 - e^-eps) P_i(B),
 
-a fractional longest path. The bound rests on the theorem; docs/kairouz2016.md has a proof.
+a fractional longest path. The bound rests on the theorem; docs/reproduction/kairouz2016.md has a proof.
 """
 
 from __future__ import annotations

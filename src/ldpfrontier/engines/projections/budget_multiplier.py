@@ -35,7 +35,7 @@ def multiplier_families(ball: RenyiBall, epsilon: float, most: int = SETTINGS.mu
     letters = int((ball.centre > 0).sum(axis=1).max())
     # Of many letters all pairs only, and one multiplier less: there these add little and take long.
     long = len(ball.centre) * 2**letters > LIMITS.max_kept_vertices
-    # Up to 2 nats the largest one is the best to leading order (docs/beyond.md, statement 8); then it falls.
+    # Up to 2 nats the largest one is the best to leading order (docs/beyond/theorems.md, 8); then it falls.
     largest = 0.5 * min(2.0 / epsilon, 1.0) ** 0.75
     multipliers = [largest * 0.5**n for n in range(max(most - 1, 1) if long else most)]
     # Last, the columns that are private over the projections.

@@ -2,8 +2,9 @@ r"""Bounds on every (eps, F)-RLDP mechanism, by classes that contain all of them
 
 If the shares of the budget of F that two groups s != s' get add up to at most 1, F allows both to be as far
 from their centres at once. So a robust mechanism is private over the balls of radii k^-1(x_s k(B) / p_s), for
-distinct pairs, if x_s + x_s' <= 1 for all s != s' (docs/beyond.md, statement 9 (b)); here at half budgets,
-x_s = 1/2. The same holds for any sets within these balls, such as balls of order 1 below that order (9 (d)).
+distinct pairs, if x_s + x_s' <= 1 for all s != s' (docs/beyond/theorems.md, statement 9 (b)); here at half
+budgets, x_s = 1/2. The same holds for any sets within these balls, such as balls of order 1 below that order
+(9 (d)).
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def test_ends_of_the_converse(epsilon):
     assert response < converse(mixed, epsilon).bound < largest_information(epsilon)
 
 
-#: Generators f of f-informations, with the largest value of docs/kairouz2016.md in closed form.
+#: Generators f of f-informations, with the largest value of docs/reproduction/kairouz2016.md in closed form.
 GENERATORS = {
     "mutual information": (lambda r: r * np.log(r), largest_information),
     "chi-squared": (lambda r: (r - 1.0) ** 2, lambda epsilon: math.sinh(epsilon / 2.0) ** 2),

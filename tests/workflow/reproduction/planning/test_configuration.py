@@ -244,7 +244,7 @@ def test_what_contradicts_something_gets_a_sentence(dotted, value, sentence):
     assert sentence in problem
 
 
-SURVEY = str(ROOT / "docs/example/survey.csv")
+SURVEY = str(ROOT / "docs/survey/example/survey.csv")
 TOWN = {"file": SURVEY, "sensitive": "illness", "useful": "region"}
 
 
