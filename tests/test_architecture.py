@@ -19,7 +19,7 @@ import ldpfrontier
 import ldpsurvey
 from reproduction.data.catalogue import catalogue
 from reproduction.planning.imports import FOLDERS, ROOT, SCRIPTS, imported_modules
-from reproduction.planning.paper import Call, Layout, Paper, Table, papers
+from reproduction.planning.paper import Call, Layout, Paper, Table, module_name, papers
 
 PAPERS = papers()
 
@@ -91,8 +91,8 @@ FLOORS = (
     {"reproduction.planning"},
     {"reproduction"},
     {"reproduction.ledger"},
-    {f"papers.{key}" for key, paper in PAPERS.items() if not paper.builds_on} | {"papers"},
-    {f"papers.{key}" for key, paper in PAPERS.items() if paper.builds_on},
+    {f"papers.{key}" for key, paper in PAPERS.items() if not paper.is_beyond} | {"papers"},
+    {"beyond"},
     {"reproduction.report"},
     {"ldpsurvey.base"},
     {"ldpsurvey.data"},
@@ -138,7 +138,7 @@ def test_papers_use_engines_by_public_names() -> None:
     """The engines are `numerics` and the folders of `engines`."""
     found = dict[str, set[str]]()
     for module, path in FILES.items():
-        if not module.startswith("papers."):
+        if top(module) not in ("papers", "beyond"):
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             home = node.module or "" if isinstance(node, ast.ImportFrom) else ""
@@ -204,7 +204,7 @@ def test_every_module_serves_somebody() -> None:
     homes = {f"ldpfrontier.{home}" for home in ldpfrontier._HOMES.values()}
     homes |= {f"{SURVEY}.{home}" for home in ldpsurvey._HOMES.values()} | {MOVED}
     loaders = {entry.loader_name.partition(":")[0] for entry in catalogue().values()}
-    own = {name for key in PAPERS for name in FILES if name.startswith(f"papers.{key}.")}
+    own = {name for name in FILES if top(name) in ("papers", "beyond")}
     called = {name for paper in PAPERS.values() for call in calls(paper) for name in modules_of(call, paper)}
     called |= {name for name in own if name.rpartition(".")[2] in ("claims", "plan")}
     planning = {name for name in FILES if unit(name) in ("reproduction.base", "reproduction.planning")}
@@ -312,11 +312,10 @@ def experiments(paper: Paper) -> set[str]:
 
 @each_paper
 def test_what_only_reads_imports_neither_experiments_nor_solvers(paper: Paper) -> None:
-    folder = f"papers.{paper.key}"
     readers = {module_of(call) for call in (*paper.figures.values(), *paper.layouts.values())}
-    readers |= {f"{folder}.{name}" for name in ("figures", "claims", "summaries", "plan")} & set(FILES)
-    assert f"{folder}.figures" in readers
-    assert f"{folder}.claims" in readers
+    named = {module_name(paper.key, name) for name in ("figures", "claims", "summaries", "plan")}
+    readers |= named & set(FILES)
+    assert {module_name(paper.key, name) for name in ("figures", "claims")} <= readers
     for name in sorted(readers):
         found = reached(name) & (experiments(paper) | SOLVERS)
         assert not found, f"{name} imports {', '.join(sorted(found))}"
@@ -347,8 +346,9 @@ import os, sys
 from importlib.machinery import PathFinder
 
 #: Of the standard library, or what Snakemake brings: yaml, jsonschema, psutil, and what they need themselves.
-KNOWN = {*sys.stdlib_module_names, "ldpfrontier", "reproduction", "papers", "yaml", "_yaml", "jsonschema",
-         "psutil", "jsonschema_specifications", "referencing", "rpds", "attr", "attrs", "typing_extensions"}
+KNOWN = {*sys.stdlib_module_names, "ldpfrontier", "reproduction", "papers", "beyond", "yaml", "_yaml",
+         "jsonschema", "psutil", "jsonschema_specifications", "referencing", "rpds", "attr", "attrs",
+         "typing_extensions"}
 sys.modules.pop("numpy", None)
 
 class Refuse:
@@ -437,9 +437,9 @@ def changed(*files: str) -> set[tuple[str, str, str]]:
 @pytest.mark.parametrize(
     ("file", "again"),
     [
-        ("src/ldpfrontier/uncertainty/renyi_ball.py", {"lopuhaa2024", "frontier"}),
-        ("src/ldpfrontier/promises/association.py", {"frontier"}),
-        ("src/ldpfrontier/engines/column_generation/smoothed.py", {"kairouz2016", "lopuhaa2024", "frontier"}),
+        ("src/ldpfrontier/uncertainty/renyi_ball.py", {"lopuhaa2024", "beyond"}),
+        ("src/ldpfrontier/promises/association.py", {"beyond"}),
+        ("src/ldpfrontier/engines/column_generation/smoothed.py", {"kairouz2016", "lopuhaa2024", "beyond"}),
         ("src/ldpfrontier/hypothesis_testing/euclidean.py", {"liao2017"}),
         ("src/ldpfrontier/hamming/dp_leakage.py", {"kalantari2018"}),
         ("workflow/reproduction/results/tables.py", set(PAPERS)),
@@ -489,14 +489,19 @@ def test_an_edit_of_the_style_draws_again_and_computes_nothing() -> None:
 
 def test_the_projects_own_results_build_on_one_paper_and_no_paper_builds_on_another() -> None:
     assert {key: paper.builds_on for key, paper in PAPERS.items() if paper.builds_on} == {
-        "frontier": ("lopuhaa2024",)
+        "beyond": ("lopuhaa2024",)
     }
 
 
 @each_paper
 def test_a_paper_imports_the_papers_that_it_builds_on_and_no_other(paper: Paper) -> None:
-    own = [name for name in FILES if name.startswith(f"papers.{paper.key}.")]
-    keys = {name.split(".")[1] for module in own for name in reached(module) if name.startswith("papers.")}
+    homes = {module_name(key, ""): key for key in PAPERS}
+
+    def home(module: str) -> str:
+        return next((key for start, key in homes.items() if module.startswith(start)), "")
+
+    own = [name for name in FILES if home(name) == paper.key]
+    keys = {home(other) for name in own for other in reached(name)} - {""}
     assert keys - {paper.key} == set(paper.builds_on)
 
 

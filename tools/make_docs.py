@@ -108,7 +108,7 @@ def ledger(text: str) -> str:
             "statement": statement,
             "table": f"`{claim.tables[0]}`",
         }
-        for claim in claims_of(papers()["frontier"])
+        for claim in claims_of(papers()["beyond"])
         if (statement := claim.statement.replace("$", "")) not in above
     )
     return with_table(text, markdown(claims))

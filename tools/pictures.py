@@ -1,4 +1,4 @@
-"""Copy the pictures of the pages from the figures of runs: `python tools/pictures.py results beyond/results`.
+"""Copy the pictures of the pages from the figures of runs: `python tools/pictures.py results long/results`.
 
 Of several folders of results, the last one that has a figure counts. The pictures are
 docs/img/PAPER_FIGURE.png; what changed is for whoever releases to look at.

@@ -1,7 +1,7 @@
 """The numbers that pages quote from the tables of a run (docs/quoted.yaml says from which).
 
 `python tools/quoted.py results` compares them with the tables of a default run, and `python tools/quoted.py
-beyond/results beyond` those of pages that quote a run with `config/beyond.yaml`; with `renew` at the end, it
+long/results long` those of pages that quote a run with `config/long.yaml`; with `renew` at the end, it
 writes what the tables say into the pages. Pages are no templates: a forge shows them as they are, and some of
 the runs that they quote take a night.
 
@@ -172,7 +172,7 @@ def of_claim(page: Path, name: str) -> Quoted:
 
     Formulas of a page are letters; in a claim they stand between dollar signs.
     """
-    paper = papers()["frontier"]
+    paper = papers()["beyond"]
     (entry,) = (entry for entry in paper.claims if entry["id"] == name)
     (claim,) = (claim for claim in claims_of(paper) if claim.id == name)
     numbers = {}

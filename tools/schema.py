@@ -17,7 +17,7 @@ def text() -> str:
     common = json.loads((SCHEMAS / "common.schema.json").read_text(encoding="utf-8"))
     own = {name: {"$ref": f"common.schema.json#/properties/{name}"} for name in common["properties"]}
     sections = {
-        key: {"$ref": f"../papers/{key}/config.schema.json"}
+        key: {"$ref": f"../{paper.folder.relative_to(SCHEMAS.parent).as_posix()}/config.schema.json"}
         for key, paper in papers().items()
         if paper.configuration_schema is not None
     }

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from beyond.measured import rows_of_fig2
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from papers.frontier.measured import rows_of_fig2
 from papers.lopuhaa2024 import summaries
 from papers.lopuhaa2024.experiments import solutions
 from papers.lopuhaa2024.solution import place_of

@@ -37,7 +37,7 @@ def test_every_bound_is_a_limit(name):
 
 
 def test_the_page_of_results_states_the_numbers_of_the_claims():
-    claims = {claim.id: claim for claim in claims_of(papers()["frontier"])}
+    claims = {claim.id: claim for claim in claims_of(papers()["beyond"])}
     for name in PAGES["beyond/numbers"]["claims"]:
         quoted = QUOTED.of_claim(QUOTED.DOCS / "beyond/numbers.md", name)
         assert [number.text for number in quoted.numbers()] == [
@@ -155,15 +155,13 @@ def test_a_limit_is_rounded_so_that_it_holds(page, limit, text, value, renewed):
 
 
 @pytest.mark.parametrize("by_entry", [False, True])
-@pytest.mark.parametrize(
-    ("configuration", "expected"), [("config", ["12.5%"]), ("beyond", ["12.5%", "3e-9"])]
-)
+@pytest.mark.parametrize(("configuration", "expected"), [("config", ["12.5%"]), ("long", ["12.5%", "3e-9"])])
 def test_what_a_run_has_is_compared_with_the_page(
     page, tmp_path, monkeypatch, configuration, expected, by_entry
 ):
     """Of a page or an entry that quotes a larger run, a default run has some rows."""
     table = pd.DataFrame({"value": [0.375, 2e-9], "size": ["2 x 5", "16 x 7"]})
-    table = table if configuration == "beyond" else table[:1]
+    table = table if configuration == "long" else table[:1]
     monkeypatch.setattr(QUOTED, "tables_of", lambda results: {"lopuhaa2024": {"drift": table}})
     quoted = [
         QUOTED.Quoted(page, "lopuhaa2024", name, text)
@@ -173,7 +171,7 @@ def test_what_a_run_has_is_compared_with_the_page(
             ("missing", "it is {value} here"),
         )
     ]
-    larger = {"configuration": "config/beyond.yaml"}
+    larger = {"configuration": "config/long.yaml"}
     quoted = [replace(x, **larger) for x in quoted] if by_entry else quoted
     pages = {"page": {"quotes": quoted, **({} if by_entry else larger)}}
     wrong = list(QUOTED.stale(tmp_path, pages, configuration))

@@ -66,7 +66,7 @@ def test_a_mechanism(run, tmp_path):
     said = run("fig2.png", ok=False)
     assert sentence.replace("leaky", "mechanism") in said
     assert "lopuhaa2024_solutions_part" in said
-    assert "frontier" not in said
+    assert "beyond" not in said
 
 
 def test_a_paper(run, tmp_path):

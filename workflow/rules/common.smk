@@ -18,7 +18,7 @@ try:
     from reproduction.data import catalogue as data
     from reproduction.planning import configuration, outside
     from reproduction.planning.imports import code_hash
-    from reproduction.planning.paper import Layout, PaperError, Table, papers, table_place
+    from reproduction.planning.paper import Layout, PaperError, Table, module_name, papers, table_place
     from reproduction.planning.plan import Plan
 except ImportError as missing:
     raise WorkflowError(
@@ -188,5 +188,5 @@ def figure_files():
 
 def claim_code(script):
     """Return a function that hashes what decides claims, the schemas of the tables that claims are about included."""
-    own = [f"papers.{key}.claims" for key, paper in PAPERS.items() if (paper.folder / "claims.py").is_file()]
+    own = [module_name(key, "claims") for key, paper in PAPERS.items() if (paper.folder / "claims.py").is_file()]
     return code(script, *own, *(table.schema_name for table in PLAN.tables if not table.population))

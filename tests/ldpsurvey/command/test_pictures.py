@@ -8,10 +8,10 @@ from fontTools.fontBuilder import FontBuilder
 from fontTools.ttLib.tables._g_l_y_f import Glyph
 from matplotlib import font_manager
 
+from beyond import atlas_figures
 from ldpsurvey import CountTable, design_channel
 from ldpsurvey.base.layout import Remark
 from ldpsurvey.command.pictures import channel_picture, draw
-from papers.frontier import atlas_figures
 from reproduction.figure_style import SHADES
 
 

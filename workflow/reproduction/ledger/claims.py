@@ -29,7 +29,7 @@ import pandas as pd
 from ldpfrontier.base.types import FloatArray
 from reproduction.base.entries import from_entry
 from reproduction.ledger.quotes import Stated, fill_names
-from reproduction.planning.paper import Paper, PaperError, table_place
+from reproduction.planning.paper import Paper, PaperError, module_name, table_place
 from reproduction.results.tables import Schema, TableError, which_hold
 
 Verdict = Literal[
@@ -210,7 +210,7 @@ def _id(entry: Any) -> Any:
 
 def check_of(claim: Claim) -> Check:
     """Return the function that decides a claim: the paper's own, or one of this module."""
-    own = f"papers.{claim.paper}.claims"
+    own = module_name(claim.paper, "claims")
     for name in (own, __name__) if importlib.util.find_spec(own) else (__name__,):
         function: Check | None = getattr(importlib.import_module(name), claim.check, None)
         # The helpers of a module decide nothing.

@@ -21,6 +21,7 @@ FOLDERS = {
     "ldpsurvey": ROOT / "src/ldpsurvey",
     "reproduction": ROOT / "workflow/reproduction",
     "papers": ROOT / "workflow/papers",
+    "beyond": ROOT / "workflow/beyond",
 }
 SCRIPTS = ROOT / "workflow/scripts"
 

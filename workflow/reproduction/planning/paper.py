@@ -51,6 +51,9 @@ from reproduction.planning.own_mechanisms import make_importable
 #: Where the papers are: the folder of the package `papers`.
 ROOT = Path(__file__).resolve().parents[2] / "papers"
 
+#: What goes beyond them: a folder beside that one, the package of this name, which is described as they are.
+BEYOND = "beyond"
+
 T = TypeVar("T", bound="Call")
 
 
@@ -97,7 +100,7 @@ class Call:
     def function_name(self) -> str:
         """The function as ``module:name``, to import it."""
         module, _, name = self.function.partition(":")
-        return f"{_module_name(self.paper, module)}:{name}"
+        return f"{module_name(self.paper, module)}:{name}"
 
     def is_asked_for(self, configuration: Mapping[str, Any]) -> bool:
         """Tell whether the configuration has what the call needs, and it is not empty."""
@@ -150,7 +153,7 @@ class Table(Call):
         if self.certificates:
             return "reproduction.results.certificates:DOCUMENTS"
         module, _, name = self.schema.rpartition(":")
-        return f"{_module_name(self.paper, module) if module else 'reproduction.results.tables'}:{name}"
+        return f"{module_name(self.paper, module) if module else 'reproduction.results.tables'}:{name}"
 
     @property
     def whole(self) -> bool:
@@ -222,12 +225,12 @@ class Paper:
     @property
     def is_outside(self) -> bool:
         """Whether it lies outside the repository."""
-        return self.folder.parent != ROOT
+        return self.folder.parent not in (ROOT, ROOT.parent)
 
     @property
     def is_beyond(self) -> bool:
         """Whether it is no paper, but what this project adds to the papers."""
-        return not self.authors and not self.is_outside
+        return self.key == BEYOND
 
     @property
     def link(self) -> str:
@@ -259,7 +262,7 @@ class Paper:
         """Import the paper's ``plan.py``; None if it has none."""
         if not (self.folder / "plan.py").is_file():
             return None
-        return importlib.import_module(_module_name(self.key, "plan"))
+        return importlib.import_module(module_name(self.key, "plan"))
 
 
 def table_place(key: str, name: str) -> str:
@@ -268,13 +271,14 @@ def table_place(key: str, name: str) -> str:
 
 
 def papers(root: Path = ROOT, outside: Iterable[str | Path] = ()) -> dict[str, Paper]:
-    """Find the papers in a folder, and further ones outside: by key, the oldest first.
+    """Find the papers in a folder, what goes beyond them, and further ones outside: by key, the oldest first.
 
     The modules of those outside can be imported as those of the others from now on. Refused are a
     ``paper.yaml`` that lacks something, has something unknown, or names a table that is not there, and a
     folder outside that is no paper, or has the name of another one.
     """
-    found = [read(path) for path in sorted(root.glob("*/paper.yaml"))]
+    paths = [*sorted(root.glob("*/paper.yaml")), *root.parent.glob(f"{BEYOND}/paper.yaml")]
+    found = [read(path) for path in paths]
     for folder in map(Path, outside):
         found.append(_read_outside(folder, {paper.key for paper in found}))
     by_key = {paper.key: paper for paper in sorted(found, key=lambda paper: (paper.year, paper.key))}
@@ -376,7 +380,7 @@ def _claims(path: Path, content: bytes) -> Sequence[Mapping[str, Any]]:
 def load(paper: str, name: str) -> Any:
     """Import ``module:name`` of a paper's folder."""
     module, _, attribute = name.partition(":")
-    return getattr(importlib.import_module(_module_name(paper, module)), attribute)
+    return getattr(importlib.import_module(module_name(paper, module)), attribute)
 
 
 def look_up(configuration: Mapping[str, Any], key: str) -> Any:
@@ -399,13 +403,14 @@ def plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if not isinstance(value, Counts | Parts)}
 
 
-def _module_name(paper: str, name: str) -> str:
-    return f"papers.{paper}.{name}"
+def module_name(paper: str, name: str) -> str:
+    """Return the dotted name of a module in a paper's folder."""
+    return f"{paper}.{name}" if paper == BEYOND else f"papers.{paper}.{name}"
 
 
 def _call_of_plan(call: Call, name: str, configuration: Mapping[str, Any]) -> dict[str, Any]:
     missing = PaperError(f"{call.name} of {call.paper} asks for {name} of plan.py, which is not there.")
-    if importlib.util.find_spec(_module_name(call.paper, "plan")) is None:
+    if importlib.util.find_spec(module_name(call.paper, "plan")) is None:
         raise missing
     try:
         function = load(call.paper, f"plan:{name}")

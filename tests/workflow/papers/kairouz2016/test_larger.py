@@ -141,8 +141,8 @@ def test_by_default_nothing_past_the_sizes_of_the_paper_is_made():
     assert not names & set(usual.tables)
     assert set(more.figures) - set(usual.figures) == {"larger", "larger_thresholds"}
     assert PAPER.select_calls(DEFAULT).tables.keys() == usual.tables.keys()
-    beyond = yaml.safe_load((ROOT / "config/beyond.yaml").read_text(encoding="utf-8"))
-    assert beyond["kairouz2016"]["larger"]["instances"] > 0
+    long = yaml.safe_load((ROOT / "config/long.yaml").read_text(encoding="utf-8"))
+    assert long["kairouz2016"]["larger"]["instances"] > 0
 
 
 def test_parts_are_a_size_and_some_instances():

@@ -22,7 +22,7 @@ from reproduction.ledger.claims import (
     NotCheckable,
 )
 from reproduction.ledger.result_tables import ResultTables
-from reproduction.planning.paper import PaperError, papers
+from reproduction.planning.paper import PaperError, module_name, papers
 from reproduction.results.tables import CHECKS, RESULTS, Check, Result, TableError
 
 ROOT = Path(__file__).parents[4]
@@ -326,7 +326,7 @@ def test_without_tables_nothing_is_computed(paper, tmp_path):
 def test_every_function_of_a_claims_module_serves_a_claim(paper):
     entries = claims.claims_of(paper)
     own = {claims.check_of(claim) for claim in entries}
-    module = load(f"papers.{paper.key}.claims:__dict__")
+    module = load(f"{module_name(paper.key, 'claims')}:__dict__")
     checks = {
         name
         for name, found in module.items()

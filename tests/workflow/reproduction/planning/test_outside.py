@@ -95,15 +95,15 @@ def test_an_edit_of_the_module_makes_what_calls_it_again(folder, configuration):
     found = {key for key in before if before[key] != after[key]}
     names = {(paper, name) for paper, _, name, _ in found}
     assert {("lopuhaa2024", name) for name in ("solutions", "synthetic", "beta")} <= names
-    assert ("frontier", "calibration") in names
+    assert ("beyond", "calibration") in names
     assert {("kairouz2016", name) for name in ("kl", "mutual_information")} <= names
     assert {part for paper, _, _, part in found if paper == "kairouz2016"} == {"6/0"}
-    assert not {paper for paper, _ in names} - {"lopuhaa2024", "frontier", "kairouz2016"}
+    assert not {paper for paper, _ in names} - {"lopuhaa2024", "beyond", "kairouz2016"}
     # Of what is made from tables, Snakemake knows; and only the largest block of every size has them.
     assert {kind for _, kind, _, _ in found} == {"Table"}
     unaffected = {"random_tables", "theorems", "fig2", "fig3", "example", "documents"}
     assert not {("lopuhaa2024", name) for name in unaffected} & names
-    assert not {("frontier", name) for name in ("bounds", "second_level", "people")} & names
+    assert not {("beyond", name) for name in ("bounds", "second_level", "people")} & names
     assert ("lopuhaa2024", "Table", "synthetic", "2x5/0") in found
     assert ("lopuhaa2024", "Table", "synthetic", "16x7-polyopt/0") not in found
     assert ("lopuhaa2024", "Table", "solutions", "race-sex/0") in found

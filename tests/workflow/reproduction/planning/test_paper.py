@@ -284,7 +284,7 @@ def test_a_job_reads_the_parts_of_a_population_that_it_names(shelve, tmp_path):
 each_paper = pytest.mark.parametrize("paper", PAPERS.values(), ids=lambda paper: paper.key)
 
 
-@pytest.mark.parametrize("names", [(), ("smoke",), ("beyond",)])
+@pytest.mark.parametrize("names", [(), ("smoke",), ("long",)])
 def test_the_plan_of_files_is_that_of_snakemake(names):
     chosen = {}
     for name in ("config", *names):
@@ -301,7 +301,7 @@ def calls(paper):
 
 
 @each_paper
-@pytest.mark.parametrize("names", [(), ("smoke",), ("beyond",)])
+@pytest.mark.parametrize("names", [(), ("smoke",), ("long",)])
 def test_every_call_has_arguments_that_are_plain_values(paper, names):
     plan = plan_of(*names)
     common = json.loads((ROOT / "workflow/schemas/common.schema.json").read_text())
