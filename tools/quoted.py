@@ -180,7 +180,8 @@ def of_claim(page: Path, name: str) -> Quoted:
         take = {"only": ""}.get(x.take, f"{x.take} ")
         bound = "at most " if x.relation == "at most" else ""
         numbers[key] = f"{{{bound}{take}{x.table}: {x.column}{' | ' * bool(x.rows)}{x.rows}}}"
-    return Quoted(page, paper.key, claim.tables[0], fill_names(entry["statement"], numbers).replace("$", ""))
+    text = fill_names(entry["statement"], numbers).replace("$", "")
+    return Quoted(page, paper.key, claim.tables[0], text, configuration="config/config.yaml")
 
 
 def tables_of(results: Path) -> dict[str, ResultTables]:

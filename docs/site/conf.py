@@ -42,7 +42,6 @@ GROUPS = {
         "docs/beyond/README",
         "docs/beyond/numbers",
         "docs/beyond/theorems",
-        "docs/beyond/atlas",
         "docs/beyond/tried",
     ],
     "Own data": [

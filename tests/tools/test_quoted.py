@@ -48,7 +48,7 @@ def test_the_page_of_results_states_the_numbers_of_the_claims():
 @pytest.mark.parametrize(
     ("name", "first", "last"),
     [
-        ("beyond/numbers", "## Main results", "## More results"),
+        ("beyond/numbers", "## Main results", "## The optimum over F"),
         ("../README", "- **More information", "Bounds on some of these optima"),
     ],
 )

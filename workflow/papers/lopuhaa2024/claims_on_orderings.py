@@ -192,7 +192,7 @@ def _of_named_pairs(parts: dict[str, bool], numbers: str, tables: Tables, claim:
     ours = [name for name in curves if not name.startswith(claim.arguments["pair"])]
     reading = (
         f"The paper has two large pairs and names {claim.arguments['pair']} only. Ours are "
-        f"{', '.join(curves)}, chosen by us; that it holds depends on the pair (docs/beyond/atlas.md)."
+        f"{', '.join(curves)}, chosen by us; that it holds depends on the pair (docs/beyond/numbers.md)."
     )
     return finding_of_parts(parts, numbers, "", reading if ours else "", n=len(curves))
 
