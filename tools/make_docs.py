@@ -29,7 +29,7 @@ from reproduction.ledger.claims import claims_of  # noqa: E402
 from reproduction.planning.paper import papers  # noqa: E402
 from reproduction.results.files import markdown  # noqa: E402
 
-OWN_DATA, API, FRONTIER = DOCS / "survey/own-data.md", DOCS / "api.md", DOCS / "beyond/numbers.md"
+OWN_DATA, API, NUMBERS = DOCS / "survey/own-data.md", DOCS / "api.md", DOCS / "beyond/numbers.md"
 QUESTIONNAIRES = DOCS / "survey/questionnaires.md"
 ENGINES = SOURCE / "ldpfrontier/engines/README.md"
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -117,7 +117,7 @@ def ledger(text: str) -> str:
 if __name__ == "__main__":
     artifact.renew()
     API.write_text(api(), encoding="utf-8")
-    FRONTIER.write_text(ledger(FRONTIER.read_text(encoding="utf-8")), encoding="utf-8")
+    NUMBERS.write_text(ledger(NUMBERS.read_text(encoding="utf-8")), encoding="utf-8")
     ENGINES.write_text(engines(ENGINES.read_text(encoding="utf-8")), encoding="utf-8")
     for page in (OWN_DATA, QUESTIONNAIRES):
         page.write_text(own_data(page.read_text(encoding="utf-8")), encoding="utf-8")
