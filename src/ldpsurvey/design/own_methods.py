@@ -120,7 +120,7 @@ def _mechanism(name: str, function: OwnFunction, problem: Problem) -> Channel:
         )
     level = measured_levels(channel, problem.table, problem.population).against(problem.against)
     if not level <= problem.epsilon + SETTINGS.rounding:
-        found = "no level" if math.isinf(level) else f"the level {level:.6g}"
+        found = "no level" if math.isinf(level) else f"the level {level:.9g}"
         raise Refused(
             f"{name} has {found} against {problem.against}; allowed is at most epsilon, {problem.epsilon:g}."
         )

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from ldpfrontier import (
     unconditional_cone,
     unconditional_epsilon,
 )
-from ldpfrontier.model.cones import Cone, Intersection
+from ldpfrontier.model.cones import OUTSIDE, Cone, Intersection, check_inside, raised_to_level
 
 BALL = RenyiBall.confidence([[15, 5, 10], [10, 35, 25]])
 CONES = {
@@ -84,6 +85,47 @@ def test_mechanisms_of_the_cone_have_the_level_that_it_is_named_after(cone, leve
         largest = max(level(pair(column)) for column in columns.T)
         assert largest == pytest.approx(0.7, rel=1e-9) or largest < 0.7
         assert channel.n_inputs == 6
+
+
+def test_raised_columns_keep_the_level_in_spite_of_rounding():
+    rng = np.random.default_rng(1)
+    for level in (1e-3, 0.7, 5.0):
+        columns = raised_to_level(rng.gamma(0.1, size=(50, 6)), (2, 3), level).reshape(-1, 2, 3)
+        ratios = np.log(columns.max(axis=1) / columns.min(axis=1))
+        assert level * (1.0 - 1e-9) < ratios.max() <= level
+
+
+@pytest.mark.parametrize(
+    ("name", "u", "w"), [("local", 0, 1), ("conditional", 1, 1), ("unconditional", 0, 2), ("polyopt", 1, 1)]
+)
+def test_a_column_is_inside_up_to_the_level(name, u, w):
+    """Entries that are compared differ by a factor e^0.7; one millionth beyond it a column is outside."""
+    for share, inside in ((1.0 - 1e-6, True), (1.0 + 1e-6, False)):
+        column = np.ones((2, 3))
+        if name == "polyopt":
+            column[0] = math.exp(0.7 * share)
+        else:
+            column[0, u] *= math.exp(0.35 * share)
+            column[1, w] *= math.exp(-0.35 * share)
+        assert (CONES[name].violation(column.reshape(1, 6)) <= 0) == inside
+
+
+def test_inequalities_cuts_and_their_tolerance_count():
+    """A mechanism of an intersection is inside of both cones, of what they list and of what they find."""
+    low, high = np.array([[1.0, -1.0, 0.0, 0.0, 0.0, 0.0]]), robust_cone(BALL, 0.7)
+    both = Intersection(PolyhedralCone(low), high)
+    for share, fits in ((0.99, True), (1.01, False)):
+        column = np.array([1.0 + share * OUTSIDE, 1.0, 1.0, 1.0, 1.0, 1.0]) / 4.0
+        with nullcontext() if fits else pytest.raises(ArithmeticError, match="violates a cut of the cone"):
+            check_inside(both, Channel(np.stack([column, 1.0 - column], axis=1)))
+    assert both.violation(np.array([[1.0, 1.0, 1.0, 9.0, 9.0, 9.0]])) > OUTSIDE
+
+
+def test_entries_of_columns_are_bounded_by_what_one_input_alone_has():
+    free = PolyhedralCone(np.zeros((0, 6)), (2, 3))
+    scale = np.random.default_rng(4).dirichlet(np.ones(6))
+    for cone in (free, Intersection(free, free)):
+        assert (np.diag(1.0 / scale) <= cone.entry_bounds(scale)).all()
 
 
 def pair(column: np.ndarray) -> Channel:

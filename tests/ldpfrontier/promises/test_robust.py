@@ -17,10 +17,12 @@ from ldpfrontier.engines.products.settings import SETTINGS as POLYOPT
 from ldpfrontier.engines.registry import LIMITS
 from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.information import entropy
+from ldpfrontier.model.mechanisms import randomized_response
 from ldpfrontier.model.privacy import rldp_epsilon
 from ldpfrontier.model.utility import MutualInformation
 from ldpfrontier.numerics import highs
 from ldpfrontier.promises import polyopt as solve
+from ldpfrontier.promises import robust
 from ldpfrontier.promises.ldp import optimal_ldp
 from ldpfrontier.promises.nonrobust import nonrobust_bound, optimal_nonrobust
 from ldpfrontier.promises.robust import optimal_robust
@@ -42,8 +44,8 @@ def test_a_start_is_in_the_class_or_refused() -> None:
     again = optimal_robust(ball, 1.0, start=Channel(unused), max_rounds=1)
     assert again.value >= best.value * (1 - 1e-9)
     assert ball.projected_epsilon(again.channel) <= 1.0 + 1e-9
-    with pytest.raises(ValueError, match=r"The start is private at level 1.* epsilon is 0\.99"):
-        optimal_robust(ball, 0.99, start=best.channel)
+    with pytest.raises(ValueError, match=r"The start is private at level 1.* epsilon is 0\.999999"):
+        optimal_robust(ball, 1.0 - 1e-6, start=best.channel)
     with pytest.raises(ValueError, match="The start is private at level inf"):
         optimal_robust(ball, 1.0, start=Channel(np.eye(4)))
     # A mechanism of the larger class is not one of the smaller.
@@ -53,7 +55,20 @@ def test_a_start_is_in_the_class_or_refused() -> None:
     kept = optimal_robust(ball, 1.0, envelope="exact", start=larger, max_nodes=0)
     assert ball.worst_case_epsilon(kept.channel) <= 1.0 + 1e-9
     with pytest.raises(ValueError, match=r"The start is private at level 1.* over the uncertainty set"):
-        optimal_robust(ball, 0.99, envelope="exact", start=larger)
+        optimal_robust(ball, 1.0 - 1e-4, envelope="exact", start=larger)
+
+
+def test_a_mechanism_of_a_search_is_taken_up_to_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One millionth above it the one before the search stays, and the result says so."""
+    ball = RenyiBall.confidence(np.random.default_rng(0).integers(20, 60, (2, 9)))
+    searched, nothing = randomized_response(18, 1.5), Channel(np.ones((18, 1)))
+    level = ball.worst_case_epsilon(searched)
+    monkeypatch.setattr(robust, "shared_budget_mechanism", lambda *_, **__: (nothing, 1))
+    monkeypatch.setattr(robust, "searched_mechanism", lambda *_: searched)
+    for factor in (1.0 + 1e-6, 1.0 - 1e-6):
+        found = optimal_robust(ball, factor * level, envelope="exact")
+        assert found.channel is (searched if factor > 1.0 else nothing)
+        assert any("beyond the level" in text for text in found.method.fallbacks) == (factor < 1.0)
 
 
 @settings(max_examples=8, deadline=None)

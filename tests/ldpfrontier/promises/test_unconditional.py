@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from mpmath import exp, fsum, log, mpf
 
 from ldpfrontier.engines import registry
 from ldpfrontier.engines.registry import LIMITS
@@ -14,8 +15,10 @@ from ldpfrontier.model.information import entropy, mutual_information
 from ldpfrontier.model.mechanisms import randomized_response, secret_randomized_response
 from ldpfrontier.model.privacy import unconditional_epsilon
 from ldpfrontier.model.utility import MutualInformation
+from ldpfrontier.promises import unconditional
 from ldpfrontier.promises.ldp import optimal_ldp
 from ldpfrontier.promises.nonrobust import optimal_nonrobust
+from ldpfrontier.promises.settings import SETTINGS
 from ldpfrontier.promises.unconditional import (
     Unconditional,
     optimal_unconditional,
@@ -23,6 +26,7 @@ from ldpfrontier.promises.unconditional import (
     response_threshold,
 )
 from oracles.enumeration import polyopt_enumerated, robust_rays
+from oracles.high_precision import xlogx
 
 SHAPES = [(2, 2), (2, 3), (3, 2), (2, 5), (4, 2), (3, 3)]
 
@@ -69,8 +73,8 @@ def test_a_start_is_private_under_every_distribution_or_refused(large, monkeypat
     again = optimal_unconditional(prior, 1.0, start=best.channel, max_rounds=1)
     assert again.value >= best.value * (1 - 1e-9)
     assert unconditional_epsilon(again.channel, (3, 2)) <= 1.0 + 1e-9
-    with pytest.raises(ValueError, match=r"The start is private at level 1.* epsilon is 0\.9"):
-        optimal_unconditional(prior, 0.9, start=best.channel)
+    with pytest.raises(ValueError, match=r"The start is private at level 1.* epsilon is 0\.999999"):
+        optimal_unconditional(prior, 1.0 - 1e-6, start=best.channel)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -111,6 +115,45 @@ def test_a_large_table():
         assert unconditional_epsilon(found.channel, (16, 7)) <= epsilon + 1e-9
         srr = mutual_information(prior, secret_randomized_response(16, 7, epsilon))
         assert srr < found.value < optimal_nonrobust(prior, epsilon).value
+
+
+@pytest.mark.parametrize("scale", [0.0, 1.0, 1e3])
+@pytest.mark.parametrize("shape", [(2, 3), (3, 2)])
+def test_what_prices_prove_is_raised_by_rounding(shape, scale):
+    """Against 60 digits, of all columns of the lemma; at prices of 0 the values alone are rounded."""
+    for seed, epsilon in enumerate([0.3, 1.0, 3.0, 8.0] * 3):
+        rng, top = np.random.default_rng(seed), exp(mpf(epsilon))
+        prior = rng.multinomial(1024, np.full(6, 1 / 6)) / 1024.0  # sums to 1 exactly, and no cell is rare
+        duals, powers = scale * rng.normal(size=6), {-1: 1 / top, 0: mpf(1), 1: top}
+        p, c = ([mpf(x) for x in numbers.tolist()] for numbers in (prior, duals))
+        proved = mpf(0)
+        for column in np.rint(np.log(lemma_columns(*shape, epsilon)) / epsilon).astype(int).tolist():
+            v = [powers[power] for power in column]
+            z = fsum(a * x for a, x in zip(p, v, strict=True))
+            gain = fsum(a * xlogx(x) - b * x for a, b, x in zip(p, c, v, strict=True))
+            proved = max(proved, gain / z - log(z) + fsum(c))
+        price, _ = Unconditional(prior.reshape(shape), epsilon, raised=True).price(duals, 0)
+        assert proved <= mpf(float(duals.sum())) + mpf(price) <= proved + mpf(10) ** -11 * (1 + abs(proved))
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_bound_is_raised_by_its_error_and_that_of_the_prior(large, monkeypatch):
+    """What columns prove of a prior whose sum is off by d is true of it divided by its sum, to 2 d."""
+    name, proved = "over_products" if large else "generate", []
+    if large:
+        monkeypatch.setattr(registry, "LIMITS", replace(LIMITS, max_listed_inputs=1))
+    solve = getattr(unconditional, name)
+
+    def recorded(*args, **kwargs):
+        found = solve(*args, **kwargs)
+        proved.append(found.bound)
+        return found
+
+    monkeypatch.setattr(unconditional, name, recorded)
+    for off in (-9e-10, 9e-10):
+        found = optimal_unconditional((1.0 + off) * random_prior((3, 2)), 0.01 if large else 3.0)
+        error = SETTINGS.bound_noise if large else 1.99 * abs(off) * proved[-1]
+        assert found.bound >= proved[-1] + error
 
 
 def test_one_useful_value_is_local_privacy():

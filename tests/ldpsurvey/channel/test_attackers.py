@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldpfrontier import Channel, RenyiBall, rldp_epsilon, secret_randomized_response
+from ldpfrontier import Channel, RenyiBall, association_epsilon, rldp_epsilon, secret_randomized_response
 from ldpfrontier.model.privacy import unconditional_epsilon
 from ldpsurvey import CountTable
 from ldpsurvey.base.sampling import sampled_channel, whole_weights
+from ldpsurvey.base.settings import SETTINGS
+from ldpsurvey.channel import attackers
 from ldpsurvey.channel.attackers import Levels, measured_levels, population_of, whole_levels
 
 
@@ -64,6 +66,30 @@ def test_levels_of_whole_numbers_are_not_below_those_of_fractions(seed, a1, a2, 
     if len(conditionals):
         assert rldp_epsilon(sampled_channel(weights), conditionals).max() <= levels.acquaintance + 1e-9
     assert levels.outsider >= sampled.outsider - 1e-12 or levels.outsider == levels.anyone
+
+
+def test_searches_that_lack_what_they_may_make_no_level_too_low(monkeypatch):
+    """What a search for the worst distribution may lack is added, whoever the attacker is."""
+    counts = np.array([[260, 310, 570], [70, 30, 100]])
+    table = CountTable(("s",), ("u",), (("a",), ("b",)), (("x",), ("y",), ("z",)), counts)
+    population = population_of(table)
+    weights = whole_weights(np.array(np.random.default_rng(0).dirichlet(np.full(4, 3.0), size=6)))
+    channel, (ball, odds) = sampled_channel(weights), (population.ball(table), population.odds(table))
+    outsider, acquaintance = ball.worst_case_epsilon(channel), association_epsilon(channel, odds)
+    lacking = SETTINGS.level_error
+
+    def lacks(value):
+        return value - lacking * min(1.0, value)
+
+    monkeypatch.setattr(RenyiBall, "worst_case_epsilon", lambda *_: lacks(outsider))
+    monkeypatch.setattr(attackers, "association_epsilon", lambda *_: lacks(acquaintance))
+    levels = whole_levels(weights, table, population)
+    assert outsider <= levels.outsider < outsider + 1e-12 < levels.anyone
+    assert acquaintance <= levels.acquaintance <= acquaintance + lacking
+    assert levels.insider < levels.acquaintance < levels.anyone
+    # An acquaintance may know the value of U, as an insider does.
+    monkeypatch.setattr(attackers, "association_epsilon", lambda *_: 0.5 * levels.insider)
+    assert whole_levels(weights, table, population).acquaintance == levels.insider
 
 
 def test_the_strongest_attacker_for_whom_a_level_holds():

@@ -3,18 +3,20 @@
 import math
 import re
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from ldpfrontier import ldp_epsilon
+from ldpfrontier import Channel, PolyhedralCone, ldp_epsilon, secret_randomized_response
 from ldpfrontier.model.cones import BaseCone
 from ldpsurvey import design_channel, read_channel
+from ldpsurvey.base.settings import SETTINGS
 from ldpsurvey.channel.attackers import ATTACKERS
 from ldpsurvey.command import cli
 from ldpsurvey.data.value_lists import table_of_values
-from ldpsurvey.design.own_methods import Refused, loaded
+from ldpsurvey.design.own_methods import Refused, loaded, refusal
 from support.owndata import flat, small_table
 
 SOURCE = """
@@ -197,6 +199,31 @@ def test_a_wrong_mechanism_is_refused(module, tmp_path, capsys, function, senten
     err = capsys.readouterr().err
     assert sentence.format(module) in err
     assert sorted(path.name for path in tmp_path.glob("*.*")) == [f"{module}.py", "t.csv"]
+
+
+def test_a_mechanism_of_ones_own_is_taken_up_to_the_level():
+    """One millionth above it, it is refused where it is made; a millionth below it is a candidate."""
+    table = small_table()
+    for share in (1.0 - 1e-6, 1.0 + 1e-6):
+
+        def response(ball, epsilon, share=share):
+            return secret_randomized_response(*ball.centre.shape, share * epsilon)
+
+        refused = pytest.raises(Refused, match=r"mine has the level 1\.000001 against anyone; allowed is at")
+        with nullcontext() if share < 1.0 else refused:
+            made = design_channel(table, 1.0, against="anyone", mechanisms=["srr"], own={"mine": response})
+            assert "mine" in [found.name for found in made.candidates]
+
+
+def test_what_is_outside_of_a_cone_of_ones_own_is_not_chosen():
+    """Up to rounding, of another mechanism or of one's own."""
+    cones = {"mine": PolyhedralCone([[1.0, -1.0]])}
+    for share in (0.99, 1.01):
+        column = np.array([0.5 * (1.0 + 2.0 * share * SETTINGS.rounding), 0.5])
+        channel = Channel(np.stack([column, 1.0 - column], axis=1))
+        assert refusal("srr", channel, None, cones) == ("" if share < 1 else "it is outside of the cone mine")
+        with nullcontext() if share < 1 else pytest.raises(Refused, match="own is outside of the cone mine"):
+            assert refusal("own", channel, {"own": lambda ball, epsilon: None}, cones) == ""
 
 
 def test_a_module_that_is_not_there_or_fails_is_named(module, tmp_path, capsys):

@@ -9,10 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldpfrontier.engines.listed import packing
+from ldpfrontier.engines.listed.converse import converse
 from ldpfrontier.engines.listed.packing import optimal_packing, pack
 from ldpfrontier.engines.listed.settings import SETTINGS
 from ldpfrontier.model.privacy import ldp_epsilon, rldp_epsilon
 from ldpfrontier.model.utility import MutualInformation
+from ldpfrontier.numerics.rounding import column_value, gamma
 from ldpfrontier.promises.ldp import optimal_ldp
 from ldpfrontier.promises.nonrobust import optimal_nonrobust
 from support.grids import few
@@ -69,6 +71,28 @@ def test_equals_enumeration(seed):
     assert optimum.value == pytest.approx(expected.value, rel=2e-8)
     assert optimum.upper_bound >= expected.value * (1.0 - 1e-9)
     assert optimum.gap <= 2e-8
+
+
+@pytest.mark.parametrize("lack", [0.0, 1e-6])
+def test_a_generated_bound_is_raised_by_rounding_and_by_what_the_duals_lack(lack, monkeypatch):
+    """Duals whose sum is a millionth below the converse are proved to that millionth only."""
+    prior, epsilon, proved = random_prior(1, 12, 1.0), 1.0, []
+    limit = converse(prior, epsilon)
+    total = float(limit.duals.sum())
+    limit = replace(limit, bound=max(limit.bound, (1.0 + lack) * total))
+    generate = packing.generate
+
+    def recorded(*args, **kwargs):
+        found = generate(*args, **kwargs)
+        proved.append(found.bound)
+        return found
+
+    monkeypatch.setattr(packing, "converse", lambda *_: limit)
+    monkeypatch.setattr(packing, "generate", recorded)
+    utility = MutualInformation(prior)
+    optimum = optimal_packing(utility, epsilon, tolerance=1e-8, max_rounds=1000, start=None)
+    assert optimum.bound >= proved[0] * (1.0 + gamma(column_value(epsilon))) + 0.999 * lack * total
+    assert optimum.bound <= limit.bound
 
 
 @pytest.mark.parametrize("epsilon", few([0.5, 2.0, 5.0], more=[1.0, 3.0]))

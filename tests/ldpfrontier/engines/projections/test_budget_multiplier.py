@@ -19,12 +19,15 @@ from ldpfrontier.engines.products.geometry.support_function import (
     extreme_mean,
     two_valued_vertices,
 )
+from ldpfrontier.engines.projections import budget_multiplier
 from ldpfrontier.engines.projections.budget_multiplier import (
+    check_level,
     multiplier_families,
     shared_budget_mechanism,
 )
 from ldpfrontier.engines.projections.solve import mechanism_without_bound
 from ldpfrontier.model.information import entropy, mutual_information
+from ldpfrontier.model.mechanisms import randomized_response
 from ldpfrontier.model.optimum import uninformative
 from ldpfrontier.promises.robust import optimal_robust
 from ldpfrontier.uncertainty.divergence import divergence_cost, least_mean, two_cell_range
@@ -235,3 +238,18 @@ def test_without_a_finite_radius_there_is_nothing_to_share():
     found = shared_budget_mechanism(empty, 1.0, tolerance=1e-3, max_rounds=3)
     assert found is not None
     assert empty.worst_case_epsilon(found[0]) <= 1.0 + 1e-9
+
+
+def test_mechanisms_and_starts_are_taken_up_to_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One millionth above it there is no mechanism, and a start is refused."""
+    ball, channel = RenyiBall.confidence([[70, 30, 20], [26, 57, 40]]), randomized_response(6, 1.0)
+    level = ball.worst_case_epsilon(channel)
+    monkeypatch.setattr(budget_multiplier, "mechanism_without_bound", lambda *_, **__: (channel, 1))
+    found = [
+        shared_budget_mechanism(ball, factor * level, tolerance=1e-3, max_rounds=1)
+        for factor in (1.0 + 1e-6, 1.0 - 1e-6)
+    ]
+    assert found == [(channel, 1), None]
+    check_level(channel, ball, (1.0 + 1e-6) * level)
+    with pytest.raises(ValueError, match="over the uncertainty set"):
+        check_level(channel, ball, (1.0 - 1e-6) * level)
