@@ -231,7 +231,6 @@ TESTED_THROUGH = {
     "ldpfrontier.engines.projections.schedule": "ldpfrontier/engines/projections/test_solve.py",
     "ldpfrontier.hamming.optimum": "ldpfrontier/hamming/test_hamming.py",
     "ldpfrontier.hypothesis_testing.two_outputs": "ldpfrontier/hypothesis_testing/test_leakage.py",
-    "ldpfrontier.numerics.rounding": "ldpfrontier/engines/listed/test_rounding.py",
     "ldpfrontier.questionnaires.mechanism": "ldpfrontier/questionnaires/test_solve.py",
     "ldpfrontier.uncertainty.exact_intervals": "ldpfrontier/uncertainty/test_odds_ratios.py",
     "ldpsurvey.channel.routing": "ldpsurvey/command/test_questionnaire_command.py",
