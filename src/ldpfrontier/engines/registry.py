@@ -291,10 +291,25 @@ def choose(cone: str, call: Call | None = None) -> Regime:
     return next(regime for regime in REGIMES if regime.cone == cone and regime.serves(given))
 
 
+#: The functions that decide by the entries of a class, and the mechanisms of the class, in words.
+_CALLED_BY = {
+    "closed form": "all functions",
+    "LDP": "`optimal_ldp`; for S alone `optimal_nonrobust`",
+    "unconditional": "`optimal_unconditional`: private under every distribution",
+    "simplex": "`optimal_polyopt`: PolyOpt as published",
+    "F itself": '`optimal_robust(envelope="exact")`: private over F',
+    "given U": "`optimal_label`: private for whoever knows U",
+    "odds ratios": "`optimal_association`, `optimal_repeated`: private for acquaintances",
+    "any cone": "`optimal_mechanism`: private by any cone",
+    "estimates": "`optimal_estimation`: the least error, by any cone",
+    "any robust": "`optimal_polyopt`, `optimal_robust`",
+}
+
+
 def table() -> str:
     """Return all entries as a Markdown table, with links from the page of this folder."""
-    head = "| class | calls | engine |"
-    rows = [f"| {r.cone} | {r.size} | [{r.engine}]({_link(r.module)}) |" for r in REGIMES]
+    head = "| function, and its mechanisms | calls | engine |"
+    rows = [f"| {_CALLED_BY[r.cone]} | {r.size} | [{r.engine}]({_link(r.module)}) |" for r in REGIMES]
     return "\n".join([head, "|---|---|---|", *rows])
 
 
