@@ -210,11 +210,15 @@ class _Rates:
     def __init__(self, fit: FittedReports, tail: float) -> None:
         self.fit, self.tail = fit, tail
         self.shape = a1, a2 = fit.table.counts.shape
-        down, up = fit.weights(tail)
-        # Weights whose means are at least -P(s, u), P(s, u), -P(u) and P(u).
-        self.minus_cell, self.cell = (w[: a1 * a2].reshape(a1, a2, -1) for w in (down, up))
-        self.minus_sum, self.sum = (w[a1 * a2 + a1 :][:a2] for w in (down, up))
         self.prior = fit.table.expected.sum(axis=0)
+        # Of the frequencies in the order of `quantities`, those of all cells, P(s, u), and of U, P(u).
+        self.of_cells, self.of_sums = slice(a1 * a2), slice(a1 * a2 + a1, a1 * a2 + a1 + a2)
+        # Weights of outputs whose means are at least -P(s, u) and -P(u), and at least P(s, u) and P(u).
+        at_least_minus, at_least = fit.weights(tail)
+        self.minus_cell = at_least_minus[self.of_cells].reshape(a1, a2, -1)
+        self.minus_sum = at_least_minus[self.of_sums]
+        self.cell = at_least[self.of_cells].reshape(a1, a2, -1)
+        self.sum = at_least[self.of_sums]
         self.cells = fit.p.reshape(a1, a2)
         self.sums = self.cells.sum(axis=0)
         # Where nobody has the useful value, any rate is as likely as any other.
@@ -222,10 +226,9 @@ class _Rates:
 
     def shown(self) -> tuple[np.ndarray, np.ndarray]:
         """Tell which rates the channel shows, and which of them have a denominator that is surely above 0."""
-        a1, a2 = self.shape
-        cells, _, sums, _ = np.split(self.fit.linear.shown, np.cumsum([a1 * a2, a1, a2]))
+        cells, sums = self.fit.linear.shown[self.of_cells], self.fit.linear.shown[self.of_sums]
         least = -upper_limits(self.minus_sum, self.fit.counts, self.fit.fitted, self.tail)
-        shown = cells.reshape(a1, a2) & sums & (self.sums > 0)
+        shown = cells.reshape(self.shape) & sums & (self.sums > 0)
         return shown, shown & (least > 0)
 
     def rates(self, tail: float, columns: IntArray) -> tuple[FloatArray, FloatArray]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import softmax
@@ -20,6 +20,9 @@ from ldpsurvey.data.tables import CountTable
 from ldpsurvey.estimate.estimates import Quantity
 from ldpsurvey.estimate.estimation import column_quantities, quantities
 from ldpsurvey.estimate.regression import design_matrix, numbers_or_categories, outcome_and_terms
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: What has to be precise, by a name; else a formula of a logistic regression, or "term in formula".
 NAMES = ("cells", "S", "U", "rates", "differences", *TABLES)
@@ -106,7 +109,7 @@ def _plain(names: Sequence[str], values: FloatArray, rows: FloatArray) -> Target
 
 def _coefficients(table: CountTable, precise: str) -> Target:
     """Return the coefficients of a logistic regression of the sensitive column on useful ones."""
-    x, names, kept = _terms(table.sensitive, table.useful, table.rows, table.columns, precise)
+    x, names, kept = _asked_coefficients(table.sensitive, table.useful, table.rows, table.columns, precise)
     p, kinds = table.expected, len(table.rows) - 1
     shares = p.sum(axis=0)
     spread = np.tile(np.sqrt(shares @ (x - shares @ x) ** 2), kinds)[kept]
@@ -125,7 +128,7 @@ def likelihood_target(table: CountTable, precise: str, matrix: FloatArray) -> tu
     distribution in the coefficients and the shares of useful values, M = Q diag(1 / q) Q' for the channel Q,
     and C what is asked for, their variance is C (J' M J)^-1 C', that of the rows C (J' M J)^-1 J' M.
     """
-    x, _, kept = _terms(table.sensitive, table.useful, table.rows, table.columns, precise)
+    x, _, kept = _asked_coefficients(table.sensitive, table.useful, table.rows, table.columns, precise)
     shares, a1 = table.expected.sum(axis=0), len(table.rows)
     logits = np.vstack([np.zeros(len(x)), logit_coefficients(table.expected, x) @ x.T])
     chances = softmax(logits, axis=0)
@@ -141,40 +144,49 @@ def likelihood_target(table: CountTable, precise: str, matrix: FloatArray) -> tu
     return np.asarray(asked @ np.linalg.pinv(slopes.T @ info @ slopes, hermitian=True) @ slopes.T @ info), p
 
 
-@lru_cache(maxsize=8)
-def _terms(
-    sensitive: Label, useful: Label, rows: tuple[Label, ...], columns: tuple[Label, ...], precise: str
-) -> tuple[FloatArray, list[str], list[int]]:
-    """Return the covariates of useful values, the names of coefficients, and the places of those asked."""
-    import pandas as pd
+class _Coefficients(NamedTuple):
+    """The coefficients of a formula, and which of them are asked for."""
 
-    named, formula = re.fullmatch(r"(?:(.+?) in )?(.*)", precise, re.DOTALL).groups()  # type: ignore[union-attr]
-    outcome, terms = outcome_and_terms(formula)
+    x: FloatArray  # (useful values, terms): the covariates
+    names: list[str]  # of all coefficients: those of all terms for the second sensitive value, then the third
+    asked: list[int]  # their places
+
+
+@lru_cache(maxsize=8)
+def _asked_coefficients(
+    sensitive: Label, useful: Label, rows: tuple[Label, ...], columns: tuple[Label, ...], precise: str
+) -> _Coefficients:
+    """Return the coefficients of a formula, or of "term in formula", for a table with these labels."""
+    before, of, after = precise.partition(" in ")
+    named, formula = (before, after) if of else (None, precise)
+    outcome, right = outcome_and_terms(formula)
     if sensitive != (outcome,) or not useful:
         raise ValueError(
             f"The outcome of the formula is {outcome!r}, and the sensitive columns are"
             f" {said(sensitive)}; the outcome must be the only sensitive column, with useful ones as"
             " predictors."
         )
-    values = zip(*columns, strict=True)
-    data = pd.DataFrame(
-        {
-            name: numbers_or_categories(some, list(dict.fromkeys(some)))
-            for name, some in zip(useful, values, strict=True)
-        }
-    )
-    x, found = design_matrix(terms, data)
-    kinds = [""] if len(rows) == 2 else [f"{said(value)}: " for value in rows[1:]]
-    varies = [
-        bool(np.ptp(column) > 0 and named in (None, name)) for name, column in zip(found, x.T, strict=True)
-    ]
-    if not any(varies):
+    x, terms = design_matrix(right, _covariates(useful, columns))
+    varies = np.ptp(x, axis=0) > 0
+    asked = [bool(some) and named in (None, term) for some, term in zip(varies, terms, strict=True)]
+    if not any(asked):
         raise ValueError(
-            f"The formula {formula!r} has the terms {', '.join(found)}; one that varies is needed, with its"
-            f" name as here.{'' if named is None else close_name(named, found)}"
+            f"The formula {formula!r} has the terms {', '.join(terms)}; one that varies is needed, with its"
+            f" name as here.{'' if named is None else close_name(named, terms)}"
         )
-    names = [kind + name for kind in kinds for name in found]
-    return x, names, [place for place in range(len(names)) if varies[place % len(found)]]
+    kinds = [""] if len(rows) == 2 else [f"{said(value)}: " for value in rows[1:]]
+    names = [kind + term for kind in kinds for term in terms]
+    return _Coefficients(x, names, np.flatnonzero(asked * len(kinds)).tolist())
+
+
+def _covariates(useful: Label, columns: Sequence[Label]) -> pd.DataFrame:
+    """Return the useful values as a data frame, of numbers where they all are some, with a row for each."""
+    import pandas as pd
+
+    texts = dict(zip(useful, zip(*columns, strict=True), strict=True))
+    return pd.DataFrame(
+        {name: numbers_or_categories(some, list(dict.fromkeys(some))) for name, some in texts.items()}
+    )
 
 
 def with_expected(table: CountTable, texts: Sequence[str]) -> CountTable:

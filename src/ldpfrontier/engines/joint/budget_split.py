@@ -39,13 +39,12 @@ from ldpfrontier.uncertainty.settings import SETTINGS as BALL
 #: Twice the unit roundoff: so many operations of it are more than their gamma.
 _UNIT = 2.0 * UNIT_ROUNDOFF
 
-# What compiled functions read of the settings.
-# Secant steps for an angle before every other one is a bisection.
-# Most steps for an angle: half of the last 92 are bisections, to 2^-46 of the bracket.
+# Most steps for an angle, and after how many every other one halves the bracket: to 2^-46 of it in the end.
 _MAX_STEPS, _SECANTS_ALONE = 100, 8
 # Brackets of the angle below order 1/2, where there may be several local maxima.
+_LOW_ORDER_BRACKETS = 8
 # Above this exponent of the budget 1 hardly counts beside e^exponent, which may overflow.
-_LOW_ORDER_BRACKETS, _LARGEST_EXPONENT = 8, 500.0
+_LARGEST_EXPONENT = 500.0
 _CANCELLING_ORDER = BALL.cancelling_order
 
 
@@ -181,23 +180,29 @@ def _search_bracket(
     extremes: tuple[ExtremeMean, ExtremeMean],
     worst: _Worst,
 ) -> None:
-    """Look for the worst pair of conditionals at angles in a bracket, from its middle."""
+    """Look for the worst pair of conditionals at angles in a bracket, from its middle.
+
+    That is where the step of `_means_at_angle` changes from upwards to downwards, found by secants.
+    """
     lo, hi = ends
-    angle = before = 0.5 * (lo + hi)
-    step_before = 0.0
+    angle = angle_before = 0.5 * (lo + hi)
+    step_before = -np.inf  # so that there is no secant at first
     for k in range(_MAX_STEPS):
         step = _means_at_angle(column, pair, angle, ball, accuracy.unspent, extremes, worst)
         if step == 0.0:
-            break
-        lo, hi = (angle, hi) if step > 0.0 else (lo, angle)
-        change, following = step - step_before, angle + step
-        if k > 0 and change < 0.0:
-            following = angle - step * (angle - before) / change
-        if not lo < following < hi or (k > _SECANTS_ALONE and k % 2 == 0):
+            return
+        if step > 0.0:
+            lo = angle
+        else:
+            hi = angle
+        change = step - step_before
+        following = angle - step * (angle - angle_before) / change if change < 0.0 else angle + step
+        halves = k > _SECANTS_ALONE and k % 2 == 0
+        if halves or not lo < following < hi:
             following = 0.5 * (lo + hi)
         if abs(following - angle) <= accuracy.angle:
-            break
-        before, step_before, angle = angle, step, following
+            return
+        angle_before, step_before, angle = angle, step, following
 
 
 def worst_pairs(

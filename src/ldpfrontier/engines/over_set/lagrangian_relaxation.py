@@ -15,6 +15,8 @@ with Kelley's cutting planes.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -55,8 +57,20 @@ _MIN_MULTIPLIER = 0.3  # the least one, times xi or eta, in estimates of what is
 _RECTANGLE_WEIGHT = 2.0  # of what a rectangle loses
 _MULTIPLIER_GROWTH, _ZERO = SETTINGS.wide_ratio, SETTINGS.zero
 
-#: Place of t in `Workspace.loss`, after xi and eta.
-_T = 2
+#: Places in `Workspace.loss`, after xi and eta: t, and the letter that is looked at.
+_T, _LETTER = 2, 3
+
+
+class _Constraint(NamedTuple):
+    """One of the two constraints of a node: that on xi and the top, or that on eta and the bottom."""
+
+    ends: FloatArray  # (2,): of xi, or of eta
+    multiplier: float
+    sign: float  # of a letter's value
+    bound: float  # the top, or the bottom, at the t of the mixture
+    at_ends: tuple[float, float]  # the same at the ends of the node's interval of t
+    moves: float  # by how much it moves between them
+    table: FloatArray  # of tangents, as in `Tables`
 
 
 @inner_kernel
@@ -189,57 +203,105 @@ def _score_letters(
 
     Losses in xi, eta and t are added up in the workspace.
     """
-    r, t_interval, planes, tables, losses = (
-        problem.r,
-        nodes.t_interval[c],
-        space.planes,
-        space.tables,
-        space.loss,
-    )
-    points, grid, candidates = tables.points, tables.spacing.size - 1, nodes.candidates[c]
+    r, interval, losses = problem.r, nodes.t_interval[c], space.loss
+    xi = _constraint(nodes.xi[c], x[0], -1.0, problem.top, t, interval, space.tables.a)
+    eta = _constraint(nodes.eta[c], x[1], 1.0, problem.bottom, t, interval, space.tables.b)
     z = largest = 0.0
     for u in range(r.size):
-        mean = loss = 0.0
-        for p in range(3):
-            w = points[u, space.argmax[planes.active[p], u]]
-            candidates[p, u] = w
-            mean += w * planes.weight[p]
+        mean = _score_curve(u, nodes.candidates[c], space)
         z += r[u] * mean
-        for p in range(3):
-            loss += (xlogx(candidates[p, u]) - xlogx(mean)) * planes.weight[p]
         for side in range(2):
-            ends, table = (nodes.xi[c], tables.a) if side == 0 else (nodes.eta[c], tables.b)
-            bound, sign = (problem.top, -1.0) if side == 0 else (problem.bottom, 1.0)
-            s, last, at_t = ends[0], ends[1], linear(bound, t)
-            v = sign * (mean - at_t)
-            if np.isinf(last):
-                # Without a last end the constraint is not used, although the mean violates it.
-                if v < 0.0 and mean > 0.0:
-                    first, second = sign * linear(bound, t_interval[0]), sign * linear(bound, t_interval[1])
-                    steep = r[u] * abs(1.0 + np.log(mean) - problem.gamma[u])
-                    losses[side] += steep / s
-                    # The bound may have moved as far within the interval of t.
-                    losses[_T] += steep * min(sign * at_t - min(first, second), -v)
-                continue
-            at_mean = phi(max(1.0 + s * v, _ZERO), problem.g)
-            multiplier = max(x[side], _MIN_MULTIPLIER / s)
-            for p in range(3):
-                spot, end = space.argmax[planes.active[p], u], space.argmax_t[planes.active[p]]
-                w, weight = points[u, spot], planes.weight[p]
-                v, v_end = sign * (w - at_t), sign * (w - linear(bound, t_interval[end]))
-                value, lost, bent = _tangent_losses(s, last, problem.g, v, v_end, table[end, 0, u, spot])
-                loss += weight * x[side] * (value - at_mean)
-                width = points[u, grid + spot % grid] - points[u, spot % grid]
-                # What the tangent in w and t loses, it does so where it is longest.
-                if abs(bound[1] - bound[0]) * (t_interval[1] - t_interval[0]) > width:
-                    losses[_T] += r[u] * (weight * multiplier * lost)
-                else:
-                    loss += weight * multiplier * lost
-                losses[side] += multiplier * bent * r[u] * weight
-        if loss * r[u] > largest:
-            largest = loss * r[u]
+            constraint = xi if side == 0 else eta
+            if np.isinf(constraint.ends[1]):
+                _score_unused(side, constraint, u, mean, problem, losses)
+            else:
+                _score_tangents(side, constraint, u, mean, problem, space)
+        loss = losses[_LETTER] * r[u]
+        if loss > largest:
+            largest = loss
             nodes.branch_on[c], nodes.branch_at[c] = 2 + u, mean
     return z, largest
+
+
+@inner_kernel
+def _constraint(
+    ends: FloatArray,
+    multiplier: float,
+    sign: float,
+    bound: FloatArray,
+    t: float,
+    interval: FloatArray,
+    table: FloatArray,
+) -> _Constraint:
+    """Return a constraint whose bound is linear in t, at one t and at the ends of an interval."""
+    at_ends = linear(bound, interval[0]), linear(bound, interval[1])
+    moves = abs(bound[1] - bound[0]) * (interval[1] - interval[0])
+    return _Constraint(ends, multiplier, sign, linear(bound, t), at_ends, moves, table)
+
+
+@inner_kernel
+def _score_curve(u: int, candidates: FloatArray, space: Workspace) -> float:
+    """Begin with what a letter loses: that w log w is below its mean over the points; return their mean."""
+    planes, points, loss = space.planes, space.tables.points, space.loss
+    mean = loss[_LETTER] = 0.0
+    for p in range(3):
+        w = points[u, space.argmax[planes.active[p], u]]
+        candidates[p, u] = w
+        mean += w * planes.weight[p]
+    for p in range(3):
+        loss[_LETTER] += (xlogx(candidates[p, u]) - xlogx(mean)) * planes.weight[p]
+    return mean
+
+
+@inner_kernel
+def _score_unused(
+    side: int,
+    constraint: _Constraint,
+    u: int,
+    mean: float,
+    problem: BlockProblem,
+    losses: FloatArray,
+) -> None:
+    """Add what is lost without a constraint that has no last end, where the mean of a letter violates it."""
+    sign, bound = constraint.sign, constraint.bound
+    v = sign * (mean - bound)
+    if v < 0.0 and mean > 0.0:
+        first, second = sign * constraint.at_ends[0], sign * constraint.at_ends[1]
+        steep = problem.r[u] * abs(1.0 + np.log(mean) - problem.gamma[u])
+        losses[side] += steep / constraint.ends[0]
+        # The bound may have moved as far within the interval of t.
+        losses[_T] += steep * min(sign * bound - min(first, second), -v)
+
+
+@inner_kernel
+def _score_tangents(
+    side: int,
+    constraint: _Constraint,
+    u: int,
+    mean: float,
+    problem: BlockProblem,
+    space: Workspace,
+) -> None:
+    """Add what the tangents of a constraint lose at the points of a letter, in xi or eta, in t, and in it."""
+    s, last, x = constraint.ends[0], constraint.ends[1], constraint.multiplier
+    sign, bound = constraint.sign, constraint.bound
+    r, g, planes, losses = problem.r[u], problem.g, space.planes, space.loss
+    points, grid = space.tables.points[u], space.tables.spacing.size - 1
+    at_mean = phi(max(1.0 + s * (sign * (mean - bound)), _ZERO), g)
+    multiplier = max(x, _MIN_MULTIPLIER / s)
+    for p in range(3):
+        plane, weight = planes.active[p], planes.weight[p]
+        spot, end = space.argmax[plane, u], space.argmax_t[plane]
+        w = points[spot]
+        v, v_end = sign * (w - bound), sign * (w - constraint.at_ends[end])
+        value, lost, bent = _tangent_losses(s, last, g, v, v_end, constraint.table[end, 0, u, spot])
+        losses[_LETTER] += weight * x * (value - at_mean)
+        # What the tangent in w and t loses, it does so where it is longest.
+        if constraint.moves > points[grid + spot % grid] - points[spot % grid]:
+            losses[_T] += r * (weight * multiplier * lost)
+        else:
+            losses[_LETTER] += weight * multiplier * lost
+        losses[side] += multiplier * bent * r * weight
 
 
 @inner_kernel

@@ -60,7 +60,7 @@ class Workspace(NamedTuple):
     v: FloatArray
     t: FloatArray  # (2,)
     minorant: FloatArray  # (2, 2)
-    loss: FloatArray  # (3,): what is lost in xi, eta and t
+    loss: FloatArray  # (4,): what is lost in xi, eta, t, and the letter that is looked at
     total: FloatArray  # (2, 2, 2): the relaxation, at the ends of t, in corners
     most: FloatArray  # (2, 2, 2, n): what each letter contributes to it
 
@@ -86,7 +86,7 @@ class Workspace(NamedTuple):
             np.empty(2 * breakpoints + 2),
             np.empty(2),
             np.empty((2, 2)),
-            np.empty(3),
+            np.empty(4),
             np.empty((2, 2, 2)),
             np.empty((2, 2, 2, n)),
         )

@@ -277,22 +277,30 @@ class PartialSumTable:
     size: int = field(init=False)  # additions that the table takes
 
     def __post_init__(self) -> None:
-        self._rounded = _rounded(self.z, self.losses, self.first, self.high, self.cells)
-        base, width, self.error, _, first, kept, step, _ = self._rounded
-        # Steps rise within a block.
-        widest = np.cumsum(np.append(0, step[first[1:] - 1]))
-        last = int((self.high - base + self.error) / width) + 1
-        top = np.minimum(widest, last)
-        bottom = int((self.low - base - self.error) / width) - (widest[-1] - widest)
-        bottom = np.maximum(bottom, 0)
-        self.size = len(step) * int(top[-1])
-        self._steps = Steps(step, self.losses[kept], first, bottom, top)
-        if (bottom > top).any():
+        self._rounded = grid = _rounded(self.z, self.losses, self.first, self.high, self.cells)
+        self.error = grid.error
+        low, high = self._cells_that_matter()
+        self._steps = Steps(grid.step, self.losses[grid.kept], grid.first, low, high)
+        self.size = len(grid.step) * int(high[-1])
+        if (low > high).any():
             self.sums = self.least = np.empty(0)
             return
         self._forward = _forward(self._steps)
-        self.sums = base + width * np.arange(bottom[-1], top[-1] + 1)
-        self.least = self._forward[-1, bottom[-1] :]
+        self.sums = grid.base + grid.width * np.arange(low[-1], high[-1] + 1)
+        self.least = self._forward[-1, low[-1] :]
+
+    def _cells_that_matter(self) -> tuple[IntArray, IntArray]:
+        """Return the least and the last cell before each block, and after the last one, (blocks + 1,) each.
+
+        From there a choice can end between `low` and `high`; the least may be beyond the last one.
+        """
+        grid = self._rounded
+        steps = grid.step[grid.first[1:] - 1]  # the largest of each block, as they rise within it
+        so_far = np.cumsum(np.append(0, steps))
+        first = int((self.low - grid.base - grid.error) / grid.width)
+        last = int((self.high - grid.base + grid.error) / grid.width) + 1
+        to_come = so_far[-1] - so_far
+        return np.maximum(first - to_come, 0), np.minimum(so_far, last)
 
     def search(self, worth: FloatArray, number: int) -> tuple[FloatArray, IntArray]:
         """Find the best choice with each vertex, given the worth that is added at every element of `sums`.
