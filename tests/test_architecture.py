@@ -130,6 +130,25 @@ def test_every_folder_is_on_one_floor() -> None:
     assert sorted(named) == sorted({*folders, "ldpfrontier.verify"})
 
 
+def test_the_maps_of_pages_are_the_floors() -> None:
+    """From the ground up, and with every folder that has a floor; those of the engines are on their page."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    told = []
+    for place, rows in re.findall(r"<!-- floors: (\S+) -->\n(.*?)<!-- end -->", text, re.DOTALL):
+        paths = [Path(place, folder) for folder in re.findall(r"^\| `([\w/.]+)` \|", rows, re.MULTILINE)]
+        names = [".".join(path.with_suffix("").parts) for path in paths]
+        told.append([name.removeprefix("src.").removeprefix("workflow.") for name in names])
+    text = (ROOT / "src/ldpfrontier/engines/README.md").read_text(encoding="utf-8")
+    engines = re.findall(r"^\| \[`(\w+)/`\]", text, re.MULTILINE)
+    told.append([f"ldpfrontier.engines.{name}" for name in engines])
+    for names in told:
+        floors = [FLOOR_OF[name] for name in names]
+        assert floors == sorted(floors), names
+    inner = {"ldpfrontier", SURVEY, "ldpfrontier.engines.products.geometry"}
+    expected = {name for name in FLOOR_OF if not name.startswith("papers.")} - inner
+    assert sorted(name for names in told for name in names) == sorted(expected)
+
+
 def test_the_library_knows_nothing_of_the_reproduction() -> None:
     assert not [name for name in LIBRARY if reached(name) - set(LIBRARY)]
 
