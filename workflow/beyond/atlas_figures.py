@@ -15,8 +15,9 @@ from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import NullLocator
 
 from ldpfrontier.base.types import FloatArray
-from papers.lopuhaa2024.catalogue import MECHANISMS, STATED
-from papers.lopuhaa2024.summaries import NO, UNKNOWN, YES, require_one
+from papers.lopuhaa2024.catalogue import MECHANISMS
+from papers.lopuhaa2024.statements import NO, STATED, UNKNOWN, YES
+from papers.lopuhaa2024.summaries import require_one
 from reproduction.figure_style import EPSILON, PAGE_WIDTH, SHADES, shades_norm, style
 from reproduction.results.tables import SKIPPED, select
 

@@ -23,7 +23,7 @@ from papers.lopuhaa2024.pairs import (
 from papers.lopuhaa2024.plan import solutions
 from reproduction.data.catalogue import attributes
 from reproduction.planning.configuration import values
-from reproduction.planning.paper import Counts, Parts
+from reproduction.planning.paper import Counts, Parts, claim_entries
 
 #: The pairs of a study: every ordered one of the attributes of `DATA`.
 ALL = "all"
@@ -229,6 +229,12 @@ def atlas(configuration: Mapping[str, Any]) -> PartsByName:
         **solver_of(paper, study),
     }
     return {file_name(pair): {**counts_of(pair), **common} for pair in pairs_of("atlas", configuration)}
+
+
+def limits(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the limits of the statements of section 8.1: those of the claim of lopuhaa2024."""
+    (entry,) = claim_entries("lopuhaa2024", ["L-S81b"])
+    return {"limits": {name: entry["arguments"][name] for name in ("small", "clearly", "marginal", "near")}}
 
 
 # Contradictions ---------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The mechanisms of lopuhaa2024: one list of their names and looks, and the statements.
+"""The mechanisms of lopuhaa2024: one list of their names and looks.
 
 Those of the user's own that the job knows of are in it, too. No numerical library is imported, so that a
 configuration can be checked without one.
@@ -76,19 +76,6 @@ MECHANISMS |= {
 
 #: The mechanisms that the paper compares.
 OF_THE_PAPER = ("polyopt", "nr", "ir", "srr", "grr")
-
-#: What section 8.1 says of small tables, and of large ones, by the name of the statement.
-STATED_OF_SMALL = {
-    "polyopt_leads": "PolyOpt above IR and SRR at every ε",
-    "polyopt_leads_more": "PolyOpt leads most at low ε",
-    "ir_leads_low": "IR above SRR at the lowest ε",
-    "ir_close_high": "IR slightly below SRR at the highest ε",
-    "nr_leads": "NR not below PolyOpt",
-    "nr_close_high": "NR close to PolyOpt at the highest ε",
-    "grr_last": "GRR worst at every ε",
-}
-STATED_OF_LARGE = {"ir_clear": "IR clearly above SRR at every ε"}
-STATED = {**STATED_OF_SMALL, **STATED_OF_LARGE}
 
 #: Proposition 2: its lower bounds, its radius as (30) has it and as printed, and its bound on the radius.
 LEAST, RADIUS, RADIUS_PRINTED = "lower bound by the formula,", "radius less 2 p,", "radius as printed,"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import pandas as pd
 
 from papers.lopuhaa2024.catalogue import MECHANISMS
+from papers.lopuhaa2024.statements import OF_LARGE, OF_SMALL, STATED, YES, Decided, at_levels, decide
 from papers.lopuhaa2024.summaries import cells
 from reproduction.ledger.claims import (
     ANOTHER_READING,
@@ -58,28 +59,13 @@ def _small_curves(table: pd.DataFrame, claim: Claim) -> _Curves:
 
 def _small_parts(curves: _Curves, claim: Claim, end: float = math.inf) -> dict[str, bool]:
     """Decide the parts of the statement on small tables with levels up to an end, which all must have."""
-    near, share_, clearly = (claim.arguments[name] for name in ("near", "marginal", "clearly"))
-    parts: dict[str, list[bool]] = {}
-    for curve in curves.values():
-        wide = curve[curve.index <= end * (1 + SAME)]
-        better = wide[["ir", "srr"]].max(axis=1)
-        lead, ratio = wide["polyopt"] / better, wide["ir"] / wide["srr"]
-        behind = (wide["srr"] - wide["ir"]).iloc[-1] / (wide["polyopt"] - better).iloc[-1]
-        short = 1 - wide["polyopt"] / wide["nr"]
-        for name, holds in {
-            f"PolyOpt above IR and SRR at every ε, by {clearly:.0%} or more in the median": lead.min() > 1
-            and lead.median() >= 1 + clearly,
-            "most so at low ε": lead.iloc[0] > lead.iloc[-1],
-            "IR above SRR at the lowest ε": ratio.iloc[0] > 1,
-            f"SRR above IR at the highest ε, by at most {share_:.0%} of PolyOpt's lead over both": 0
-            < behind
-            <= share_,
-            "NR not below PolyOpt": short.min() >= -claim.arguments["rounding"],
-            f"NR within {near:.0%} of PolyOpt at the highest ε": short.iloc[-1] <= near,
-            "GRR worst at every ε": (wide[["polyopt", "nr", "ir", "srr"]].min(axis=1) > wide["grr"]).all(),
-        }.items():
-            parts.setdefault(name, []).append(bool(holds))
-    return {name: all(found) for name, found in parts.items()}
+    cut = (curve[curve.index <= end * (1 + SAME)] for curve in curves.values())
+    return _parts_of(OF_SMALL, [decide(curve, claim.arguments) for curve in cut])
+
+
+def _parts_of(names: Mapping[str, str], found: Sequence[Mapping[str, Decided]]) -> dict[str, bool]:
+    """Return which of some statements hold on all tables, by their words."""
+    return {words: all(table[name].answer == YES for table in found) for name, words in names.items()}
 
 
 def _small_numbers(curves: _Curves, ends: Iterable[float]) -> str:
@@ -88,7 +74,7 @@ def _small_numbers(curves: _Curves, ends: Iterable[float]) -> str:
     for name, wide in curves.items():
         better = wide[["ir", "srr"]].max(axis=1)
         lead, ahead = wide["polyopt"] / better, (wide["srr"] - wide["ir"]) / (wide["polyopt"] - better)
-        worst = wide[["polyopt", "nr", "ir", "srr"]].min(axis=1) > wide["grr"]
+        worst = at_levels(wide)["grr_last"] == YES
         reached = (wide.index[wide.index <= end * (1 + SAME)] for end in ends)
         at = dict.fromkeys(float(levels[-1]) for levels in reached if len(levels))
         shown = "; ".join(f"ε = {e:.3g}: {lead[e]:.3g} and {ahead[e]:.2f}" for e in at)
@@ -102,15 +88,11 @@ def _small_numbers(curves: _Curves, ends: Iterable[float]) -> str:
 
 
 def _large_parts(table: pd.DataFrame, claim: Claim) -> tuple[dict[str, bool], str]:
-    clearly = claim.arguments["clearly"]
-    share = {n: wide["ir"] / wide["srr"] for n, wide in _of_size(table, claim, small=False).items()}
-    if not share:
+    curves = _of_size(table, claim, small=False)
+    if not curves:
         raise NotCheckable(f"No table of more than {claim.arguments['small']} cells has IR and SRR.")
-    parts = {
-        f"IR above SRR on large tables at every ε, by {clearly:.0%} or more in the median": all(
-            x.min() > 1 and x.median() >= 1 + clearly for x in share.values()
-        )
-    }
+    parts = _parts_of(OF_LARGE, [decide(curve, claim.arguments) for curve in curves.values()])
+    share = {name: curve["ir"] / curve["srr"] for name, curve in curves.items()}
     numbers = "; ".join(f"{n}: IR over SRR {x.min():.3g} to {x.max():.3g}" for n, x in share.items())
     return parts, f"{numbers}."
 
@@ -171,9 +153,10 @@ def grr_on_large_tables(tables: Tables, claim: Claim) -> Finding:
     if not curves:
         raise NotCheckable(f"No table of more than {claim.arguments['small']} cells has IR, SRR and GRR.")
     worst = {name: wide[["ir", "srr"]].min(axis=1) / wide["grr"] for name, wide in curves.items()}
+    last = {name: decide(wide, claim.arguments)["grr_last"] for name, wide in curves.items()}
     best = {name: wide[["ir", "srr"]].max(axis=1) / wide["grr"] for name, wide in curves.items()}
     parts = {
-        "GRR worst on large tables at every ε": all(x.min() > 1 for x in worst.values()),
+        STATED["grr_last"]: all(found.answer == YES for found in last.values()),
         f"the better of IR and SRR above it by {clearly:.0%} or more in the median": all(
             x.median() >= 1 + clearly for x in best.values()
         ),

@@ -15,16 +15,11 @@ import numpy as np
 import pandas as pd
 from pandas.api.typing import SeriesGroupBy
 
-from papers.lopuhaa2024.catalogue import COVERED, MECHANISMS, OF_THE_PAPER, OWN
+from papers.lopuhaa2024.catalogue import COVERED, MECHANISMS, OF_THE_PAPER
 from papers.lopuhaa2024.solution import rows_of_kept
+from papers.lopuhaa2024.statements import ANSWERS, AT_LEVELS, NO, YES, at_levels
 from reproduction.results.batches import Rows, batches_of, gather
 from reproduction.results.tables import PRIVACY_TOLERANCE, RESULTS, SKIPPED, Schema
-
-#: Whether a statement holds; the last: a mechanism that it speaks of is missing.
-YES, NO, UNKNOWN = ANSWERS = ("yes", "no", "-")
-
-#: Distances of NMI up to this are rounding.
-_ROUNDING = 1e-12
 
 _SETTING = ["size", "beta", "order"]
 _INSTANCE = ["size", "instance", "beta", "order", "epsilon"]
@@ -65,16 +60,13 @@ def require_one(table: pd.DataFrame, *columns: str) -> None:
 
 # Orderings ------------------------------------------------------------------------------------------------
 
-#: Statements of section 8.1, by names that `orderings` explains.
-STATEMENTS = ("polyopt_leads", "ir_above_srr", "nr_leads", "grr_last")
-
 
 def _answer_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
-    for name in STATEMENTS:
+    for name in AT_LEVELS:
         yield ~table[name].isin(ANSWERS), f"has the unknown answer {{{name}}} to {name}"
 
 
-_RANKED = {**dict.fromkeys(MECHANISMS, "float64"), "ranking": "str", **dict.fromkeys(STATEMENTS, "str")}
+_RANKED = {**dict.fromkeys(MECHANISMS, "float64"), "ranking": "str", **dict.fromkeys(AT_LEVELS, "str")}
 
 ORDERINGS = Schema(
     name="orderings", columns=_columns(_INSTANCE, **_RANKED), key=tuple(_INSTANCE), rules=_answer_rules
@@ -102,9 +94,8 @@ def fig2(solutions: Rows) -> pd.DataFrame:
 def orderings(fig2: pd.DataFrame) -> pd.DataFrame:
     """Rank the mechanisms of Figure 2 by NMI, beside what section 8.1 of the paper says of them.
 
-    The result has the NMI of every mechanism; `ranking`, the best one first; and, as `ANSWERS`, whether the
-    statements hold: `polyopt_leads` (above IR and SRR), `ir_above_srr`, `nr_leads` (not below any robust
-    mechanism), `grr_last`.
+    The result has the NMI of every mechanism; `ranking`, the best one first; and whether the statements hold
+    (`statements.at_levels`).
     """
     return ORDERINGS.conform(_rank(_wide(fig2, "value", _INSTANCE)).reset_index())
 
@@ -125,20 +116,8 @@ def mean_orderings(synthetic: Rows) -> pd.DataFrame:
 
 
 def _rank(wide: pd.DataFrame) -> pd.DataFrame:
-    # The user's own mechanisms do not decide what is said of the others.
-    known = [name for name, mechanism in MECHANISMS.items() if mechanism.robust and name not in OWN]
-    robust = wide[known].max(axis=1)
-    compared = {
-        "polyopt_leads": (wide["polyopt"], wide[["ir", "srr"]].max(axis=1)),
-        "ir_above_srr": (wide["ir"], wide["srr"]),
-        "nr_leads": (wide["nr"], robust - _ROUNDING),
-        "grr_last": (wide[["ir", "srr"]].min(axis=1), wide["grr"]),
-    }
-    answers = {
-        name: (more > less).map({True: YES, False: NO}).mask(more.isna() | less.isna(), UNKNOWN)
-        for name, (more, less) in compared.items()
-    }
-    return wide.assign(ranking=[" > ".join(_best_first(values)) for _, values in wide.iterrows()], **answers)
+    ranking = [" > ".join(_best_first(values)) for _, values in wide.iterrows()]
+    return wide.assign(ranking=ranking).join(at_levels(wide))
 
 
 def _best_first(values: pd.Series[float]) -> list[str]:
