@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from ldpfrontier.questionnaires.comparisons import questionnaire_errors
     from ldpfrontier.questionnaires.interactions import Questionnaire
     from ldpfrontier.questionnaires.mechanism import Lot, QuestionnaireMechanism
-    from ldpfrontier.questionnaires.solve import QuestionnaireOptimum, optimal_questionnaire
+    from ldpfrontier.questionnaires.optimum import QuestionnaireOptimum, optimal_questionnaire
     from ldpfrontier.reports.calibration import Calibration, calibrated
     from ldpfrontier.reports.several_reports import ReportLevels, composition, levels_of_reports
     from ldpfrontier.reports.two_reports import BudgetSplit, budget_split, independent_reporting
@@ -185,7 +185,7 @@ _HOMES = {
     "PolyhedralCone": "model.cones",
     "Questionnaire": "questionnaires.interactions",
     "QuestionnaireMechanism": "questionnaires.mechanism",
-    "QuestionnaireOptimum": "questionnaires.solve",
+    "QuestionnaireOptimum": "questionnaires.optimum",
     "RenyiBall": "uncertainty.renyi_ball",
     "RepeatedReports": "promises.repeated",
     "ReportLevels": "reports.several_reports",
@@ -229,7 +229,7 @@ _HOMES = {
     "optimal_mechanism": "promises.mechanism",
     "optimal_nonrobust": "promises.nonrobust",
     "optimal_polyopt": "promises.polyopt",
-    "optimal_questionnaire": "questionnaires.solve",
+    "optimal_questionnaire": "questionnaires.optimum",
     "optimal_repeated": "promises.repeated",
     "optimal_robust": "promises.robust",
     "optimal_unconditional": "promises.unconditional",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ldpsurvey.design.least_level import design_for_reports, least_epsilon
     from ldpsurvey.estimate.auditing import Audit, audit_channel, count_pairs
     from ldpsurvey.estimate.change import Changes, estimate_change
-    from ldpsurvey.estimate.estimation import Estimate, estimate_distribution
+    from ldpsurvey.estimate.distribution import Estimate, estimate_distribution
     from ldpsurvey.estimate.rates import Rates, estimate_rates
 
 __all__ = [
@@ -56,7 +56,7 @@ _NAMES = {
     "data.tables": ("CountTable", "count_records"),
     "data.value_lists": ("table_of_values", "with_values"),
     "design.design": ("Design", "design_channel"),
-    "estimate.estimation": ("Estimate", "estimate_distribution"),
+    "estimate.distribution": ("Estimate", "estimate_distribution"),
     "channel.memo": ("Memo",),
     "channel.channel_file": ("PrivateChannel", "read_channel"),
     "estimate.rates": ("Rates", "estimate_rates"),

@@ -11,7 +11,7 @@ from scipy.stats import chi2
 from ldpfrontier import RenyiBall
 from ldpsurvey import CountTable, Design, design_channel
 from ldpsurvey.base.sampling import Sampler
-from ldpsurvey.estimate.estimation import inversion, quantities
+from ldpsurvey.estimate.distribution import inversion, quantities
 from oracles.conic import duality_epsilon
 from support.owndata import seeded
 from support.realtables import NAMES, real_table

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ldpsurvey import CountTable, PrivateChannel
-from ldpsurvey.estimate.estimation import FittedReports, inversion, quantities
+from ldpsurvey.estimate.distribution import FittedReports, inversion, quantities
 from ldpsurvey.estimate.intervals import limit_weights, mean_limits
 from ldpsurvey.estimate.rates import rates_of
 

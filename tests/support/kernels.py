@@ -23,7 +23,7 @@ def blocks() -> None:
 def bodies() -> None:
     """Compile the search for vertices of bodies, and the bounds on them."""
     from ldpfrontier.engines.over_set.ball_family import BallFamily
-    from ldpfrontier.engines.projections.solve import class_bound
+    from ldpfrontier.engines.projections.projection_class import class_bound
 
     class_bound(BallFamily(ball(4, 5), 1.0, distinct=False), 1e-2, 1_000)
     ldpfrontier.optimal_robust(ball(7, 5), 1.0, envelope="exact", max_rounds=1)

@@ -79,7 +79,7 @@ PROMISES: Mapping[str, Promise] = {
 
 
 @dataclass(frozen=True)
-class Design(Look):
+class LeastErrorDesign(Look):
     """A mechanism with the least error of estimates, by whom it protects S from, with the look of its curve.
 
     With `both_levels`, it is also computed with the level given U.
@@ -90,12 +90,12 @@ class Design(Look):
 
 #: By the name that configurations use, the weakest promise first: outsiders, over F itself and
 #: over simplices around its projections; acquaintances; anyone; and, for all of X, anyone.
-DESIGNS: Mapping[str, Design] = {
-    "set": Design("outsiders, over F", "#882255", "*", "-", both_levels=True),
-    "simplices": Design("outsiders, simplices as PolyOpt", "#D55E00", "^", "-", both_levels=True),
-    "acquaintances": Design("acquaintances", "#E69F00", "P", "-"),
-    "anyone": Design("anyone", "#6699CC", "D", (0, (4, 1.5, 1, 1.5))),
-    "ldp": Design("anyone, all of the record (LDP)", "#661100", "v", (0, (2, 1.2))),
+DESIGNS: Mapping[str, LeastErrorDesign] = {
+    "set": LeastErrorDesign("outsiders, over F", "#882255", "*", "-", both_levels=True),
+    "simplices": LeastErrorDesign("outsiders, simplices as PolyOpt", "#D55E00", "^", "-", both_levels=True),
+    "acquaintances": LeastErrorDesign("acquaintances", "#E69F00", "P", "-"),
+    "anyone": LeastErrorDesign("anyone", "#6699CC", "D", (0, (4, 1.5, 1, 1.5))),
+    "ldp": LeastErrorDesign("anyone, all of the record (LDP)", "#661100", "v", (0, (2, 1.2))),
 }
 
 

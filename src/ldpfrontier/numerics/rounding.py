@@ -49,7 +49,7 @@ downwards, and by moving the distributions that it is made of into their ball.
   in `workspace`, its first intervals in `branch_and_bound`, majorants in `majorant`, kappa in
   `affine_bounds`), at all deltas;
 - those with nodes over joint columns (`engines.joint`: programs in `numerics.dual_simplex`, secants in
-  `spatial_branch_and_bound`, cuts in `budget_split`). The share 1e-12 (`optimum.ROUNDING`) is added to them
+  `spatial_branch_and_bound`, cuts in `worst_pairs`). The share 1e-12 (`optimum.ROUNDING`) is added to them
   all the same.
 
 Derived for the vertices as they are listed, with the share 1e-12 for the rounding of the vertices and of the

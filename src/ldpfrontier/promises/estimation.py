@@ -39,12 +39,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ldpfrontier.base.types import FloatArray, Intractable
+from ldpfrontier.engines.designs.column_weights import EstimationProblem, best_weights
 from ldpfrontier.engines.designs.cut_columns import CutColumns
 from ldpfrontier.engines.designs.error import estimation_error, target_rows
 from ldpfrontier.engines.designs.generation import generate
 from ldpfrontier.engines.designs.outer_rays import outer_bound
 from ldpfrontier.engines.designs.settings import SETTINGS
-from ldpfrontier.engines.designs.weights import Problem, best_weights
 from ldpfrontier.engines.listed.staircase_rays import local_ratio
 from ldpfrontier.engines.registry import LIMITS, Call, choose
 from ldpfrontier.model.block_designs import LARGE_ALPHABETS
@@ -166,7 +166,7 @@ def optimal_estimation(
     return Optimum(found.channel, value, bound, status, found.rounds, "1", "min", method=method)
 
 
-def checked_problem(p: FloatArray, cone: Cone, target: ArrayLike | None) -> tuple[Problem, float]:
+def checked_problem(p: FloatArray, cone: Cone, target: ArrayLike | None) -> tuple[EstimationProblem, float]:
     """Return the problem with its target divided by the largest weight of this, and that weight.
 
     The prior p is not negative and has a positive sum, in any shape; ValueError if it does not fit the cone
@@ -179,7 +179,7 @@ def checked_problem(p: FloatArray, cone: Cone, target: ArrayLike | None) -> tupl
     shape = cone.shape if cone.shape[0] > 1 else p.shape
     rows = target_rows(target, inputs, (shape[0], shape[1]) if len(shape) == 2 else None)
     size = max(float(np.abs(rows).max()), 1e-300)
-    return Problem(p.ravel() / p.sum(), rows / size), size
+    return EstimationProblem(p.ravel() / p.sum(), rows / size), size
 
 
 class BoundedChannel(NamedTuple):
@@ -192,7 +192,7 @@ class BoundedChannel(NamedTuple):
 
 
 def solved(
-    problem: Problem,
+    problem: EstimationProblem,
     cone: Cone,
     tolerance: float,
     max_rounds: int,
@@ -217,7 +217,7 @@ def solved(
 
 
 def _over_listed_rays(
-    problem: Problem, cone: PolyhedralCone, rays: FloatArray, tolerance: float, max_rounds: int
+    problem: EstimationProblem, cone: PolyhedralCone, rays: FloatArray, tolerance: float, max_rounds: int
 ) -> BoundedChannel:
     """Return the best channel over all extreme rays, a bound, and the steps that it took."""
     vectors = _columns(cone, rays, problem.p)
@@ -238,7 +238,7 @@ def closed_forms(inputs: int, epsilon: float) -> dict[str, Channel]:
 
 
 def _large_alphabet(
-    problem: Problem, ratio: float, tolerance: float, max_rounds: int, max_nodes: int
+    problem: EstimationProblem, ratio: float, tolerance: float, max_rounds: int, max_nodes: int
 ) -> BoundedChannel:
     """Return the best of closed forms of local differential privacy and of column generation from them."""
     from ldpfrontier.engines.designs.staircase_relaxation import relaxed_bound
@@ -281,7 +281,7 @@ def _large_alphabet(
     return BoundedChannel(forms[best], max(found.bound, bound), found.rounds, best)
 
 
-def _symmetric_bound(problem: Problem, ratio: float) -> float:
+def _symmetric_bound(problem: EstimationProblem, ratio: float) -> float:
     """Return the least phi at the uniform distribution, if all inputs are wanted alike; else 0.
 
     By symmetry phi is then a multiple of that of all inputs, of which `uniform_error` is the least one.
@@ -296,7 +296,7 @@ def _symmetric_bound(problem: Problem, ratio: float) -> float:
 
 
 def _over_curved_cone(
-    problem: Problem,
+    problem: EstimationProblem,
     cone: Cone,
     tolerance: float,
     max_rounds: int,
@@ -347,7 +347,7 @@ def _weaker_bound() -> Iterator[None]:
 
 
 def _large_table(
-    problem: Problem, cone: Cone, tolerance: float, max_rounds: int, max_nodes: int
+    problem: EstimationProblem, cone: Cone, tolerance: float, max_rounds: int, max_nodes: int
 ) -> BoundedChannel:
     """Return a good channel of a large table, and a weak bound."""
     from ldpfrontier.engines.designs.program_columns import ProgramColumns, programs_of
@@ -389,7 +389,7 @@ def _large_table(
 
 
 def _inner_columns(
-    problem: Problem,
+    problem: EstimationProblem,
     inner: PolyhedralCone,
     first: FloatArray,
     errors: dict[str, float],
@@ -417,7 +417,7 @@ def _inner_columns(
 
 
 def _known_columns(
-    problem: Problem, cone: Cone, level: float, forms: dict[str, Channel], errors: dict[str, float]
+    problem: EstimationProblem, cone: Cone, level: float, forms: dict[str, Channel], errors: dict[str, float]
 ) -> FloatArray:
     """Return columns of a closed form with few outputs, and of secret randomized response, (m, inputs)."""
     n, p = problem.p.size, problem.p
@@ -439,7 +439,7 @@ def _few_given_useful(shape: tuple[int, int], max_nodes: int) -> bool:
     return few
 
 
-def _bound_by_ratios(problem: Problem, cone: PolyhedralCone, max_nodes: int) -> float:
+def _bound_by_ratios(problem: EstimationProblem, cone: PolyhedralCone, max_nodes: int) -> float:
     """Return a bound of the larger class in which entries are compared two by two, as the cone implies."""
     levels, (a1, a2) = implied_levels(cone.inequalities), cone.shape
     bounds = [0.0]
@@ -453,7 +453,7 @@ def _bound_by_ratios(problem: Problem, cone: PolyhedralCone, max_nodes: int) -> 
     return max(bounds)
 
 
-def _bound_given_useful(problem: Problem, shape: tuple[int, int], level: float) -> float:
+def _bound_given_useful(problem: EstimationProblem, shape: tuple[int, int], level: float) -> float:
     """Return the least error of mechanisms that tell u, and S at the conditional level, or a bound of it.
 
     With p_u the distribution of S given u, of weight m_u, and A_u the columns of A for u, columns need have

@@ -24,8 +24,8 @@ from ldpfrontier.engines.joint.spatial_branch_and_bound import joint_optimum, se
 from ldpfrontier.engines.over_set.ball_family import BallFamily
 from ldpfrontier.engines.products.product_optimum import allowed_level
 from ldpfrontier.engines.projections.budget_multiplier import check_level, shared_budget_mechanism
-from ldpfrontier.engines.projections.frontier import frontier_bound
-from ldpfrontier.engines.projections.solve import mechanism_without_bound
+from ldpfrontier.engines.projections.pair_balls import pair_balls_bound
+from ldpfrontier.engines.projections.projection_class import mechanism_without_bound
 from ldpfrontier.engines.registry import LIMITS, Call, choose, is_in_range
 from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.information import entropy
@@ -211,7 +211,7 @@ def _by_products(call: Arguments, max_nodes: int | None) -> Optimum:
             fell_back("the shared budget without a search, whose mechanism is beyond the level by rounding")
     bound = nonrobust_bound(ball.centre, epsilon)
     if max_nodes:
-        bound = min(bound, frontier_bound(ball, epsilon, max_nodes))
+        bound = min(bound, pair_balls_bound(ball, epsilon, max_nodes))
     value = MutualInformation(ball.centre)(channel)
     return certified(channel, value, bound, tolerance, rounds, error=NO_ERROR)
 

@@ -1,12 +1,12 @@
 """A bound on every robust mechanism, without a mechanism: for tables too large for the optimum over F.
 
 It is the least of the bound of NR and of that of a larger class, which takes nodes of branch and bound:
-mechanisms that are private over balls that F allows two groups at once (`engines.projections.frontier`).
+mechanisms that are private over balls that F allows two groups at once (`engines.projections.pair_balls`).
 """
 
 from __future__ import annotations
 
-from ldpfrontier.engines.projections.frontier import frontier_bound
+from ldpfrontier.engines.projections.pair_balls import pair_balls_bound
 from ldpfrontier.model.optimum import checked_epsilon
 from ldpfrontier.numerics.arguments import as_count, as_instance
 from ldpfrontier.promises.nonrobust import nonrobust_bound
@@ -45,4 +45,4 @@ def robust_bound(ball: RenyiBall, epsilon: float, *, max_nodes: int) -> float:
     bound = nonrobust_bound(ball.centre, epsilon)
     if not nodes or epsilon == 0.0 or ball.radius == 0.0 or len(ball.centre) == 1:
         return bound
-    return min(bound, frontier_bound(ball, epsilon, nodes))
+    return min(bound, pair_balls_bound(ball, epsilon, nodes))

@@ -19,8 +19,8 @@ from ldpfrontier.base.types import FloatArray
 from ldpfrontier.model.optimum import LEAST_EPSILON
 from ldpfrontier.numerics.arguments import as_instance, as_number
 from ldpfrontier.questionnaires.interactions import Kinds, Questionnaire, Questions
+from ldpfrontier.questionnaires.optimum import MOST_EPSILON, optimal_questionnaire
 from ldpfrontier.questionnaires.settings import SETTINGS
-from ldpfrontier.questionnaires.solve import MOST_EPSILON, optimal_questionnaire
 
 #: Relative gap at which the shares of tables by lot are good enough, and a limit against a stall.
 _GAP, _ROUNDS = 1e-5, 10_000
@@ -113,7 +113,7 @@ def _subsets(number: int) -> list[Questions]:
 
 
 def _best_shares(columns: FloatArray, questionnaire: Questionnaire) -> FloatArray:
-    """Return what is told with the best weights of columns (`solve`), by multiplicative steps.
+    """Return what is told with the best weights of columns (`optimum`), by multiplicative steps.
 
     For sum_T c_T / m_T each step w_j <- w_j (lam . m_j / sum_T c_T / m_T)^(1/2), lam_T = c_T / m_T^2, is no
     step up (Torsney 1983, *A moment inequality and monotonicity of an algorithm*).

@@ -35,7 +35,7 @@ from ldpsurvey.channel.attackers import (
     Population,
     whole_levels,
 )
-from ldpsurvey.channel.promises import Promise, promise_of_channel
+from ldpsurvey.channel.promises import ChannelCertificate, promise_of_channel
 from ldpsurvey.channel.routing import refuse_questionnaire
 from ldpsurvey.data.tables import CountTable, check_columns
 from ldpsurvey.data.values import read_rules, stored_rules
@@ -63,14 +63,14 @@ class PrivateChannel:
         inputs.
     weights : ndarray of int, shape (inputs, outputs)
         Probabilities times 2^62.
-    certificate : Promise
+    certificate : ChannelCertificate
     reports : tuple of str
         How the data name the outputs, of a channel that was used elsewhere; none if they have no meaning.
     """
 
     table: CountTable
     weights: IntArray
-    certificate: Promise
+    certificate: ChannelCertificate
     reports: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -361,7 +361,7 @@ def _parsed(content: Mapping[str, Any]) -> PrivateChannel:
     weights = np.array([[int(n) for n in row.split(" ")] for row in content["weights"]], dtype=np.int64)
     outputs = tuple(content["outputs"])
     usual = outputs == tuple(f"y{number}" for number in range(1, len(outputs) + 1))
-    private = PrivateChannel(table, weights, Promise(**stated), () if usual else outputs)
+    private = PrivateChannel(table, weights, ChannelCertificate(**stated), () if usual else outputs)
     if (around is not None) != (table.sampled and bool(table.useful)):
         raise ValueError("a population belongs to a sample of people, with useful columns.")
     if not table.sampled and private.certificate.against not in WITHOUT_TABLE:

@@ -18,7 +18,7 @@ from ldpsurvey.data.tables import CountTable
 
 
 @dataclass(frozen=True)
-class Promise:
+class ChannelCertificate:
     """What a channel file states, as its certificate: verified for the exact probabilities that are sampled.
 
     The level `epsilon`, nats, was asked for against an attacker, and `levels` were found. `nmi` is the
@@ -47,7 +47,7 @@ class Promising(Protocol):
     """What is asked of a channel: what it states, and of which table."""
 
     @property
-    def certificate(self) -> Promise:
+    def certificate(self) -> ChannelCertificate:
         """What the file states."""
 
     @property

@@ -30,7 +30,7 @@ from ldpsurvey.design.known_channels import (
     read_matrix,
 )
 from ldpsurvey.estimate.auditing import audit_channel, count_pairs
-from ldpsurvey.estimate.estimation import check_confidence
+from ldpsurvey.estimate.distribution import check_confidence
 from ldpsurvey.estimate.people import Aim, people_needed, people_text
 from ldpsurvey.estimate.regression import covariates, randomized_logit
 from ldpsurvey.estimate.targets import with_expected

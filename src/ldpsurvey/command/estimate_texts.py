@@ -13,8 +13,8 @@ from ldpfrontier.verify import visible
 from ldpsurvey.base.layout import reports_text, wrapped
 from ldpsurvey.base.settings import SETTINGS
 from ldpsurvey.data.reading import said
+from ldpsurvey.estimate.distribution import Estimate
 from ldpsurvey.estimate.estimates import UNKNOWN, Estimated, comparisons_text, estimates_csv, rows_text
-from ldpsurvey.estimate.estimation import Estimate
 from ldpsurvey.estimate.rates import Rates
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from ldpsurvey.base.layout import csv_text, key
 from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.channel.proof import certified
 from ldpsurvey.data.tables import CountTable
-from ldpsurvey.estimate.estimation import inversion, quantities
+from ldpsurvey.estimate.distribution import inversion, quantities
 
 if TYPE_CHECKING:
     from ldpsurvey.design.design import Candidate, Design

@@ -16,10 +16,10 @@ from ldpfrontier.verify import visible
 from ldpsurvey.base.layout import remark
 from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.data.reading import said
+from ldpsurvey.estimate.distribution import Estimate
 from ldpsurvey.estimate.estimates import Estimated
-from ldpsurvey.estimate.estimation import Estimate
 from ldpsurvey.estimate.rates import Rates
-from ldpsurvey.questionnaire.estimation import QuestionnaireEstimate
+from ldpsurvey.questionnaire.table_estimates import QuestionnaireEstimate
 
 with extra("pictures"):
     from matplotlib import font_manager, get_data_path, rc_context, rcdefaults, rcParams

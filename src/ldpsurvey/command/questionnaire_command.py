@@ -29,10 +29,15 @@ from ldpsurvey.data.reading import labels_of
 from ldpsurvey.data.value_lists import parsed_values
 from ldpsurvey.design.answer import few_digits, points
 from ldpsurvey.estimate.estimates import rows_text
-from ldpsurvey.questionnaire.channel import ORDERS, QuestionnaireChannel, read_questionnaire, sampled
-from ldpsurvey.questionnaire.estimation import QuestionnaireEstimate, estimate_questionnaire
+from ldpsurvey.questionnaire.lot_reports import draw_reports, read_reports
+from ldpsurvey.questionnaire.questionnaire_channel import (
+    ORDERS,
+    QuestionnaireChannel,
+    read_questionnaire,
+    sampled,
+)
 from ldpsurvey.questionnaire.questions import QuestionList, questions_of_file, questions_of_values
-from ldpsurvey.questionnaire.reports import draw_reports, read_reports
+from ldpsurvey.questionnaire.table_estimates import QuestionnaireEstimate, estimate_questionnaire
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -22,7 +22,7 @@ from ldpsurvey.command.estimate_texts import estimate_text, give_estimates
 from ldpsurvey.command.option_table import OF_SAMPLES, given, reading_of
 from ldpsurvey.data.outputs import check_outputs, check_unwritten
 from ldpsurvey.estimate.change import change_of_files, change_text
-from ldpsurvey.estimate.estimation import FittedReports, check_confidence
+from ldpsurvey.estimate.distribution import FittedReports, check_confidence
 from ldpsurvey.estimate.rates import rates_of, reference
 from ldpsurvey.estimate.scores import estimate_scores
 from ldpsurvey.estimate.weighted import SampleColumns, read_sample, weighted_estimates, weighted_text

@@ -35,22 +35,22 @@ from ldpsurvey.channel.attackers import (
     population_of,
 )
 from ldpsurvey.channel.channel_file import PrivateChannel, private_weights
-from ldpsurvey.channel.promises import Promise, upwards
+from ldpsurvey.channel.promises import ChannelCertificate, upwards
 from ldpsurvey.data.tables import CountTable
 from ldpsurvey.design.methods import (
     BOUNDING,
     FOR_ESTIMATES,
     LONGEST,
     SLOW,
-    Method,
-    Problem,
+    DesignProblem,
+    OfferedMechanism,
     Purpose,
     attacker_of,
     methods_for,
     nearly_least,
 )
 from ldpsurvey.design.own_methods import OwnFunction, Refused, made_cones, own_methods, refusal
-from ldpsurvey.estimate.estimation import inversion, quantities
+from ldpsurvey.estimate.distribution import inversion, quantities
 from ldpsurvey.estimate.targets import check_precise
 
 
@@ -208,7 +208,7 @@ class Design:
             candidate.channel, self.table, self.population, self.epsilon, self.against
         )
         prior = self.table.distribution.ravel()
-        certificate = Promise(
+        certificate = ChannelCertificate(
             mechanism=candidate.name,
             against=self.against,
             epsilon=self.epsilon,
@@ -337,7 +337,7 @@ def design_channel(
         allowance = _budget(budget, epsilon, whom)
         if population is not None and whom == "acquaintance":
             population = replace(population, widened=2.0 * (budget - epsilon))
-    problem = Problem(table, epsilon, whom, population, precise, max_nodes)
+    problem = DesignProblem(table, epsilon, whom, population, precise, max_nodes)
     chosen, asked_for = _chosen(table, against, mechanisms, own, cones, purpose)
     with time_limit(max_seconds):
         candidates, bound = _computed(problem, chosen, asked_for, own, cones, records, progress)
@@ -362,7 +362,7 @@ def _chosen(
     own: Mapping[str, OwnFunction] | None,
     cones: Mapping[str, OwnFunction] | None,
     purpose: Purpose | None,
-) -> tuple[dict[str, Method], Sequence[str]]:
+) -> tuple[dict[str, OfferedMechanism], Sequence[str]]:
     """Return the mechanisms to be computed in the order of tables, and those that were named."""
     added = own_methods(own, cones)
     methods = {**methods_for(table, against), **added}
@@ -381,8 +381,8 @@ def _chosen(
 
 
 def _computed(
-    problem: Problem,
-    methods: Mapping[str, Method],
+    problem: DesignProblem,
+    methods: Mapping[str, OfferedMechanism],
     asked_for: Sequence[str],
     own: Mapping[str, OwnFunction] | None,
     cones: Mapping[str, OwnFunction] | None,
@@ -426,7 +426,9 @@ def _computed(
     return [found_by_name[name] for name in methods], bound / h
 
 
-def _measured(name: str, method: Method, channel: Channel, problem: Problem, records: int) -> Candidate:
+def _measured(
+    name: str, method: OfferedMechanism, channel: Channel, problem: DesignProblem, records: int
+) -> Candidate:
     """Return a mechanism with what it reveals and what it is worth."""
     table, prior = problem.table, problem.prior
     linear = inversion(channel.matrix, table)

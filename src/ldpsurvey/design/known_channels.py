@@ -24,10 +24,10 @@ from ldpsurvey.base.sampling import sampled_channel, whole_weights
 from ldpsurvey.base.settings import SETTINGS
 from ldpsurvey.channel.attackers import Levels, whole_levels
 from ldpsurvey.channel.channel_file import PrivateChannel
-from ldpsurvey.channel.promises import Promise, upwards
+from ldpsurvey.channel.promises import ChannelCertificate, upwards
 from ldpsurvey.data.reading import Label, labels_of, read_chunks, said
 from ldpsurvey.data.tables import CountTable
-from ldpsurvey.estimate.estimation import inversion, quantities
+from ldpsurvey.estimate.distribution import inversion, quantities
 
 with extra("survey"):
     import pandas as pd
@@ -161,7 +161,9 @@ def known_channel(
             f"A channel of this kind ({name}) shows nothing: its reports do not depend on the answers,"
             " or no share follows from them, so that nothing can be estimated. Other parameters are needed."
         )
-    stated = Promise(name, "anyone", levels.record, Levels(*[levels.record] * 5), None, nmi, 1.0, version)
+    stated = ChannelCertificate(
+        name, "anyone", levels.record, Levels(*[levels.record] * 5), None, nmi, 1.0, version
+    )
     return PrivateChannel(table, weights, stated, tuple(reports))
 
 

@@ -56,7 +56,7 @@ _TOLERANCE, _ROUNDS = SETTINGS.solver_tolerance, SETTINGS.solver_rounds
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class DesignProblem:
     """What a mechanism is sought for: a table, a level in nats, an attacker, and what has to be precise.
 
     Without a population the whole record is sensitive, or no people were sampled. `max_nodes` is that of
@@ -200,48 +200,54 @@ def nearly_least(found: Sequence[T], error: Callable[[T], float], margin: float)
 
 
 @dataclass(frozen=True)
-class Method:
+class OfferedMechanism:
     """A mechanism that is offered, for one purpose or, without one, for both.
 
     It is `private` if it keeps the promise and may be chosen, and a closed form takes no time.
     """
 
     title: str
-    solve: Callable[[Problem], Optimum | BudgetSplit | Channel]
+    solve: Callable[[DesignProblem], Optimum | BudgetSplit | Channel]
     private: bool = True
     closed_form: bool = False
     purpose: Purpose | None = None
 
 
-def _informative(whom: str, solve: Callable[[Problem], Optimum]) -> Method:
-    return Method(f"carries the most information among those that protect {whom}", solve)
+def _informative(whom: str, solve: Callable[[DesignProblem], Optimum]) -> OfferedMechanism:
+    return OfferedMechanism(f"carries the most information among those that protect {whom}", solve)
 
 
 #: Those that are computed for estimates of frequencies.
 FOR_ESTIMATES = ("frequencies", "closed")
 
-_ESTIMATES: Mapping[str, Method] = {
-    "frequencies": Method("estimates with the least error, as far as was found", Problem.frequencies),
-    "closed": Method(
-        "the closed form of LDP that estimates with the least error", Problem.closed, closed_form=True
+_ESTIMATES: Mapping[str, OfferedMechanism] = {
+    "frequencies": OfferedMechanism(
+        "estimates with the least error, as far as was found", DesignProblem.frequencies
+    ),
+    "closed": OfferedMechanism(
+        "the closed form of LDP that estimates with the least error", DesignProblem.closed, closed_form=True
     ),
 }
 
 #: The mechanisms that are offered if the whole record is sensitive.
-LDP_METHODS: Mapping[str, Method] = {
+LDP_METHODS: Mapping[str, OfferedMechanism] = {
     **_ESTIMATES,
     "ldp": _informative("the whole record", lambda p: optimal_ldp(MutualInformation(p.prior), p.epsilon)),
-    "binary": Method(
+    "binary": OfferedMechanism(
         "binary mechanism: reports one bit", lambda p: binary_mechanism(MutualInformation(p.prior), p.epsilon)
     ),
-    "subset": Method("subset selection", lambda p: subset_selection(p.cells, p.epsilon), closed_form=True),
-    "grr": Method("randomized response", lambda p: randomized_response(p.cells, p.epsilon), closed_form=True),
+    "subset": OfferedMechanism(
+        "subset selection", lambda p: subset_selection(p.cells, p.epsilon), closed_form=True
+    ),
+    "grr": OfferedMechanism(
+        "randomized response", lambda p: randomized_response(p.cells, p.epsilon), closed_form=True
+    ),
 }
 
 #: Those that are offered for every attacker if there are useful columns.
-_ROBUST: Mapping[str, Method] = {
+_ROBUST: Mapping[str, OfferedMechanism] = {
     **_ESTIMATES,
-    "srr": Method(
+    "srr": OfferedMechanism(
         "secret randomized response",
         lambda p: secret_randomized_response(*p.shape, p.epsilon),
         closed_form=True,
@@ -251,7 +257,7 @@ _ROBUST: Mapping[str, Method] = {
     "ldp": LDP_METHODS["ldp"],
 }
 
-_NONROBUST = Method(
+_NONROBUST = OfferedMechanism(
     "shown for comparison: does not protect if the table is not exact",
     lambda p: optimal_nonrobust(p.table.distribution, p.epsilon),
     private=False,
@@ -265,9 +271,9 @@ _UNCONDITIONAL = _informative(
 )
 
 #: The mechanisms that are offered if there are useful columns, by attacker.
-ROBUST_METHODS: Mapping[Attacker, Mapping[str, Method]] = {
+ROBUST_METHODS: Mapping[Attacker, Mapping[str, OfferedMechanism]] = {
     "outsider": {
-        "polyopt": Method(
+        "polyopt": OfferedMechanism(
             "PolyOpt",
             lambda p: optimal_robust(
                 p.around.ball(p.table), p.epsilon, tolerance=_TOLERANCE, max_rounds=_ROUNDS
@@ -279,7 +285,7 @@ ROBUST_METHODS: Mapping[Attacker, Mapping[str, Method]] = {
                 p.around.ball(p.table), p.epsilon, envelope="exact", tolerance=_TOLERANCE, max_rounds=_ROUNDS
             ),
         ),
-        "ir": Method(
+        "ir": OfferedMechanism(
             "reports the sensitive and the useful value separately",
             lambda p: independent_reporting(p.around.ball(p.table), p.epsilon),
         ),
@@ -326,7 +332,7 @@ SLOW = ("polyopt", "exact", "association", "frequencies")
 LONGEST = ("exact", "association")
 
 
-def methods_for(table: CountTable, against: Attacker) -> Mapping[str, Method]:
+def methods_for(table: CountTable, against: Attacker) -> Mapping[str, OfferedMechanism]:
     """Return the mechanisms that are offered for a table."""
     return ROBUST_METHODS[against] if table.useful else LDP_METHODS
 

@@ -23,7 +23,7 @@ import numpy as np
 from ldpfrontier import Channel, Cone, Intractable, MutualInformation, Optimum, RenyiBall, optimal_mechanism
 from ldpsurvey.base.settings import SETTINGS
 from ldpsurvey.channel.attackers import measured_levels
-from ldpsurvey.design.methods import LDP_METHODS, ROBUST_METHODS, Method, Problem
+from ldpsurvey.design.methods import LDP_METHODS, ROBUST_METHODS, DesignProblem, OfferedMechanism
 
 #: What the user's function takes: F or a utility, and a level in nats. It returns a matrix, or a cone.
 OwnFunction = Callable[[Any, float], Any]
@@ -52,7 +52,7 @@ def loaded(reference: str) -> OwnFunction:
 
 def own_methods(
     mechanisms: Mapping[str, OwnFunction] | None, cones: Mapping[str, OwnFunction] | None
-) -> dict[str, Method]:
+) -> dict[str, OfferedMechanism]:
     """Return the candidates that functions of the user's own make, by their names.
 
     Cones together make two: the mechanism with the most information and the one with the least error whose
@@ -62,24 +62,24 @@ def own_methods(
     if both := taken.intersection([*(mechanisms or ()), *(cones or ())]):
         raise ValueError(f"{min(both)} is the name of another mechanism.")
     made = {
-        name: Method("of your own", functools.partial(_mechanism, name, function))
+        name: OfferedMechanism("of your own", functools.partial(_mechanism, name, function))
         for name, function in (mechanisms or {}).items()
     }
     if cones:
         joined = " & ".join(cones)
 
-        def informative(problem: Problem) -> Optimum:
+        def informative(problem: DesignProblem) -> Optimum:
             return optimal_mechanism(MutualInformation(problem.prior), _joined(cones, problem))
 
-        def precise(problem: Problem) -> Optimum:
+        def precise(problem: DesignProblem) -> Optimum:
             return problem.frequencies_of(_joined(cones, problem))
 
-        made[f"{joined} (information)"] = Method(
+        made[f"{joined} (information)"] = OfferedMechanism(
             "carries the most information with a promise of your own as well",
             functools.partial(_solved, joined, informative),
             purpose="information",
         )
-        made[f"{joined} (frequencies)"] = Method(
+        made[f"{joined} (frequencies)"] = OfferedMechanism(
             "estimates with the least error with a promise of your own as well",
             functools.partial(_solved, joined, precise),
             purpose="frequencies",
@@ -107,7 +107,7 @@ def refusal(
     return f"it is outside of the cone {outside[0]}" if outside else ""
 
 
-def _mechanism(name: str, function: OwnFunction, problem: Problem) -> Channel:
+def _mechanism(name: str, function: OwnFunction, problem: DesignProblem) -> Channel:
     made = _called(name, function, problem)
     try:
         channel = made if isinstance(made, Channel) else Channel(np.asarray(made, dtype=np.float64))
@@ -127,12 +127,12 @@ def _mechanism(name: str, function: OwnFunction, problem: Problem) -> Channel:
     return channel
 
 
-def _joined(cones: Mapping[str, OwnFunction], problem: Problem) -> Cone:
+def _joined(cones: Mapping[str, OwnFunction], problem: DesignProblem) -> Cone:
     """Return the cone of the columns that are in all cones, and keep the promise."""
     return functools.reduce(lambda a, b: a & b, made_cones(cones, problem).values(), problem.cone())
 
 
-def made_cones(cones: Mapping[str, OwnFunction], problem: Problem) -> dict[str, Any]:
+def made_cones(cones: Mapping[str, OwnFunction], problem: DesignProblem) -> dict[str, Any]:
     """Return the cones of functions; what is no cone for the records of the problem is `Refused`."""
     found = {name: _called(name, function, problem) for name, function in cones.items()}
     for name, cone in found.items():
@@ -148,14 +148,14 @@ def made_cones(cones: Mapping[str, OwnFunction], problem: Problem) -> dict[str, 
     return found
 
 
-def _solved(name: str, solve: Callable[[Problem], Optimum], problem: Problem) -> Optimum:
+def _solved(name: str, solve: Callable[[DesignProblem], Optimum], problem: DesignProblem) -> Optimum:
     try:
         return solve(problem)
     except (Intractable, ValueError, ArithmeticError) as reason:
         raise Refused(f"No mechanism was found for the cone {name}: {reason}") from None
 
 
-def _called(name: str, function: OwnFunction, problem: Problem) -> Any:
+def _called(name: str, function: OwnFunction, problem: DesignProblem) -> Any:
     """Return what a function returns for a problem."""
     about: Any = MutualInformation(problem.prior)
     if problem.table.useful:

@@ -21,7 +21,7 @@ from ldpsurvey.channel.proof import certified
 from ldpsurvey.channel.reports import REPORT, Codes, decoder, report_chunks
 from ldpsurvey.data.groups import translations_for
 from ldpsurvey.data.reading import labels_of
-from ldpsurvey.estimate.estimation import check_confidence
+from ldpsurvey.estimate.distribution import check_confidence
 
 #: Samples drawn at a time, which are held in memory.
 BATCH = 1 << 17

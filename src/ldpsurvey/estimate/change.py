@@ -23,8 +23,8 @@ from ldpsurvey.base.settings import SETTINGS
 from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.channel.reports import REPORT, reports_of_people
 from ldpsurvey.data.reading import said
+from ldpsurvey.estimate.distribution import FittedReports, check_confidence, inversion, quantities
 from ldpsurvey.estimate.estimates import Quantity
-from ldpsurvey.estimate.estimation import FittedReports, check_confidence, inversion, quantities
 
 
 @dataclass(frozen=True)

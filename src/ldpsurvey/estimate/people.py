@@ -24,8 +24,8 @@ from ldpsurvey.base.layout import columns, wrapped
 from ldpsurvey.base.settings import SETTINGS
 from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.data.tables import CountTable
+from ldpsurvey.estimate.distribution import FittedReports, Inversion, check_confidence
 from ldpsurvey.estimate.estimates import Measure
-from ldpsurvey.estimate.estimation import FittedReports, Inversion, check_confidence
 from ldpsurvey.estimate.intervals import upper_limits
 from ldpsurvey.estimate.rates import distances, rates_of
 from ldpsurvey.estimate.targets import check_precise, frequencies, is_formula, likelihood_target, target_of

@@ -37,8 +37,8 @@ from ldpsurvey.base.names import close_name
 from ldpsurvey.base.settings import SETTINGS
 from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.data.reading import Label, said
+from ldpsurvey.estimate.distribution import FittedReports, check_confidence
 from ldpsurvey.estimate.estimates import Estimated, Measure, Quantity
-from ldpsurvey.estimate.estimation import FittedReports, check_confidence
 from ldpsurvey.estimate.intervals import upper_limits
 
 #: Tests of numbers t: weights that are constant + t slope, where t is accepted, and the end of its range.

@@ -28,7 +28,7 @@ from ldpsurvey.base.layout import columns, wrapped
 from ldpsurvey.base.names import close_name
 from ldpsurvey.data.reading import Label, as_number, said
 from ldpsurvey.data.values import may_be_missing
-from ldpsurvey.estimate.estimation import check_confidence
+from ldpsurvey.estimate.distribution import check_confidence
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,8 +18,8 @@ from ldpsurvey.base.names import close_name, split_column
 from ldpsurvey.data.groups import in_order
 from ldpsurvey.data.reading import Label, as_number
 from ldpsurvey.data.tables import CountTable
+from ldpsurvey.estimate.distribution import FittedReports, check_confidence
 from ldpsurvey.estimate.estimates import Estimated, Measure, Quantity, is_estimable
-from ldpsurvey.estimate.estimation import FittedReports, check_confidence
 
 
 def estimate_scores(

@@ -17,8 +17,8 @@ from ldpsurvey.base.settings import SETTINGS
 from ldpsurvey.channel.routing import TABLES
 from ldpsurvey.data.reading import Label, as_number, said
 from ldpsurvey.data.tables import CountTable
+from ldpsurvey.estimate.distribution import column_quantities, quantities
 from ldpsurvey.estimate.estimates import Quantity
-from ldpsurvey.estimate.estimation import column_quantities, quantities
 from ldpsurvey.estimate.regression import design_matrix, numbers_or_categories, outcome_and_terms
 
 if TYPE_CHECKING:

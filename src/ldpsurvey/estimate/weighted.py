@@ -30,8 +30,8 @@ from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.channel.reports import decoder, first_reports
 from ldpsurvey.data.reading import as_number, said, shown
 from ldpsurvey.data.weights import clusters_of
+from ldpsurvey.estimate.distribution import check_confidence, inversion, quantities
 from ldpsurvey.estimate.estimates import Estimated, Quantity, is_estimable, rows_text
-from ldpsurvey.estimate.estimation import check_confidence, inversion, quantities
 
 
 @dataclass(frozen=True, eq=False)

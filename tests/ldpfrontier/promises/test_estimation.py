@@ -27,7 +27,7 @@ from ldpfrontier import (
     unconditional_cone,
     unconditional_epsilon,
 )
-from ldpfrontier.engines.designs import generation, outer_rays, program_columns, staircases, weights
+from ldpfrontier.engines.designs import column_weights, generation, outer_rays, program_columns, staircases
 from ldpfrontier.engines.joint.association_cone import AssociationCone
 from ldpfrontier.engines.listed.double_description import extreme_rays
 from ldpfrontier.engines.listed.staircase_rays import local_ratio
@@ -283,14 +283,14 @@ def test_a_bound_holds_whatever_the_prices(monkeypatch) -> None:
     """Prices and matrices that are wrong loosen the bound, and never lift it above the optimum."""
     rng = np.random.default_rng(4)
     prior, cone, rows = random_case(2)
-    best, right = optimal_estimation(prior, cone, rows), weights.Prices
+    best, right = optimal_estimation(prior, cone, rows), column_weights.Prices
 
     def wrong(W, lam):
         W = W * (1 + 0.1 * rng.normal(size=W.shape))
         W -= np.outer(W.sum(axis=1), prior.ravel())
         return right(W, lam * (1 + 0.1 * rng.normal(size=lam.shape)))
 
-    monkeypatch.setattr(weights, "Prices", wrong)
+    monkeypatch.setattr(column_weights, "Prices", wrong)
     for _ in range(20):
         loose = optimal_estimation(prior, cone, rows)
         assert loose.status == "bounded"
@@ -298,7 +298,7 @@ def test_a_bound_holds_whatever_the_prices(monkeypatch) -> None:
 
 
 def test_a_bound_above_the_value_is_an_error(monkeypatch) -> None:
-    monkeypatch.setattr(solve.Problem, "bound", lambda *_: 1e9)
+    monkeypatch.setattr(solve.EstimationProblem, "bound", lambda *_: 1e9)
     with pytest.raises(ArithmeticError, match="the certificate fails"):
         optimal_estimation([0.2, 0.3, 0.5], local_cone(3, 1.0))
 
@@ -541,6 +541,6 @@ def test_the_bound_of_mechanisms_that_tell_the_useful_value() -> None:
     """On a table of which the extreme rays are listed, it is the optimum over the conditional level alone."""
     prior, shape = np.array([[0.2, 0.1, 0.15], [0.05, 0.3, 0.2]]), (2, 3)
     listed = optimal_estimation(prior, conditional_cone(shape, 0.8))
-    problem = weights.Problem(prior.ravel(), np.eye(6))
+    problem = column_weights.EstimationProblem(prior.ravel(), np.eye(6))
     assert solve._bound_given_useful(problem, shape, 0.8) == pytest.approx(listed.value, rel=2e-4)
     assert listed.value < optimal_estimation(prior, unconditional_cone(shape, 0.8)).value

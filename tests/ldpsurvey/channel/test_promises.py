@@ -15,7 +15,7 @@ from ldpsurvey import CountTable, design_channel
 from ldpsurvey.channel.promises import factor_text, upwards
 from ldpsurvey.design.answer import answer_text
 from ldpsurvey.design.least_level import design_for_reports
-from ldpsurvey.questionnaire.channel import sampled
+from ldpsurvey.questionnaire.questionnaire_channel import sampled
 from support.grids import few
 from support.owndata import small_table
 from support.promise_attackers import SAME, violations

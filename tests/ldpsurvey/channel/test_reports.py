@@ -22,7 +22,7 @@ from ldpsurvey.base.settings import SETTINGS
 from ldpsurvey.channel.attackers import measured_levels
 from ldpsurvey.channel.promises import several_reports_text
 from ldpsurvey.command.cli import main
-from ldpsurvey.estimate.estimation import FittedReports, misfit
+from ldpsurvey.estimate.distribution import FittedReports, misfit
 from support.owndata import channel_of, flat, records_of, rewritten, seeded, small_table, write_records
 
 #: Two channels that only their levels tell apart: both have the same outputs.

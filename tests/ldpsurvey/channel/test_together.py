@@ -11,7 +11,7 @@ from ldpfrontier import Channel
 from ldpsurvey import CountTable, PrivateChannel, read_channel
 from ldpsurvey.channel.attackers import ATTACKERS, measured_levels, population_of
 from ldpsurvey.channel.channel_file import private_weights
-from ldpsurvey.channel.promises import Promise
+from ldpsurvey.channel.promises import ChannelCertificate
 from ldpsurvey.command.cli import main
 from ldpsurvey.design.least_level import design_for_reports
 from support.grids import few
@@ -31,7 +31,7 @@ def channel_for(table: CountTable, channel: Channel) -> PrivateChannel:
     population = population_of(table)
     epsilon = measured_levels(channel, table, population).acquaintance + 1e-6
     weights, levels = private_weights(channel, table, population, epsilon, "acquaintance")
-    certificate = Promise("own", "acquaintance", epsilon, levels, population, 0.5, 1.0)
+    certificate = ChannelCertificate("own", "acquaintance", epsilon, levels, population, 0.5, 1.0)
     return PrivateChannel(table, weights, certificate)
 
 

@@ -27,7 +27,7 @@ from ldpsurvey.command.cli import main
 from ldpsurvey.command.exports import files_beside, weights_csv
 from ldpsurvey.data.value_lists import table_of_values
 from ldpsurvey.design.known_channels import known_channel
-from ldpsurvey.estimate.estimation import quantities
+from ldpsurvey.estimate.distribution import quantities
 from support.owndata import channel_of, records_of, rewritten, small_table, write_records
 
 ROOT = Path(__file__).resolve().parents[3]

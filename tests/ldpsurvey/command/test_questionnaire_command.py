@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ldpsurvey.command.cli import main
-from ldpsurvey.questionnaire.channel import read_questionnaire
+from ldpsurvey.questionnaire.questionnaire_channel import read_questionnaire
 
 DESIGN = ["design", "--epsilon", "1"]
 

@@ -34,7 +34,7 @@ from ldpsurvey.command.texts import design_text
 from ldpsurvey.design import design as designs
 from ldpsurvey.design.design import LONGEST
 from ldpsurvey.design.methods import LDP_METHODS, ROBUST_METHODS
-from ldpsurvey.estimate.estimation import column_quantities
+from ldpsurvey.estimate.distribution import column_quantities
 from support.grids import few
 from support.owndata import adult_table, flat
 

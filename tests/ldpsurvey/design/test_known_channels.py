@@ -11,7 +11,7 @@ from ldpsurvey.channel.channel_file import read_channel
 from ldpsurvey.command.cli import main
 from ldpsurvey.data.value_lists import table_of_values
 from ldpsurvey.design.known_channels import DESIGNS, classical_matrix, known_channel
-from ldpsurvey.estimate.estimation import estimate_distribution
+from ldpsurvey.estimate.distribution import estimate_distribution
 
 #: Parameters, and the matrix (values no and yes in the rows) that the authors state.
 CLASSICAL = {

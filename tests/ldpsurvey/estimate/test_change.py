@@ -8,7 +8,7 @@ import pytest
 from ldpsurvey import estimate_change
 from ldpsurvey.base.sampling import Sampler
 from ldpsurvey.command.cli import main
-from ldpsurvey.estimate.estimation import inversion, quantities
+from ldpsurvey.estimate.distribution import inversion, quantities
 from support.grids import few
 from support.malformed import refused
 from support.owndata import channel_of, seeded

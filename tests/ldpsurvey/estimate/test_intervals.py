@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import beta, binom
 
 from ldpsurvey import estimate_distribution
-from ldpsurvey.estimate.estimation import Inversion, inversion, maximum_likelihood, quantities
+from ldpsurvey.estimate.distribution import Inversion, inversion, maximum_likelihood, quantities
 from ldpsurvey.estimate.intervals import limit_weights, mean_limits, upper_limits
 from support.grids import few
 from support.interval_coverage import TAIL, coverage, signed_weights

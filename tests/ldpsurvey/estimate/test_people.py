@@ -13,7 +13,7 @@ from ldpsurvey.command.cli import main
 from ldpsurvey.data.tables import CountTable
 from ldpsurvey.data.value_lists import table_of_values
 from ldpsurvey.design.known_channels import known_channel
-from ldpsurvey.estimate.estimation import FittedReports
+from ldpsurvey.estimate.distribution import FittedReports
 from ldpsurvey.estimate.people import Aim, people_needed
 from ldpsurvey.estimate.rates import distances, rates_of
 from ldpsurvey.estimate.regression import randomized_logit

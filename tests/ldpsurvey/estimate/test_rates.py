@@ -11,8 +11,8 @@ from scipy.stats import beta
 
 from ldpsurvey import CountTable, estimate_rates
 from ldpsurvey.command.cli import main
+from ldpsurvey.estimate.distribution import FittedReports
 from ldpsurvey.estimate.estimates import estimates_csv
-from ldpsurvey.estimate.estimation import FittedReports
 from ldpsurvey.estimate.intervals import upper_limits
 from ldpsurvey.estimate.rates import last_accepted
 from support.grids import few

@@ -9,7 +9,7 @@ import pytest
 from ldpsurvey import CountTable, estimate_distribution
 from ldpsurvey.base.layout import Remark
 from ldpsurvey.command.cli import main
-from ldpsurvey.estimate.estimation import FittedReports
+from ldpsurvey.estimate.distribution import FittedReports
 from ldpsurvey.estimate.scores import estimate_scores
 from support.owndata import channel_of
 

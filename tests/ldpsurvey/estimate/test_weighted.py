@@ -14,7 +14,7 @@ from ldpsurvey.command.cli import main
 from ldpsurvey.data.tables import CountTable
 from ldpsurvey.data.value_lists import table_of_values
 from ldpsurvey.design.known_channels import classical_matrix, known_channel
-from ldpsurvey.estimate.estimation import inversion
+from ldpsurvey.estimate.distribution import inversion
 from ldpsurvey.estimate.weighted import Sample, replicate_factor, weighted_estimates
 from support.owndata import channel_of
 

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 
 from ldpfrontier.base.types import FloatArray
 from ldpfrontier.engines.column_generation.settings import SETTINGS as GENERATION
+from ldpfrontier.engines.designs.column_weights import Prices
 from ldpfrontier.engines.designs.quadratic_utility import QuadraticUtility
 from ldpfrontier.engines.designs.settings import SETTINGS
-from ldpfrontier.engines.designs.weights import Prices
 from ldpfrontier.engines.joint.cut_pool import Box, CutPool, cut_down, violations
 from ldpfrontier.engines.joint.spatial_branch_and_bound import JointColumns
 from ldpfrontier.numerics.deadline import time_is_up

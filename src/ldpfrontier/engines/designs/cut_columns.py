@@ -10,9 +10,9 @@ import numpy as np
 from ldpfrontier.base.types import FloatArray
 from ldpfrontier.engines.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.engines.designs.branch_and_bound import ExcessBound
+from ldpfrontier.engines.designs.column_weights import Prices
 from ldpfrontier.engines.designs.quadratic_utility import QuadraticUtility
 from ldpfrontier.engines.designs.settings import SETTINGS
-from ldpfrontier.engines.designs.weights import Prices
 from ldpfrontier.engines.joint.spatial_branch_and_bound import JointColumns
 from ldpfrontier.model.cones import Cone
 

@@ -1,8 +1,8 @@
 """Column generation for the least error of estimates, where columns cannot be listed.
 
-The weights of the columns found so far are the restricted master (`weights`). Its prices ask for columns v of
-the cone with |W v|^2 > lam . v, where p . v = 1, which a family offers; what it proves of the largest excess
-is a bound. Once W and the prices change little, the bound is that of the cone.
+The weights of the columns found so far are the restricted master (`column_weights`). Its prices ask for
+columns v of the cone with |W v|^2 > lam . v, where p . v = 1, which a family offers; what it proves of the
+largest excess is a bound. Once W and the prices change little, the bound is that of the cone.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 from scipy.linalg import qr
 
 from ldpfrontier.base.types import FloatArray, IntArray
+from ldpfrontier.engines.designs.column_weights import EstimationProblem, Prices, Weighted, best_weights
 from ldpfrontier.engines.designs.settings import SETTINGS
-from ldpfrontier.engines.designs.weights import Prices, Problem, Weighted, best_weights
 from ldpfrontier.model.optimum import fell_back
 from ldpfrontier.numerics.deadline import TimeIsUp, time_ended, time_is_up
 from ldpfrontier.numerics.highs import maximize
@@ -44,7 +44,7 @@ class Generated(NamedTuple):
 
 
 def generate(
-    problem: Problem,
+    problem: EstimationProblem,
     vectors: FloatArray,
     family: SquareFamily,
     tolerance: float,

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldpfrontier.base.types import FloatArray, Intractable
+from ldpfrontier.engines.designs.column_weights import EstimationProblem, Prices
 from ldpfrontier.engines.designs.generation import generate
 from ldpfrontier.engines.designs.settings import SETTINGS
-from ldpfrontier.engines.designs.weights import Prices, Problem
 from ldpfrontier.engines.listed.double_description import DoubleDescription, irredundant, lexicographic
 from ldpfrontier.model.cones import Cone
 from ldpfrontier.model.optimum import fell_back, one_line
@@ -37,7 +37,7 @@ class ListedRays:
 
 
 def outer_bound(
-    problem: Problem, cone: Cone, inner: FloatArray, phi: float, tolerance: float, max_rays: int
+    problem: EstimationProblem, cone: Cone, inner: FloatArray, phi: float, tolerance: float, max_rays: int
 ) -> float:
     """Return a lower bound of phi over a cone, to a relative tolerance of the error phi that was found.
 

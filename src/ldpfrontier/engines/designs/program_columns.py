@@ -18,8 +18,8 @@ from ldpfrontier.base.types import FloatArray, IntArray
 from ldpfrontier.engines.columns.association_program import AssociationProgram
 from ldpfrontier.engines.columns.cone_program import ConeProgram
 from ldpfrontier.engines.columns.settings import SETTINGS as SEARCH
+from ldpfrontier.engines.designs.column_weights import Prices
 from ldpfrontier.engines.designs.settings import SETTINGS
-from ldpfrontier.engines.designs.weights import Prices
 from ldpfrontier.engines.joint.association_cone import AssociationCone
 from ldpfrontier.engines.joint.separation import Oracle
 from ldpfrontier.model.cones import ConditionalCone, Cone, Intersection, PolyhedralCone

@@ -2,7 +2,7 @@ r"""A bound on the error under local differential privacy for many inputs, by on
 
 Staircase columns have v_i = h or v_i = t h for some h > 0, so that (v_i - h)(v_i - t h) = 0 for all i, and
 (v_i - h)(v_j - h) >= 0 for all i and j. Prices lam and a matrix W bound the error by tr(A_c W')^2 / sum(lam)
-(`weights`) if there are d and N >= 0 with ::
+(`column_weights`) if there are d and N >= 0 with ::
 
     (lam . v)(p . v) + sum_i d_i (v_i - h)(v_i - t h) - sum_ij N_ij (v_i - h)(v_j - h) >= |W v|^2
 
@@ -25,14 +25,16 @@ from scipy.linalg import cho_factor, cho_solve
 
 from ldpfrontier.base.types import FloatArray, IntArray
 from ldpfrontier.engines.column_generation.settings import SETTINGS as GENERATION
+from ldpfrontier.engines.designs.column_weights import EstimationProblem, Prices
 from ldpfrontier.engines.designs.error import orthonormal_span
 from ldpfrontier.engines.designs.settings import SETTINGS
-from ldpfrontier.engines.designs.weights import Prices, Problem
 from ldpfrontier.numerics.deadline import check_time, time_is_up
 from ldpfrontier.numerics.rounding import gamma
 
 
-def relaxed_bound(problem: Problem, ratio: float, enough: float = math.inf, *, rounds: int = 3) -> float:
+def relaxed_bound(
+    problem: EstimationProblem, ratio: float, enough: float = math.inf, *, rounds: int = 3
+) -> float:
     """Return a lower bound of phi under local differential privacy; 0 where none is found.
 
     The ratio is e^eps, and `enough` the bound at which to stop. Without a round of a semidefinite program, as
@@ -65,7 +67,7 @@ def relaxed_bound(problem: Problem, ratio: float, enough: float = math.inf, *, r
     return best
 
 
-def _proved(problem: Problem, program: _Program, z: FloatArray) -> float:
+def _proved(problem: EstimationProblem, program: _Program, z: FloatArray) -> float:
     """Return the bound of a point, with prices raised by what the matrix lacks to be semidefinite."""
     n, t = program.p.size, program.t
     S, T, _ = program.matrices(z)

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldpfrontier.base.types import FloatArray
+from ldpfrontier.engines.designs.column_weights import Prices
 from ldpfrontier.engines.designs.settings import SETTINGS
-from ldpfrontier.engines.designs.weights import Prices
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 

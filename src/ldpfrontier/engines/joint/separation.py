@@ -4,7 +4,7 @@ A column v is in the cone if ::
 
     R_s . v_s <= e^eps R_t . v_t
 
-for all s != t and all pairs of conditional distributions (R_s, R_t) that some P in F has: `budget_split` says
+for all s != t and all pairs of conditional distributions (R_s, R_t) that some P in F has: `worst_pairs` says
 which these are. For a column outside, the oracle returns the inequality that it violates most for every
 (s, t), a *cut*. Those returned so far make a polyhedron around the cone (`cut_pool`).
 """
@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.base.types import FloatArray
-from ldpfrontier.engines.joint.budget_split import Accuracy, Ball, ComparedPairs, worst_pairs
 from ldpfrontier.engines.joint.settings import SETTINGS
+from ldpfrontier.engines.joint.worst_pairs import Accuracy, BallArrays, ComparedPairs, worst_pairs
 from ldpfrontier.model.cones import BaseCone
 from ldpfrontier.model.privacy import log_ratio
 from ldpfrontier.numerics.arguments import as_instance, as_number
@@ -86,9 +86,9 @@ class Oracle(BaseCone):
         return ComparedPairs(s, t)
 
     @cached_property
-    def _ball(self) -> Ball:
+    def _ball(self) -> BallArrays:
         ball = self.ball
-        return Ball(ball.conditionals, ball.sensitive, float(ball.radius), float(ball.order))
+        return BallArrays(ball.conditionals, ball.sensitive, float(ball.radius), float(ball.order))
 
     def worst(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the most violated cut of every column, (m, a1 a2), and pair of sensitive values.

@@ -16,12 +16,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ldpfrontier.base.types import FloatArray
+from ldpfrontier.base.types import FloatArray, IntArray
 from ldpfrontier.numerics.jit import inner_kernel, kernel
-
-IntArray = NDArray[np.int64]
 
 
 class Steps(NamedTuple):

@@ -22,8 +22,8 @@ import math
 
 from ldpfrontier.engines.over_set.ball_family import BallFamily, FamilyUnion
 from ldpfrontier.engines.products.product_optimum import allowed_level
+from ldpfrontier.engines.projections.projection_class import mechanism_without_bound
 from ldpfrontier.engines.projections.settings import SETTINGS
-from ldpfrontier.engines.projections.solve import mechanism_without_bound
 from ldpfrontier.engines.registry import LIMITS
 from ldpfrontier.model.channel import Channel
 from ldpfrontier.numerics.deadline import time_is_up

@@ -6,8 +6,8 @@ import pytest
 
 from ldpfrontier import RenyiBall, local_cone, optimal_estimation, polyopt_cone, robust_cone
 from ldpfrontier.engines.designs.branch_and_bound import ExcessBound, least_weights, separable
+from ldpfrontier.engines.designs.column_weights import Prices
 from ldpfrontier.engines.designs.quadratic_utility import QuadraticUtility
-from ldpfrontier.engines.designs.weights import Prices
 from ldpfrontier.engines.joint.spatial_branch_and_bound import JointColumns
 from ldpfrontier.engines.listed.double_description import extreme_rays
 from oracles.conic import solved

@@ -7,8 +7,8 @@ import pytest
 
 from ldpfrontier import local_cone, optimal_estimation
 from ldpfrontier.engines.designs import staircase_relaxation
+from ldpfrontier.engines.designs.column_weights import EstimationProblem
 from ldpfrontier.engines.designs.staircase_relaxation import relaxed_bound
-from ldpfrontier.engines.designs.weights import Problem
 from ldpfrontier.model.mechanisms import uniform_error
 from ldpfrontier.promises import estimation as solve
 from support.grids import few
@@ -35,7 +35,7 @@ def test_it_is_below_the_optimum_and_near(n: int, epsilon: float) -> None:
         (rng.dirichlet(np.ones(n)), rng.normal(size=(2, n)), 0.5),
     ):
         best = optimal_estimation(p, local_cone(n, epsilon), rows, tolerance=1e-6)
-        bound = relaxed_bound(Problem(p, rows), math.exp(epsilon), math.inf)
+        bound = relaxed_bound(EstimationProblem(p, rows), math.exp(epsilon), math.inf)
         assert bound <= best.value * (1 + 1e-9)
         if epsilon <= 2.0 and epsilon > 0.01:
             assert bound >= near * best.value
@@ -45,7 +45,7 @@ def test_products_of_inputs_are_what_makes_it_near_at_large_levels(monkeypatch: 
     """Prefix sums of 12 at 2: 8.6% below without them."""
     p, rows = np.full(12, 1 / 12), np.tri(12)
     value = optimal_estimation(p, local_cone(12, 2.0), rows).value
-    problem = Problem(p, rows)
+    problem = EstimationProblem(p, rows)
     assert relaxed_bound(problem, math.exp(2.0), math.inf) >= 0.99 * value
     # The first bound that is enough is the last.
     assert relaxed_bound(problem, math.exp(2.0), 0.5 * value) < 0.93 * value
@@ -55,7 +55,7 @@ def test_any_point_proves_a_bound() -> None:
     """Also one far from the best, and one at which the matrix is not positive semidefinite."""
     rng, n = np.random.default_rng(1), 5
     p, rows = rng.dirichlet(np.ones(n)), np.tri(n)
-    problem, ratio = Problem(p, rows), math.exp(1.0)
+    problem, ratio = EstimationProblem(p, rows), math.exp(1.0)
     best = optimal_estimation(p, local_cone(n, 1.0), rows)
     pairs = np.array([[0, 1], [2, 4], [1, 3]])
     program = staircase_relaxation._Program(p, problem.wanted, ratio, pairs)
@@ -71,7 +71,7 @@ def test_any_point_proves_a_bound() -> None:
 def test_derivatives_are_those_of_the_value() -> None:
     rng, n, tau = np.random.default_rng(2), 4, 0.03
     p = rng.dirichlet(np.full(n, 5.0))
-    rows = Problem(p, np.eye(n)).wanted[:3]
+    rows = EstimationProblem(p, np.eye(n)).wanted[:3]
     program = staircase_relaxation._Program(p, rows, math.exp(0.8), np.array([[0, 1], [1, 3]]))
     z = program.extended(program.start(0.2))
     gradient, hessian = program._derivatives(z, tau)
@@ -94,12 +94,12 @@ def test_all_inputs_alike_are_solved_by_their_symmetry(epsilon: float) -> None:
     assert best.bound == pytest.approx(uniform_error(n, epsilon), rel=1e-8)
     assert best.iterations == 0
     # Differences to the first of four, and multiples, are as alike as they can be: not a multiple of I - J/n.
-    problem = Problem(np.full(4, 0.25), np.eye(4) - np.eye(4)[0])
+    problem = EstimationProblem(np.full(4, 0.25), np.eye(4) - np.eye(4)[0])
     assert solve._symmetric_bound(problem, 2.0) == 0.0
     p = np.array([0.25, 0.25, 0.25 + 1e-6, 0.25 - 1e-6])
-    assert solve._symmetric_bound(Problem(p, np.eye(4)), 2.0) == 0.0
+    assert solve._symmetric_bound(EstimationProblem(p, np.eye(4)), 2.0) == 0.0
     turned = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
-    own = solve._symmetric_bound(Problem(np.full(4, 0.25), 3 * turned), 2.0)
+    own = solve._symmetric_bound(EstimationProblem(np.full(4, 0.25), 3 * turned), 2.0)
     assert own == pytest.approx(9 * uniform_error(4, math.log(2.0)), rel=1e-8)
 
 
@@ -107,5 +107,5 @@ def test_many_inputs_have_a_bound_all_the_same() -> None:
     """Beyond the limit of the program, that of its first point."""
     n = 120
     p = np.full(n, 1 / n) + 1e-5 * np.linspace(-1, 1, n)
-    bound = relaxed_bound(Problem(p, np.eye(n)), math.e, math.inf)
+    bound = relaxed_bound(EstimationProblem(p, np.eye(n)), math.e, math.inf)
     assert 0.99 * uniform_error(n, 1.0) <= bound <= 1.001 * uniform_error(n, 1.0)

@@ -19,7 +19,7 @@ from ldpfrontier.engines.over_set.delta_sweep import DeltaSweep
 from ldpfrontier.engines.over_set.dual_bound import DualBound
 from ldpfrontier.engines.over_set.majorant import evaluate
 from ldpfrontier.engines.products.decomposition import Decomposition
-from ldpfrontier.engines.projections.solve import class_bound
+from ldpfrontier.engines.projections.projection_class import class_bound
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 

@@ -25,7 +25,7 @@ from ldpfrontier.engines.projections.budget_multiplier import (
     multiplier_families,
     shared_budget_mechanism,
 )
-from ldpfrontier.engines.projections.solve import mechanism_without_bound
+from ldpfrontier.engines.projections.projection_class import mechanism_without_bound
 from ldpfrontier.model.information import entropy, mutual_information
 from ldpfrontier.model.mechanisms import randomized_response
 from ldpfrontier.model.optimum import uninformative

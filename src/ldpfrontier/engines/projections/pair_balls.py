@@ -16,8 +16,8 @@ import numpy as np
 
 from ldpfrontier.base.types import FloatArray
 from ldpfrontier.engines.over_set.ball_family import BallFamily
+from ldpfrontier.engines.projections.projection_class import class_bound
 from ldpfrontier.engines.projections.settings import SETTINGS
-from ldpfrontier.engines.projections.solve import class_bound
 from ldpfrontier.numerics.deadline import TimeIsUp
 from ldpfrontier.numerics.subset_sums import subset_sums
 from ldpfrontier.uncertainty.divergence import renyi_divergences, two_cell_range
@@ -25,7 +25,7 @@ from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from ldpfrontier.uncertainty.settings import SETTINGS as UNCERTAINTY
 
 
-def frontier_bound(ball: RenyiBall, epsilon: float, max_nodes: int) -> float:
+def pair_balls_bound(ball: RenyiBall, epsilon: float, max_nodes: int) -> float:
     """Return an upper bound on the utility of every (eps, F)-RLDP mechanism, in nats; inf if the time is up.
 
     The radius is above 0, and there are at least two sensitive values. Below order 1 there are as many nodes

@@ -9,8 +9,8 @@ import pytest
 
 from ldpfrontier import local_cone, optimal_estimation, randomized_response
 from ldpfrontier.base.types import FloatArray
+from ldpfrontier.engines.designs.column_weights import EstimationProblem, Prices
 from ldpfrontier.engines.designs.error import estimation_error
-from ldpfrontier.engines.designs.weights import Prices, Problem
 from ldpfrontier.model.optimum import UNKNOWN
 from ldpfrontier.promises import estimation as solve
 
@@ -25,7 +25,7 @@ def test_the_bound_of_prices_holds_exactly(seed: int) -> None:
     """W tells nearly nothing, so that the product of A and W is a difference of larger numbers."""
     rng = np.random.default_rng(seed)
     n, k = int(rng.integers(3, 9)), int(rng.integers(1, 5))
-    problem = Problem(rng.dirichlet(np.ones(n)), rng.uniform(-1.0, 1.0, (k, n)))
+    problem = EstimationProblem(rng.dirichlet(np.ones(n)), rng.uniform(-1.0, 1.0, (k, n)))
     W = rng.normal(size=(k, n))
     wanted = problem.wanted
     W -= (1.0 - 10.0 ** -rng.uniform(0.0, 12.0)) * float((W * wanted).sum() / (wanted**2).sum()) * wanted

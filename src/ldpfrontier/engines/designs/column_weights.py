@@ -1,8 +1,8 @@
 r"""Weights of given columns, the channel that they make, and the bound that prices of inputs are.
 
-In the notation of `solve`: over given columns v_j with p . v_j = 1, phi is least at the weights of
-`interior_point`, which also has W = A M^-1 and prices lam with lam . v_j >= |W v_j|^2. How far other columns
-of a cone are above that, the excess, raises the prices by as many times p. ::
+In the notation of `promises.estimation`: over given columns v_j with p . v_j = 1, phi is least at the weights
+of `interior_point`, which also has W = A M^-1 and prices lam with lam . v_j >= |W v_j|^2. How far other
+columns of a cone are above that, the excess, raises the prices by as many times p. ::
 
     phi >= tr(A W')^2 / (sum(lam) + excess).
 """
@@ -24,7 +24,7 @@ from ldpfrontier.numerics.rounding import gamma
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class EstimationProblem:
     """What is estimated, and at which distribution."""
 
     p: FloatArray  # (inputs,): the distribution of the records
@@ -72,7 +72,7 @@ class Prices:
 class Weighted:
     """Columns with the best weights."""
 
-    problem: Problem
+    problem: EstimationProblem
     vectors: FloatArray  # (m, inputs), with p . v = 1
     frame: FloatArray  # (inputs, r)
     theta: FloatArray  # (m,)
@@ -87,7 +87,7 @@ class Weighted:
 
 
 def best_weights(
-    problem: Problem, vectors: FloatArray, frame: FloatArray, gap: float, max_rounds: int
+    problem: EstimationProblem, vectors: FloatArray, frame: FloatArray, gap: float, max_rounds: int
 ) -> Weighted:
     """Minimize phi to a gap over weights of columns, (m, inputs), that span all that a frame spans."""
     p = problem.p

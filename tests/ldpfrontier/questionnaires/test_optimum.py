@@ -24,8 +24,8 @@ from ldpfrontier import (
     subset_selection,
 )
 from ldpfrontier.questionnaires.interactions import interactions_of
+from ldpfrontier.questionnaires.optimum import _bound_of_all, _most_of_one
 from ldpfrontier.questionnaires.sets import candidate_sets
-from ldpfrontier.questionnaires.solve import _bound_of_all, _most_of_one
 
 SIZES = st.sampled_from([(2,), (3,), (2, 2), (2, 3), (3, 3), (2, 2, 2), (2, 2, 3)])
 

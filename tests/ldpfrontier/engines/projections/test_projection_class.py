@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ldpfrontier.engines.over_set.ball_family import BallFamily
 from ldpfrontier.engines.products.geometry.ball_body import polish
-from ldpfrontier.engines.projections.solve import class_bound, mechanism_without_bound
+from ldpfrontier.engines.projections.projection_class import class_bound, mechanism_without_bound
 from ldpfrontier.model.cones import polyopt_cone
 from ldpfrontier.model.information import entropy, mutual_information
 from ldpfrontier.model.utility import MutualInformation

@@ -8,7 +8,7 @@ for all pairs (s, s') or for s != s' only. The proof of privacy of PolyOpt (lopu
 nothing of its simplices but that they contain the projections, so these mechanisms are private too. The
 columns are products of convex bodies (`engines.over_set.ball_family`), and the steps are those of PolyOpt: a
 decomposition, whose weights are coupled into columns, and column generation from these. A class that contains
-all private mechanisms (`frontier`) has a dual bound (`schedule`).
+all private mechanisms (`pair_balls`) has a dual bound (`schedule`).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from ldpsurvey import estimate_distribution
 from ldpsurvey.base.sampling import Sampler
 from ldpsurvey.base.settings import SETTINGS
-from ldpsurvey.estimate.estimation import Inversion, inversion, maximum_likelihood, quantities
+from ldpsurvey.estimate.distribution import Inversion, inversion, maximum_likelihood, quantities
 from support.owndata import channel_of, flat, seeded, small_table
 
 

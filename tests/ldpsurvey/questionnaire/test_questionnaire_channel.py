@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from ldpfrontier import optimal_questionnaire
 from ldpsurvey.channel.channel_file import ChannelFileError, content_digest
-from ldpsurvey.questionnaire.channel import level_of, read_questionnaire, sampled
-from ldpsurvey.questionnaire.estimation import estimate_questionnaire
-from ldpsurvey.questionnaire.reports import draw_reports, read_reports
+from ldpsurvey.questionnaire.lot_reports import draw_reports, read_reports
+from ldpsurvey.questionnaire.questionnaire_channel import level_of, read_questionnaire, sampled
+from ldpsurvey.questionnaire.table_estimates import estimate_questionnaire
 from support.questionnaires import marginal, records, report_chances
 
 NODE = shutil.which("node")

@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 
 from ldpfrontier.base.types import FloatArray, IntArray
+from ldpsurvey.estimate.distribution import check_confidence
 from ldpsurvey.estimate.estimates import Estimated, Quantity, is_estimable
-from ldpsurvey.estimate.estimation import check_confidence
 from ldpsurvey.estimate.intervals import mean_limits
 from ldpsurvey.estimate.rates import last_accepted
-from ldpsurvey.questionnaire.channel import QuestionnaireChannel
-from ldpsurvey.questionnaire.reports import LotReports, states
+from ldpsurvey.questionnaire.lot_reports import LotReports, states
+from ldpsurvey.questionnaire.questionnaire_channel import QuestionnaireChannel
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldpfrontier.engines.joint.spatial_branch_and_bound import joint_optimum
-from ldpfrontier.engines.projections.frontier import frontier_bound, inscribed_radii
+from ldpfrontier.engines.projections.pair_balls import inscribed_radii, pair_balls_bound
 from ldpfrontier.model.optimum import Optimum
 from ldpfrontier.promises.nonrobust import optimal_nonrobust
 from ldpfrontier.promises.robust import optimal_robust
@@ -53,7 +53,7 @@ def test_robust_mechanisms_are_in_the_classes_of_all_shares(order):
 def test_no_optimum_of_a_small_table_is_above_the_frontier(order):
     ball = skewed_ball(order)
     value = skewed_optimum(order).value
-    assert value <= frontier_bound(ball, 0.5, 3_000) < 1.3 * value
+    assert value <= pair_balls_bound(ball, 0.5, 3_000) < 1.3 * value
 
 
 @pytest.mark.long

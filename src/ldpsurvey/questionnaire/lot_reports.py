@@ -14,7 +14,7 @@ import numpy as np
 
 from ldpfrontier.base.types import IntArray
 from ldpsurvey.base.sampling import BITS, TOTAL, Source
-from ldpsurvey.questionnaire.channel import QuestionnaireChannel
+from ldpsurvey.questionnaire.questionnaire_channel import QuestionnaireChannel
 
 #: Letters of places, of as many answers as a question may have.
 LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"

@@ -55,7 +55,7 @@ class ComparedPairs(NamedTuple):
     smaller: NDArray[np.intp]  # (pairs,): t, with the least mean
 
 
-class Ball(NamedTuple):
+class BallArrays(NamedTuple):
     """The data of a `RenyiBall` that compiled functions need."""
 
     conditionals: FloatArray  # (a1, a2): r_s
@@ -140,7 +140,7 @@ def _means_at_angle(
     column: FloatArray,
     pair: tuple[int, int],
     angle: float,
-    ball: Ball,
+    ball: BallArrays,
     unspent: float,
     extremes: tuple[ExtremeMean, ExtremeMean],
     worst: _Worst,
@@ -175,7 +175,7 @@ def _search_bracket(
     column: FloatArray,
     pair: tuple[int, int],
     ends: tuple[float, float],
-    ball: Ball,
+    ball: BallArrays,
     accuracy: Accuracy,
     extremes: tuple[ExtremeMean, ExtremeMean],
     worst: _Worst,
@@ -206,7 +206,7 @@ def _search_bracket(
 
 
 def worst_pairs(
-    columns: FloatArray, pairs: ComparedPairs, ball: Ball, factor: float, accuracy: Accuracy
+    columns: FloatArray, pairs: ComparedPairs, ball: BallArrays, factor: float, accuracy: Accuracy
 ) -> tuple[FloatArray, FloatArray]:
     """Find the worst pair of conditionals for every column, (m, a1, a2), and pair of sensitive values.
 
@@ -229,7 +229,7 @@ def worst_pairs(
 def _write_worst_pairs(
     columns: FloatArray,
     pairs: ComparedPairs,
-    ball: Ball,
+    ball: BallArrays,
     factor: float,
     accuracy: Accuracy,
     extremes: tuple[ExtremeMean, ExtremeMean],
