@@ -53,8 +53,8 @@ def sampled_channel(weights: IntArray) -> Channel:
     return Channel(np.ldexp(weights.astype(np.float64), -BITS))
 
 
-def sampled_level(weights: IntArray) -> float:
-    """Least epsilon for which the channel that is sampled is epsilon-LDP, in nats, from its whole numbers.
+def sampled_level(weights: IntArray | FloatArray) -> float:
+    """Least epsilon for which a channel of whole numbers, or of chances, is epsilon-LDP, in nats.
 
     Rounded upwards, by 1e-15 and its own rounding; exactly 0 if nothing is told.
     """

@@ -25,9 +25,6 @@ from ldpfrontier import (
     OddsRatios,
     RenyiBall,
     association_epsilon,
-    conditional_epsilon,
-    ldp_epsilon,
-    unconditional_epsilon,
 )
 from ldpfrontier.base.types import FloatArray, IntArray
 from ldpsurvey.base.sampling import sampled_channel, sampled_level
@@ -162,51 +159,33 @@ class Levels:
         return next((who for who in reversed(ATTACKERS) if self.against(who) <= epsilon), None)
 
 
-def measured_levels(channel: Channel, table: CountTable, population: Population | None) -> Levels:
-    """Return the levels of a channel in floating-point numbers, as `whole_levels` does in whole ones."""
-    record = ldp_epsilon(channel)
-    if not table.useful:
-        return Levels(*[record] * 5)
-    insider = conditional_epsilon(channel, table.counts.shape)
-    anyone = unconditional_epsilon(channel, table.counts.shape)
-    if population is None:
-        return Levels(anyone, insider, anyone, anyone, record)
-    acquaintance = _of_acquaintances(channel, population.odds(table), insider, anyone)
-    return Levels(population.ball(table).worst_case_epsilon(channel), insider, acquaintance, anyone, record)
-
-
-def _of_acquaintances(
-    channel: Channel, odds: OddsRatios, insider: float, anyone: float, error: float = 0.0
-) -> float:
-    """Return the level for acquaintances in nats, raised by an error, from those that it lies between."""
-    if insider == anyone:
-        return anyone
-    return min(max(association_epsilon(channel, odds) + error, insider), anyone)
-
-
-def whole_levels(weights: IntArray, table: CountTable, population: Population | None) -> Levels:
-    """Return the levels of a channel of whole numbers, (inputs, outputs), rounded upwards.
+def levels_of(entries: IntArray | FloatArray, table: CountTable, population: Population | None) -> Levels:
+    """Return the levels of a channel, (inputs, outputs), of whole numbers or of chances, rounded upwards.
 
     Without a population, the level for anyone is that for outsiders and acquaintances.
     """
-    record, (a1, a2) = sampled_level(weights), table.counts.shape
+    record, (a1, a2) = sampled_level(entries), table.counts.shape
     if not table.useful:
         return Levels(*[record] * 5)
-    blocks = weights.reshape(a1, a2, -1)
-    insider = max(sampled_level(blocks[:, u]) for u in range(a2))
+    blocks = entries.reshape(a1, a2, -1)
+    insider = sampled_level(blocks.reshape(a1, -1))
+    # Of each value the largest entries, beside the least ones of other values: of all, or the second least.
     most, least = blocks.max(axis=1), blocks.min(axis=1)
-    # Of each value the largest entries, beside the least ones of other values.
-    anyone = max(
-        sampled_level(np.stack([most[s], np.delete(least, s, axis=0).min(axis=0)])) for s in range(a1)
-    )
+    first, second = np.partition(least, 1, axis=0)[:2]
+    others = np.where(np.arange(a1)[:, None] == least.argmin(axis=0), second, first)
+    anyone = sampled_level(np.stack([most.ravel(), others.ravel()]))
     if population is None:
         return Levels(anyone, insider, anyone, anyone, record)
-    # What holds for every distribution holds for those of F.
-    outsider, channel = 0.0, sampled_channel(weights)
+    whole = np.issubdtype(entries.dtype, np.integer)
+    channel = sampled_channel(entries.astype(np.int64)) if whole else Channel(entries.astype(np.float64))
+    outsider, acquaintance, error = 0.0, anyone, SETTINGS.level_error
+    # What holds for every distribution holds for those of F and of odds ratios, in spite of what is added.
     if anyone > 0.0:
         worst = population.ball(table).worst_case_epsilon(channel)
-        outsider = min(anyone, worst + SETTINGS.level_error * min(1.0, worst) + SETTINGS.level_rounding)
-    acquaintance = _of_acquaintances(channel, population.odds(table), insider, anyone, SETTINGS.level_error)
+        outsider = min(anyone, worst + error * min(1.0, worst) + SETTINGS.level_rounding)
+    if insider < anyone:
+        worst = association_epsilon(channel, population.odds(table)) + error
+        acquaintance = min(max(worst, insider), anyone)
     return Levels(outsider, insider, acquaintance, anyone, record)
 
 

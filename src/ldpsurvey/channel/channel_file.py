@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
@@ -33,7 +35,7 @@ from ldpsurvey.channel.attackers import (
     IntervalMethod,
     Levels,
     Population,
-    whole_levels,
+    levels_of,
 )
 from ldpsurvey.channel.promises import ChannelCertificate, promise_of_channel
 from ldpsurvey.channel.routing import refuse_questionnaire
@@ -130,7 +132,7 @@ class PrivateChannel:
 
     def levels(self) -> Levels:
         """Compute the privacy levels again, in nats."""
-        return whole_levels(self.weights, self.table, self.certificate.population)
+        return levels_of(self.weights, self.table, self.certificate.population)
 
     def verified(self) -> PrivateChannel:
         """Return the channel with its levels, computed again; refuse one that does not keep its own."""
@@ -264,17 +266,27 @@ def private_weights(
     matrix = channel.matrix[:, channel.matrix.max(axis=0) > 2.0**-BITS]
     matrix = matrix / matrix.sum(axis=1, keepdims=True)
     mean = matrix.mean(axis=0)
-    for share in (0.0, *(2.0**-power for power in range(50, 19, -3))):
+
+    @functools.cache
+    def moved(share: float) -> tuple[IntArray, Levels]:
+        """Return the numbers of a share of the mean row, and levels of which that for the attacker counts."""
         weights = whole_weights((1.0 - share) * matrix + share * mean)
+        levels = levels_of(weights, table, None)
         # Levels for outsiders and acquaintances take long: a lower bound that takes little comes first.
-        least = whole_levels(weights, table, None)
-        level = 0.0 if against == "outsider" else least.anyone if against == "anyone" else least.insider
-        if level <= epsilon:
-            levels = whole_levels(weights, table, population)
-            level = levels.against(against)
-            if level <= epsilon:
-                return weights, levels
-    raise ValueError(f"The level of the channel is {level:.9g}; it must be at most {epsilon:.9g}.")
+        if against == "outsider" or (against == "acquaintance" and levels.insider <= epsilon):
+            levels = levels_of(weights, table, population)
+        return weights, levels
+
+    def is_private(share: float) -> bool:
+        return moved(share)[1].against(against) <= epsilon
+
+    # The larger the share, the lower is the level.
+    shares = [2.0**-power for power in range(50, 19, -3)]
+    share = 0.0 if is_private(0.0) else shares[bisect_left(shares[:-1], True, key=is_private)]
+    weights, levels = moved(share)
+    if (level := levels.against(against)) > epsilon:
+        raise ValueError(f"The level of the channel is {level:.9g}; it must be at most {epsilon:.9g}.")
+    return weights, levels_of(weights, table, population) if against in WITHOUT_TABLE else levels
 
 
 # Reading --------------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ from ldpsurvey.channel.attackers import (
     Population,
     RadiusMethod,
     best_guesses,
-    measured_levels,
+    levels_of,
     population_of,
 )
 from ldpsurvey.channel.channel_file import PrivateChannel, private_weights
@@ -437,7 +437,7 @@ def _measured(
     asked = [quantity.attributes for quantity in quantities(table)[0]]
     groups = [table.attributes, table.sensitive, table.useful][: 3 if table.useful else 1]
     squares = [np.mean([e**2 for e, a in zip(errors, asked, strict=True) if a == group]) for group in groups]
-    levels = measured_levels(channel, table, problem.population)
+    levels = levels_of(channel.matrix, table, problem.population)
     allowed = problem.epsilon + SETTINGS.rounding
     of_rates = (
         estimation_error(channel, table.expected, rate_target(table.expected)) if table.useful else math.inf

@@ -22,7 +22,7 @@ from ldpfrontier.base.types import FloatArray
 from ldpsurvey.base.names import close_name
 from ldpsurvey.base.sampling import sampled_channel, whole_weights
 from ldpsurvey.base.settings import SETTINGS
-from ldpsurvey.channel.attackers import Levels, whole_levels
+from ldpsurvey.channel.attackers import Levels, levels_of
 from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.channel.promises import ChannelCertificate, upwards
 from ldpsurvey.data.reading import Label, labels_of, read_chunks, said
@@ -152,7 +152,7 @@ def known_channel(
         raise ValueError("A known channel has values alone (--values), all of which are sensitive.")
     channel = Channel(rows / sums[:, None])
     weights = whole_weights(channel.matrix)
-    levels = whole_levels(weights, table, None)
+    levels = levels_of(weights, table, None)
     prior = np.full(len(rows), 1.0 / len(rows))
     nmi = mutual_information(prior, sampled_channel(weights)) / entropy(prior)
     version = import_module("ldpfrontier").__version__

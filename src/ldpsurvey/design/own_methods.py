@@ -22,7 +22,7 @@ import numpy as np
 
 from ldpfrontier import Channel, Cone, Intractable, MutualInformation, Optimum, RenyiBall, optimal_mechanism
 from ldpsurvey.base.settings import SETTINGS
-from ldpsurvey.channel.attackers import measured_levels
+from ldpsurvey.channel.attackers import levels_of
 from ldpsurvey.design.methods import LDP_METHODS, ROBUST_METHODS, DesignProblem, OfferedMechanism
 
 #: What the user's function takes: F or a utility, and a level in nats. It returns a matrix, or a cone.
@@ -118,7 +118,7 @@ def _mechanism(name: str, function: OwnFunction, problem: DesignProblem) -> Chan
             f"{name} returned a matrix with {channel.n_inputs} rows; it must have a row for each of the"
             f" {problem.cells} values of a record."
         )
-    level = measured_levels(channel, problem.table, problem.population).against(problem.against)
+    level = levels_of(channel.matrix, problem.table, problem.population).against(problem.against)
     if not level <= problem.epsilon + SETTINGS.rounding:
         found = "no level" if math.isinf(level) else f"the level {level:.9g}"
         raise Refused(

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import astuple
 from fractions import Fraction
 
 import numpy as np
@@ -15,7 +16,7 @@ from ldpsurvey import CountTable
 from ldpsurvey.base.sampling import sampled_channel, whole_weights
 from ldpsurvey.base.settings import SETTINGS
 from ldpsurvey.channel import attackers
-from ldpsurvey.channel.attackers import Levels, measured_levels, population_of, whole_levels
+from ldpsurvey.channel.attackers import Levels, levels_of, population_of
 
 
 def ratio(weights, pairs) -> Fraction | float:
@@ -42,7 +43,7 @@ def test_levels_of_whole_numbers_are_not_below_those_of_fractions(seed, a1, a2, 
     names = [tuple((f"{i}",) for i in range(n)) for n in (a1, a2)]
     table = CountTable(("s",), ("u",), *names, counts)
     population = population_of(table)
-    levels, ball = whole_levels(weights, table, population), RenyiBall.confidence(counts)
+    levels, ball = levels_of(weights, table, population), RenyiBall.confidence(counts)
     rows = list(itertools.permutations(range(a1 * a2), 2))
     apart = [(x, z) for x, z in rows if x // a2 != z // a2]
     given_u = [(x, z) for x, z in apart if x % a2 == z % a2]
@@ -56,16 +57,19 @@ def test_levels_of_whole_numbers_are_not_below_those_of_fractions(seed, a1, a2, 
             assert level >= math.log1p(float(exact - 1))
     assert levels.outsider <= levels.anyone <= levels.record
     assert levels.insider <= levels.acquaintance <= levels.anyone
-    sampled = measured_levels(sampled_channel(weights), table, population)
-    assert levels.acquaintance >= sampled.acquaintance - 1e-14
-    assert levels.acquaintance == pytest.approx(sampled.acquaintance, abs=1e-9)
+    # Another path: of the same chances as floats.
+    channel, odds = sampled_channel(weights), population.odds(table)
+    worst = association_epsilon(channel, odds)
+    assert min(worst, levels.anyone) <= levels.acquaintance <= max(worst, levels.insider) + 1e-9
+    chances = levels_of(channel.matrix, table, population)
+    assert astuple(chances) == pytest.approx(astuple(levels), rel=1e-9, abs=1e-9)
     # What somebody knows, as a vector of weights of the values of U, under the estimate.
     known = ball.centre * rng.dirichlet(np.full(a2, 0.3), size=20)[:, None]
     given_known = known[(known.sum(axis=2) > 0).all(axis=1)]
     conditionals = given_known / given_known.sum(axis=2, keepdims=True)
     if len(conditionals):
         assert rldp_epsilon(sampled_channel(weights), conditionals).max() <= levels.acquaintance + 1e-9
-    assert levels.outsider >= sampled.outsider - 1e-12 or levels.outsider == levels.anyone
+    assert levels.outsider >= min(ball.worst_case_epsilon(channel), levels.anyone)
 
 
 def test_searches_that_lack_what_they_may_make_no_level_too_low(monkeypatch):
@@ -83,13 +87,13 @@ def test_searches_that_lack_what_they_may_make_no_level_too_low(monkeypatch):
 
     monkeypatch.setattr(RenyiBall, "worst_case_epsilon", lambda *_: lacks(outsider))
     monkeypatch.setattr(attackers, "association_epsilon", lambda *_: lacks(acquaintance))
-    levels = whole_levels(weights, table, population)
+    levels = levels_of(weights, table, population)
     assert outsider <= levels.outsider < outsider + 1e-12 < levels.anyone
     assert acquaintance <= levels.acquaintance <= acquaintance + lacking
     assert levels.insider < levels.acquaintance < levels.anyone
     # An acquaintance may know the value of U, as an insider does.
     monkeypatch.setattr(attackers, "association_epsilon", lambda *_: 0.5 * levels.insider)
-    assert whole_levels(weights, table, population).acquaintance == levels.insider
+    assert levels_of(weights, table, population).acquaintance == levels.insider
 
 
 def test_the_strongest_attacker_for_whom_a_level_holds():
@@ -101,7 +105,7 @@ def test_the_strongest_attacker_for_whom_a_level_holds():
 
 def test_without_useful_values_all_levels_are_one():
     weights = whole_weights(np.array([[0.75, 0.25], [0.25, 0.75]]))
-    levels = whole_levels(weights, CountTable(("s",), (), (("a",), ("b",)), ((),), [[1], [1]]), None)
+    levels = levels_of(weights, CountTable(("s",), (), (("a",), ("b",)), ((),), [[1], [1]]), None)
     assert levels == Levels(*[levels.record] * 5)
     assert levels.record == pytest.approx(math.log(3))
 

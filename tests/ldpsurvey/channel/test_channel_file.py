@@ -1,15 +1,23 @@
 """The file of a channel: what is stated is verified, and what was edited is refused."""
 
 import math
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from ldpfrontier import Channel, OddsRatios, conditional_epsilon, ldp_epsilon, unconditional_epsilon
+from ldpfrontier import (
+    Channel,
+    OddsRatios,
+    conditional_epsilon,
+    ldp_epsilon,
+    secret_randomized_response,
+    unconditional_epsilon,
+)
 from ldpsurvey import design_channel, read_channel
 from ldpsurvey.base.sampling import sampled_channel, sampled_level
-from ldpsurvey.channel.attackers import population_of, whole_levels
+from ldpsurvey.channel.attackers import ATTACKERS, levels_of, population_of
 from ldpsurvey.channel.channel_file import ChannelFileError, private_weights
 from ldpsurvey.design.methods import ROBUST_METHODS
 from support.grids import few
@@ -87,11 +95,24 @@ def test_a_channel_that_is_not_private_is_refused(table):
         made.private(made.candidates[0])
 
 
+@pytest.mark.parametrize("against", ATTACKERS)
+def test_what_is_above_the_level_by_rounding_is_moved_below_it(table, against):
+    """And what is above it by a part in ten thousand is refused."""
+    channel, population = secret_randomized_response(2, 3, 1.0), population_of(table)
+    level = levels_of(channel.matrix, table, population).against(against)
+    for above in (0.0, 1e-12, 1e-8, 1e-4):
+        epsilon = level / (1.0 + above)
+        with nullcontext() if above < 1e-4 else pytest.raises(ValueError, match="it must be at most"):
+            weights, levels = private_weights(channel, table, population, epsilon, against)
+            assert epsilon * (1.0 - 1e-5) <= levels.against(against) <= epsilon
+            assert levels == levels_of(weights, table, population)
+
+
 def test_outputs_that_never_occur_are_dropped(table):
     matrix = np.repeat([[0.6, 0.4, 0.0], [0.4, 0.6, 0.0]], 3, axis=0)
     weights, levels = private_weights(Channel(matrix), flat(table), None, 1.0, "anyone")
     assert weights.shape == (6, 2)
-    assert levels == whole_levels(weights, flat(table), None)
+    assert levels == levels_of(weights, flat(table), None)
 
 
 # Files ----------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from ldpsurvey import (
 )
 from ldpsurvey.base.layout import Remark
 from ldpsurvey.base.settings import SETTINGS
-from ldpsurvey.channel.attackers import measured_levels
+from ldpsurvey.channel.attackers import levels_of
 from ldpsurvey.channel.promises import several_reports_text
 from ldpsurvey.command.cli import main
 from ldpsurvey.estimate.distribution import FittedReports, misfit
@@ -193,7 +193,7 @@ def test_two_reports_have_at_most_the_level_that_is_said(table, mechanism, again
     found = re.search(r"a level of at most ([0-9.]+) for", said)
     columns = private.channel.matrix
     both = Channel((columns[:, :, None] * columns[:, None, :]).reshape(len(columns), -1))
-    together = measured_levels(both, table, private.certificate.population)
+    together = levels_of(both.matrix, table, private.certificate.population)
     level = together.against(private.protects)
     if found:
         assert level <= float(found[1])

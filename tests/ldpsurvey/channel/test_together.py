@@ -9,7 +9,7 @@ import pytest
 
 from ldpfrontier import Channel
 from ldpsurvey import CountTable, PrivateChannel, read_channel
-from ldpsurvey.channel.attackers import ATTACKERS, measured_levels, population_of
+from ldpsurvey.channel.attackers import ATTACKERS, levels_of, population_of
 from ldpsurvey.channel.channel_file import private_weights
 from ldpsurvey.channel.promises import ChannelCertificate
 from ldpsurvey.command.cli import main
@@ -29,7 +29,7 @@ def random_table(rng: np.random.Generator) -> CountTable:
 def channel_for(table: CountTable, channel: Channel) -> PrivateChannel:
     """A channel that may be written, at the level for acquaintances that it has."""
     population = population_of(table)
-    epsilon = measured_levels(channel, table, population).acquaintance + 1e-6
+    epsilon = levels_of(channel.matrix, table, population).acquaintance + 1e-6
     weights, levels = private_weights(channel, table, population, epsilon, "acquaintance")
     certificate = ChannelCertificate("own", "acquaintance", epsilon, levels, population, 0.5, 1.0)
     return PrivateChannel(table, weights, certificate)

@@ -67,10 +67,10 @@ def test_every_mechanism_keeps_its_levels_and_stays_below_the_bound(table, desig
     for candidate in made.candidates:
         channel, levels = candidate.channel, candidate.levels
         assert levels.outsider == pytest.approx(ball.worst_case_epsilon(channel))
-        assert levels.insider == conditional_epsilon(channel, (2, 3))
-        assert levels.acquaintance == pytest.approx(association_epsilon(channel, odds), abs=1e-12)
-        assert levels.anyone == unconditional_epsilon(channel, (2, 3))
-        assert levels.record == ldp_epsilon(channel)
+        assert levels.insider == pytest.approx(conditional_epsilon(channel, (2, 3)))
+        assert levels.acquaintance == pytest.approx(association_epsilon(channel, odds), abs=1e-9)
+        assert levels.anyone == pytest.approx(unconditional_epsilon(channel, (2, 3)))
+        assert levels.record == pytest.approx(ldp_epsilon(channel))
         nmi = mutual_information(table.distribution, channel) / entropy(table.distribution)
         assert candidate.nmi == pytest.approx(nmi)
         assert len(candidate.errors) == 3
