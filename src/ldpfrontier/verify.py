@@ -6,7 +6,8 @@ a certificate claims, and why each rule proves it, is in docs/certificates.md.
 Every number is a decimal as text, and taken exactly. Sums and products are exact (`EXACT` raises an exception
 if a digit would be lost). Quotients, logarithms, exponentials and roots have a lower and an upper end, of
 which a rule takes the one that makes its claim harder to prove. The exit code is 0 if every claim of every
-file is proved, 1 if one is not, 2 if a file is malformed.
+file is proved, 1 if one is not, 2 if a file is malformed or cannot be
+read.
 """
 
 from __future__ import annotations
@@ -659,7 +660,11 @@ def check_file(path: str | Path) -> tuple[int, str]:
         return 0, f"proved. {said[0].upper()}{said[1:]}."
     except Unproved as error:
         return 1, f"NOT PROVED: {error}."
-    except (Malformed, OSError, UnicodeDecodeError) as error:
+    except FileNotFoundError:
+        return 2, "there is no such file."
+    except OSError as error:
+        return 2, f"cannot be read: {error.strerror}."
+    except (Malformed, UnicodeDecodeError) as error:
         return 2, f"malformed: {error}."
 
 

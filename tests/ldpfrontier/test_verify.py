@@ -166,6 +166,11 @@ def test_malformed_files_are_refused(tmp_path: Path, name: str) -> None:
     assert re.match("malformed: .*" + re.escape(words), said), said
 
 
+def test_a_file_that_is_not_there_is_said_to_be_missing(tmp_path: Path) -> None:
+    assert verify.check_file(tmp_path / "none.json") == (2, "there is no such file.")
+    assert verify.check_file(tmp_path)[1].startswith("cannot be read: ")
+
+
 FALSE = {
     "a lower bound": lambda d: d["claims"][0].update(bound="0.130812035941136"),
     "a lower price": lambda d: d["claims"][0].update(prices=["0.065406017970567"] * 2),

@@ -21,7 +21,7 @@ except ModuleNotFoundError:  # Windows, which removes and renames no file that a
 #: The modes of a new file: as the umask allows, and for its owner alone, if it tells of people.
 USUAL, OWNER = 0o666, 0o600
 
-#: What the operating system says if a file can become no longer.
+#: The errors of a full disk, of a quota, and of the largest size of a file.
 FULL = {getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EFBIG") if hasattr(errno, name)}
 
 

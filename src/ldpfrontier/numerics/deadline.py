@@ -3,7 +3,7 @@
 `max_seconds` of a public function begins a limit, which holds for all that the function calls. Loops ask
 whether the time is up and end with what they have; a linear program stops with `TimeIsUp`, which is handled
 like any program that fails: what was found before holds. Without a limit nothing asks for the time. The time
-in which kernels are compiled does not count (`not_counted`).
+in which kernels are compiled does not count (`extend_limits`).
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def is_limited() -> bool:
     return _LIMIT.get() is not None
 
 
-def not_counted(seconds: float) -> None:
+def extend_limits(seconds: float) -> None:
     """Let all limits end so much later."""
     limit = _LIMIT.get()
     while limit is not None:

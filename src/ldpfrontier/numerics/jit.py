@@ -132,7 +132,7 @@ class _Notice(event.Listener):  # type: ignore[misc]  # numba has no types
             if self.collects:
                 gc.enable()
             if deadline.is_limited():
-                deadline.not_counted(deadline.clock() - self.began)
+                deadline.extend_limits(deadline.clock() - self.began)
 
 
 event.register("numba:compile", _Notice())

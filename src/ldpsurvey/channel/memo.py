@@ -148,9 +148,9 @@ class Memo:
                     raise
         except sqlite3.OperationalError as error:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
-                raise ValueError(self._in_use()) from None
+                raise ValueError(self._in_use_text()) from None
             if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_READONLY_DBMOVED:
-                raise ValueError(self._gone()) from None
+                raise ValueError(self._gone_text()) from None
             raise ValueError(f"The memo {self.path} cannot be used: {error}.") from None
         except sqlite3.DatabaseError as error:
             raise ValueError(f"{self.path} is not a memo of ldp-frontier: {error}.") from None
@@ -160,14 +160,14 @@ class Memo:
         try:
             descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, OWNER)
         except FileExistsError:
-            raise ValueError(self._in_use()) from None
+            raise ValueError(self._in_use_text()) from None
         except OSError as error:
             raise OSError(error.errno, os.strerror(error.errno or 0), str(self.path)) from None
         status = os.fstat(descriptor)
         os.close(descriptor)
         return status.st_dev, status.st_ino
 
-    def _in_use(self) -> str:
+    def _in_use_text(self) -> str:
         return (
             f"The memo {self.path} is in use by another run. Start this one again when the other one has"
             " ended; it will then repeat the reports that the other one has drawn."
@@ -175,9 +175,9 @@ class Memo:
 
     def _check_file(self, file: Path, identity: _Identity | None) -> None:
         if _identity(file) != identity:
-            raise ValueError(self._gone())
+            raise ValueError(self._gone_text())
 
-    def _gone(self) -> str:
+    def _gone_text(self) -> str:
         return (
             f"The memo {self.path} was removed or replaced while it was in use. No report was written,"
             " since it could not be repeated later."

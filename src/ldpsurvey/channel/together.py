@@ -86,9 +86,8 @@ def together_text(paths: Sequence[str], privates: Sequence[PrivateChannel]) -> s
     secret = said(table.sensitive)
     changing = []
     for who, level in changing_levels(privates).items():
-        most = _level_text(level)
-        most = f"has {most}" if most == "no limit" else f"is at most {most}"
-        changing.append(f"{most} for {reader_of(who, table.useful)}")
+        is_or_has = "is at most" if _is_limited(level) else "has"
+        changing.append(f"{is_or_has} {_level_text(level)} for {reader_of(who, table.useful)}")
     head = (
         f"{reports_text(len(paths))} of the same answers, drawn independently: {files}. Together they change"
         f" the odds between any two values of {secret} by at most a factor of e^level. If a person's answers"
@@ -96,12 +95,17 @@ def together_text(paths: Sequence[str], privates: Sequence[PrivateChannel]) -> s
     )
     lines = [["level", "", "for"]]
     for one in levels_together(privates):
-        shown = _level_text(one.level)
-        kind = "" if shown == "no limit" else "exact" if one.exact else "at most"
-        lines.append([shown, kind, reader_of(one.against, table.useful)])
+        kind = "exact" if one.exact else "at most"
+        kind = kind if _is_limited(one.level) else ""
+        lines.append([_level_text(one.level), kind, reader_of(one.against, table.useful)])
     return wrapped(head) + "\n\n" + columns(lines)
 
 
 def _level_text(level: float) -> str:
     """Return a level in nats, rounded up to two decimals, or that there is no limit."""
-    return "no limit" if level > SETTINGS.max_epsilon else f"{upwards(level):.2f}"
+    return f"{upwards(level):.2f}" if _is_limited(level) else "no limit"
+
+
+def _is_limited(level: float) -> bool:
+    """Tell whether a level, nats, limits anything: none above the largest that can be designed does."""
+    return level <= SETTINGS.max_epsilon

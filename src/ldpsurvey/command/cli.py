@@ -18,7 +18,7 @@ from ldpfrontier.base.extras import MissingExtra
 from ldpfrontier.verify import check_file, visible
 from ldpsurvey.base.layout import Progress, Remark, wrapped
 from ldpsurvey.command.command_texts import TEXTS
-from ldpsurvey.command.option_table import OPTIONS, option_names, without_effect
+from ldpsurvey.command.option_table import OPTIONS, alternatives, option_names, without_effect
 
 PROGRAM = "ldp-frontier"
 
@@ -169,12 +169,11 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     for name, (short, text) in TEXTS.items():
         one = commands.add_parser(name, help=short, description=text, formatter_class=form)
         for entry in OPTIONS[name]:
+            place: argparse._ActionsContainer = one
             if isinstance(entry, list):
-                group = one.add_mutually_exclusive_group(required=name in ("channel", "people"))
-                for names, more in entry:
-                    group.add_argument(*names, **more)
-            else:
-                one.add_argument(*entry[0], **entry[1])
+                place = one.add_mutually_exclusive_group(required=name in ("channel", "people"))
+            for names, more in alternatives(entry):
+                place.add_argument(*names, **more)
     options, unknown = parser.parse_known_args(arguments)
     parser = commands.choices[options.command]  # whose help has the options
     if unknown:

@@ -117,6 +117,6 @@ examples:
 Check certificates in exact arithmetic. The checker is a single file that uses
 no other part of the package (ldpfrontier/verify.py). The exit status is 0 if
 every claim of every file is proved, 1 if some claim is not, and 2 if a file is
-malformed.""",
+malformed or cannot be read.""",
     ),
 }

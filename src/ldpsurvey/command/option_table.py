@@ -125,8 +125,8 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
         ],
         [
             option("--reports", metavar="M", type=whole, help=
-                "design for M reports of every person, which together keep the level --epsilon (default:"
-                " 1)"),
+                "design for M reports of every person, 2 or more, which together keep the level --epsilon"
+                " (default: every person reports once)"),
             option("--budget", metavar="NATS", type=number, help=
                 "design a report of the level --epsilon for people who give several, by this channel and"
                 " others of the same budget: their levels may add up to this"),
@@ -366,7 +366,17 @@ NEEDS: Mapping[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {
 }
 
 #: Options that do nothing with one of others.
-SPARES: Mapping[str, list[tuple[str, tuple[str, ...]]]] = {"design": [("details", ("json", "quiet"))]}
+IDLE_WITH: Mapping[str, list[tuple[str, tuple[str, ...]]]] = {"design": [("details", ("json", "quiet"))]}
+
+
+def alternatives(entry: Option | list[Option]) -> list[Option]:
+    """Return the options of an entry of `OPTIONS`."""
+    return entry if isinstance(entry, list) else [entry]
+
+
+def options_of(command: str) -> list[Option]:
+    """Return all options of a command, one by one."""
+    return [one for entry in OPTIONS[command] for one in alternatives(entry)]
 
 
 def without_effect(options: argparse.Namespace) -> str:
@@ -374,8 +384,7 @@ def without_effect(options: argparse.Namespace) -> str:
     command = options.command
     default = {
         more.get("dest") or names[0].lstrip("-").replace("-", "_"): more.get("default")
-        for entry in OPTIONS[command]
-        for names, more in (entry if isinstance(entry, list) else [entry])
+        for names, more in options_of(command)
     }
 
     def is_given(name: str) -> bool:
@@ -387,7 +396,7 @@ def without_effect(options: argparse.Namespace) -> str:
     for idle, others in NEEDS.get(command, []):
         if not any(map(is_given, others)) and (found := [name for name in idle if is_given(name)]):
             return f"{written((found[0],))} has no effect without {written(others)}"
-    for name, others in SPARES.get(command, []):
+    for name, others in IDLE_WITH.get(command, []):
         if is_given(name) and (found := [other for other in others if is_given(other)]):
             return f"{written((name,))} has no effect with {written((found[0],))}"
     return ""
@@ -395,6 +404,4 @@ def without_effect(options: argparse.Namespace) -> str:
 
 def option_names(command: str) -> list[str]:
     """Return the names of all options of a command."""
-    entries = OPTIONS[command]
-    options = [one for entry in entries for one in (entry if isinstance(entry, list) else [entry])]
-    return [name for names, _ in options for name in names if name.startswith("--")]
+    return [name for names, _ in options_of(command) for name in names if name.startswith("--")]

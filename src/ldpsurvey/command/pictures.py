@@ -88,8 +88,8 @@ def draw(figure: Figure, path: Path | str) -> None:
     if lacking:
         more = f" and {len(lacking) - _NAMED} more" if len(lacking) > _NAMED else ""
         remark(
-            f"no font that is installed has the letters {' '.join(lacking[:_NAMED])}{more}, boxes in"
-            " the picture; install one that has them, such as a Noto font"
+            f"no installed font has the letters {' '.join(lacking[:_NAMED])}{more}, which are drawn as boxes;"
+            " install one that has them, such as a Noto font"
         )
 
 

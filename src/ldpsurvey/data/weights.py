@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Cell = TypeVar("Cell", bound=Hashable)
+Sums = TypeVar("Sums", float, FloatArray)
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,11 @@ class Sureness:
     doubt: str = ""
 
 
+def effective_number(total: Sums, squares: Sums, more: float = 0.0) -> Sums:
+    """Return for how many of equal weights some count, by the sums of weights and squares, with one more."""
+    return (total + more) ** 2 / (squares + more**2)
+
+
 @dataclass
 class Cellwise:
     """The people in a cell: their number, the sums of their weights and squares, and the largest weight."""
@@ -72,7 +78,7 @@ class Cellwise:
 
     def equal(self, more: float = 0.0) -> float:
         """Return for how many people of equal weights these count, with one more of a weight."""
-        return (self.total + more) ** 2 / (self.squares + more**2)
+        return effective_number(self.total, self.squares, more)
 
 
 @dataclass
@@ -138,9 +144,9 @@ class Evidence(Generic[Cell]):
             totals, places = self._of_clusters()
             sizes, squares = totals.sum(axis=0), (totals * totals).sum(axis=0)
             largest = totals.sum(axis=1).max()
-            equal = (sizes + largest) ** 2 / (squares + largest**2)
+            equal = effective_number(sizes, squares, largest)
             people = min(people, people_of_clusters(totals))
-            freedom = min(freedom, (sizes**2 / squares).min() - 1.0)
+            freedom = min(freedom, effective_number(sizes, squares).min() - 1.0)
             if math.isinf(people):
                 doubts.append("the same shares in all clusters, which are no sample therefore")
             if equal.min() < SETTINGS.least_clusters:

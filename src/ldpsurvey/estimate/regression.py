@@ -147,11 +147,11 @@ def randomized_logit(
         )
     made, names = design_matrix(terms, stacked)
     rest = [name for name in data if name not in (outcome, *predictors) and _is_used(str(name), terms, every)]
-    x, given = design_matrix(" + ".join(f"`{name}`" for name in rest) or "1", data)
+    x, covariate_names = design_matrix(" + ".join(f"`{name}`" for name in rest) or "1", data)
     found = [str(kind) for kind in kinds[1:]]
     fit = _Fit(x, joint, np.split(made, len(combinations)))
     of_outcome = names if len(kinds) == 2 else [f"{kind}: {name}" for kind in found for name in names]
-    of_predictors = [f"{said(label)} given {name}" for label in combinations[1:] for name in given]
+    of_predictors = [f"{said(label)} given {name}" for label in combinations[1:] for name in covariate_names]
     return fit.result(
         [*of_predictors, *of_outcome],
         f"{outcome} = {found[0]}" if z is None and len(kinds) == 2 else outcome,
@@ -350,15 +350,17 @@ class _Fit:
         information = self.information(theta)
         values, vectors = np.linalg.eigh(information)
         if (large := np.abs(theta) > _MOST).any():
-            why, wrong = "has no maximum: without limit grows the coefficient of", large
-        elif not values[0] > 1e-9 * values[-1]:
+            grow = "grows" if large.sum() == 1 else "grow"
+            raise ValueError(
+                f"The likelihood has no maximum: {_coefficients_text(names, large)} {grow} without limit."
+                " Use fewer terms, or more reports."
+            )
+        if not values[0] > 1e-9 * values[-1]:
             least = np.abs(vectors[:, 0])
-            why, wrong = "is flat: it does not tell the coefficient of", least > 0.5 * least.max()
-        else:
-            why, wrong = "", large
-        if why:
-            terms = " and ".join(repr(name) for name, one in zip(names, wrong, strict=True) if one)
-            raise ValueError(f"The likelihood {why} {terms}. Use fewer terms, or more reports.")
+            raise ValueError(
+                "The likelihood is flat: it does not tell"
+                f" {_coefficients_text(names, least > 0.5 * least.max())}. Use fewer terms, or more reports."
+            )
         covariance = (vectors / values) @ vectors.T
         asked, scale = slice(self.alpha, None), np.tile(self.scale_d, self.m - 1)
         return RegressionResult(
@@ -392,6 +394,12 @@ class _Fit:
                 break
             theta = theta + step
         return theta
+
+
+def _coefficients_text(names: Sequence[str], which: np.ndarray) -> str:
+    """Return some of the coefficients with these names, as in a sentence."""
+    some = [repr(name) for name, one in zip(names, which, strict=True) if one]
+    return f"the coefficient{'s' * (len(some) > 1)} of {' and '.join(some)}"
 
 
 def _scales(x: FloatArray) -> FloatArray:

@@ -29,7 +29,7 @@ from ldpsurvey.base.layout import reports_text
 from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.channel.reports import decoder, first_reports
 from ldpsurvey.data.reading import as_number, said, shown
-from ldpsurvey.data.weights import clusters_of
+from ldpsurvey.data.weights import clusters_of, effective_number
 from ldpsurvey.estimate.distribution import check_confidence, inversion, quantities
 from ldpsurvey.estimate.estimates import Estimated, Quantity, is_estimable, rows_text
 
@@ -72,7 +72,7 @@ class Sample:
     @property
     def effective(self) -> float:
         """The number of people of equal weights that weigh as much, (sum w)^2 / sum w^2 (Kish)."""
-        return float(self.weights.sum() ** 2 / (self.weights**2).sum())
+        return effective_number(float(self.weights.sum()), float((self.weights**2).sum()))
 
 
 def replicate_factor(method: str, number: int) -> float:

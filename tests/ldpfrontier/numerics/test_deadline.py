@@ -13,8 +13,8 @@ from ldpfrontier.numerics import deadline, jit
 from ldpfrontier.numerics.deadline import (
     TimeIsUp,
     check_time,
+    extend_limits,
     no_time_limit,
-    not_counted,
     seconds_left,
     time_is_up,
     time_limit,
@@ -90,7 +90,7 @@ def test_programs_end_with_the_limit_and_are_solved_after_it(now) -> None:
 def test_time_that_is_not_counted_lets_all_limits_end_later(now) -> None:
     with time_limit(5), time_limit(9):
         now[0] = 4.0
-        not_counted(4.0)
+        extend_limits(4.0)
         now[0] = 8.0
         assert seconds_left() == 1.0
 

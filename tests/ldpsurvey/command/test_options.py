@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from ldpsurvey.base.settings import SETTINGS
 from ldpsurvey.command.cli import main
-from ldpsurvey.command.option_table import OPTIONS, option_names
+from ldpsurvey.command.option_table import OPTIONS, option_names, options_of
 from support.malformed import contents
 
 COUNTS = "ill,age,count\nno,20,310\nno,40,220\nyes,20,90\nyes,40,160\n"
@@ -129,6 +130,19 @@ def test_an_option_is_checked_in_each_command_that_has_it():
     assert {option for command in OPTIONS for option in option_names(command)} == {*GIVEN, *OF_DATA} | {
         "--json", "--quiet", "--details", "--compare", "--insecure", "--simultaneous", "--no-memo"
     }  # fmt: skip
+
+
+def test_a_number_that_the_help_calls_a_default_is_the_default():
+    """Those of some options, which not all calls have, are put in where they are used."""
+    later = {"--prove": SETTINGS.estimate_nodes, "--error": 0.01}
+    told = [
+        (names[0], float(number), more.get("default"))
+        for command in OPTIONS
+        for names, more in options_of(command)
+        for number in re.findall(r"\(default: ([\d.]+)\)", more.get("help", ""))
+    ]
+    assert len(told) > 5
+    assert [default for _, default, _ in told] == [later.get(name, default) for name, _, default in told]
 
 
 @pytest.mark.parametrize(

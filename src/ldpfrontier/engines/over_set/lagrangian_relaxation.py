@@ -66,11 +66,11 @@ class _Constraint(NamedTuple):
 
     ends: FloatArray  # (2,): of xi, or of eta
     multiplier: float
+    table: FloatArray  # of tangents, as in `Tables`
     sign: float  # of a letter's value
     bound: float  # the top, or the bottom, at the t of the mixture
     at_ends: tuple[float, float]  # the same at the ends of the node's interval of t
     moves: float  # by how much it moves between them
-    table: FloatArray  # of tangents, as in `Tables`
 
 
 @inner_kernel
@@ -204,8 +204,9 @@ def _score_letters(
     Losses in xi, eta and t are added up in the workspace.
     """
     r, interval, losses = problem.r, nodes.t_interval[c], space.loss
-    xi = _constraint(nodes.xi[c], x[0], -1.0, problem.top, t, interval, space.tables.a)
-    eta = _constraint(nodes.eta[c], x[1], 1.0, problem.bottom, t, interval, space.tables.b)
+    top, bottom = _bound_in_t(problem.top, t, interval), _bound_in_t(problem.bottom, t, interval)
+    xi = _Constraint(nodes.xi[c], x[0], space.tables.a, -1.0, top[0], top[1], top[2])
+    eta = _Constraint(nodes.eta[c], x[1], space.tables.b, 1.0, bottom[0], bottom[1], bottom[2])
     z = largest = 0.0
     for u in range(r.size):
         mean = _score_curve(u, nodes.candidates[c], space)
@@ -224,19 +225,12 @@ def _score_letters(
 
 
 @inner_kernel
-def _constraint(
-    ends: FloatArray,
-    multiplier: float,
-    sign: float,
-    bound: FloatArray,
-    t: float,
-    interval: FloatArray,
-    table: FloatArray,
-) -> _Constraint:
-    """Return a constraint whose bound is linear in t, at one t and at the ends of an interval."""
+def _bound_in_t(
+    bound: FloatArray, t: float, interval: FloatArray
+) -> tuple[float, tuple[float, float], float]:
+    """Return a bound that is linear in t, at t and the ends of an interval, and how far it moves there."""
     at_ends = linear(bound, interval[0]), linear(bound, interval[1])
-    moves = abs(bound[1] - bound[0]) * (interval[1] - interval[0])
-    return _Constraint(ends, multiplier, sign, linear(bound, t), at_ends, moves, table)
+    return linear(bound, t), at_ends, abs(bound[1] - bound[0]) * (interval[1] - interval[0])
 
 
 @inner_kernel
