@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from beyond.measured import rows_of_fig2
 from ldpfrontier.model.information import entropy
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from papers.lopuhaa2024.solution import SOLUTIONS, Solution, kept, place_of, read_kept
+from papers.lopuhaa2024.solution import SOLUTIONS, Solution, place_of, read_solutions, solution_row
 from papers.lopuhaa2024.solutions import Problem, evaluate, solve
 from reproduction.results.tables import RESULTS, Row
 
@@ -45,7 +45,7 @@ def optima(
                 problem.solved["polyopt"] = polyopt.channel
             found = evaluate("exact", problem)
             _log.info("%s, epsilon %g: %.6f <= %.6f nats", instance, epsilon, found.value, found.bound)
-            yield kept(place, h, found)
+            yield solution_row(place, h, found)
 
     return SOLUTIONS.table(rows())
 
@@ -83,4 +83,4 @@ def mechanisms(
 
 
 def _by_level(solutions: pd.DataFrame) -> dict[tuple[str, float], Solution]:
-    return {(found.mechanism, found.epsilon): found for found, _ in read_kept(solutions, "fig2")}
+    return {(found.mechanism, found.epsilon): found for found, _ in read_solutions(solutions, "fig2")}

@@ -15,7 +15,7 @@ from ldpfrontier.certificates.robust import nonrobust_certificate, robust_certif
 from ldpfrontier.model.optimum import Optimum
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.example import EPSILON, example_ball, example_optima
-from papers.lopuhaa2024.solution import PAPER, Place, Solution, place_of, read_kept
+from papers.lopuhaa2024.solution import PAPER, Place, Solution, place_of, read_solutions
 from reproduction.results.certificates import DOCUMENTS, OptimumPlace, document_row
 from reproduction.results.tables import BOUNDED, OPTIMAL, Row
 
@@ -36,7 +36,7 @@ def documents(
     them.
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
-    found = ((solution, known["place"]) for solution, known in read_kept(solutions, "fig2"))
+    found = ((solution, known["place"]) for solution, known in read_solutions(solutions, "fig2"))
     return DOCUMENTS.table(_rows(paper, ball, found))
 
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ldpfrontier.model.information import entropy
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.catalogue import MECHANISMS
-from papers.lopuhaa2024.solution import SOLUTIONS, kept, place_of
+from papers.lopuhaa2024.solution import SOLUTIONS, place_of, solution_row
 from papers.lopuhaa2024.solutions import ALL, solve
 from reproduction.results.tables import Row
 
@@ -64,6 +64,6 @@ def solutions(
                 "%s, epsilon %g: %s is %s, %.6f <= %.6f nats %s", instance, found.epsilon, found.mechanism,
                 found.status, found.value, found.bound, found.note,
             )  # fmt: skip
-            yield kept(place, h, found, level)
+            yield solution_row(place, h, found, level)
 
     return SOLUTIONS.table(rows())

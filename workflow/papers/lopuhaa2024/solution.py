@@ -127,7 +127,7 @@ SOLUTIONS = Schema(
 )
 
 
-def kept(place: Place, h: float, solution: Solution, over_set: float = math.nan) -> Row:
+def solution_row(place: Place, h: float, solution: Solution, over_set: float = math.nan) -> Row:
     """Return the row of `SOLUTIONS` of a solution without a second level, for H(X) = `h`."""
     channel = solution.channel
     return {
@@ -150,7 +150,7 @@ def _read(text: str, outputs: int) -> Channel:
     return Channel(entries.reshape(-1, outputs))
 
 
-class Kept(TypedDict):
+class StoredContext(TypedDict):
     """What belongs to a solution that was kept: its place, H(X) in nats, and its level over F, if known."""
 
     place: Place
@@ -158,7 +158,7 @@ class Kept(TypedDict):
     over_set: float
 
 
-def read_kept(table: pd.DataFrame, experiment: str) -> Iterator[tuple[Solution, Kept]]:
+def read_solutions(table: pd.DataFrame, experiment: str) -> Iterator[tuple[Solution, StoredContext]]:
     """Yield the solutions of a table of `SOLUTIONS`, each with what belongs to it."""
     for row in table.to_dict("records"):
         channel = _read(row["channel"], row["outputs"]) if row["channel"] else None
@@ -168,13 +168,13 @@ def read_kept(table: pd.DataFrame, experiment: str) -> Iterator[tuple[Solution, 
             conditional_privacy=row["conditional_privacy"], note=row["note"], method=row["method"],
         )  # fmt: skip
         place = Place(experiment=experiment, **{name: row[name] for name in PLACE})  # type: ignore[typeddict-item]
-        yield solution, Kept(place=place, h=row["entropy"], over_set=row["over_set"])
+        yield solution, StoredContext(place=place, h=row["entropy"], over_set=row["over_set"])
 
 
-def rows_of_kept(tables: Iterable[pd.DataFrame], experiment: str) -> Iterator[Result]:
+def result_rows(tables: Iterable[pd.DataFrame], experiment: str) -> Iterator[Result]:
     """Yield the rows of the information of solutions that were kept, and of their level over F, if known."""
     for table in tables:
-        for solution, known in read_kept(table, experiment):
+        for solution, known in read_solutions(table, experiment):
             yield from solution.certified(known["place"], known["h"])
             if not math.isnan(known["over_set"]):
                 yield solution.measured(known["place"], OVER_SET, known["over_set"], "nats")

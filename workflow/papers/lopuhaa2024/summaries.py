@@ -16,7 +16,7 @@ import pandas as pd
 from pandas.api.typing import SeriesGroupBy
 
 from papers.lopuhaa2024.catalogue import COVERED, MECHANISMS, OF_THE_PAPER
-from papers.lopuhaa2024.solution import rows_of_kept
+from papers.lopuhaa2024.solution import result_rows
 from papers.lopuhaa2024.statements import ANSWERS, AT_LEVELS, NO, YES, at_levels
 from reproduction.results.batches import Rows, batches_of, gather
 from reproduction.results.tables import PRIVACY_TOLERANCE, RESULTS, SKIPPED, Schema
@@ -88,7 +88,7 @@ def fig2(solutions: Rows) -> pd.DataFrame:
     nats, where it was measured; epsilon does not limit it. The level for those who know U is the column
     `conditional_privacy`.
     """
-    return RESULTS.table(rows_of_kept(batches_of(solutions), "fig2"))
+    return RESULTS.table(result_rows(batches_of(solutions), "fig2"))
 
 
 def orderings(fig2: pd.DataFrame) -> pd.DataFrame:
