@@ -182,6 +182,18 @@ def test_what_is_for_own_data_uses_public_names_of_the_library() -> None:
                 assert home.removeprefix("ldpfrontier.") in alone, module
 
 
+def test_tables_of_own_data_are_read_in_one_place() -> None:
+    """What parses files serves `data.reading`, and lists of values; other folders read no table."""
+    parsers, users = ("csv_files", "statistics_files"), set()
+    for module in (name for name in FILES if top(name) == SURVEY):
+        text = FILES[module].read_text(encoding="utf-8")
+        if any(f"from {SURVEY}.data.{parser} import" in text for parser in parsers):
+            users.add(module)
+        if not module.startswith(f"{SURVEY}.data."):
+            assert not re.search(r"\bread_(csv|parquet|excel|table)\(|import pyarrow", text), module
+    assert users == {f"{SURVEY}.data.reading", f"{SURVEY}.data.value_lists"}
+
+
 def test_what_is_for_own_data_can_be_deleted() -> None:
     """Nothing of the library or the reproduction imports it, nor does a program or another test."""
     others = [name for name in FILES if top(name) != SURVEY and name != MOVED]
