@@ -535,6 +535,22 @@ def test_a_paper_imports_the_papers_that_it_builds_on_and_no_other(paper: Paper)
     assert keys - {paper.key} == set(paper.builds_on)
 
 
+@pytest.mark.parametrize(
+    ("key", "barred"),
+    [
+        ("lopuhaa2024", ("engines.over_set", "engines.projections", "promises.robust")),
+        ("kairouz2016", ("promises.polyopt",)),
+    ],
+)
+def test_tables_of_a_paper_import_no_engine_of_what_it_does_not_have(
+    key: str, barred: tuple[str, ...]
+) -> None:
+    """The optimum over F, and what else is found beyond the papers, has engines of its own."""
+    found = imported_modules(*{module_of(table) for table in PAPERS[key].tables.values()})
+    names = tuple(f"ldpfrontier.{name}" for name in barred)
+    assert not [name for name in found if name.startswith(names)]
+
+
 # One number can be followed --------------------------------------------------------------------------------
 
 

@@ -9,11 +9,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from beyond.measured import rows_of_fig2
+from beyond.solutions import ALL, solve
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024 import summaries
 from papers.lopuhaa2024.experiments import solutions
 from papers.lopuhaa2024.solution import place_of
-from papers.lopuhaa2024.solutions import ALL, solve
 from reproduction.results.tables import RESULTS
 
 

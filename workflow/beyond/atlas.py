@@ -9,10 +9,10 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from beyond.measured import rows_of
+from beyond.solutions import solve
 from ldpfrontier.model.information import entropy
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.solution import Solution, place_of
-from papers.lopuhaa2024.solutions import solve
 from reproduction.results.tables import RESULTS, SKIPPED, Row
 
 

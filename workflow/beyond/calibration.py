@@ -12,13 +12,14 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from beyond.catalogue import CALIBRATED, NOMINAL
+from beyond.solutions import evaluate, solve
 from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.information import entropy, mutual_information
 from ldpfrontier.reports.calibration import Calibration, calibrated
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.catalogue import MECHANISMS, OPTIMA
 from papers.lopuhaa2024.solution import Solution, place_of
-from papers.lopuhaa2024.solutions import Problem, evaluate, solve
+from papers.lopuhaa2024.solutions import Problem
 from reproduction.results.tables import HEURISTIC, RESULTS, Row
 
 #: How far above the level allowed the optimum of a class is tried, as a multiple of what it leaks too little.

@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from beyond.catalogue import ACQUAINTANCES, ASSOCIATION, DRIFTS, MARGINALS
+from beyond.solutions import solve
 from beyond.summaries import DRIFT
 from ldpfrontier.base.priors import generator
 from ldpfrontier.base.types import FloatArray
@@ -27,7 +28,6 @@ from ldpfrontier.promises.association import optimal_association
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.solution import place_of
-from papers.lopuhaa2024.solutions import solve
 
 #: Iterations of proportional fitting, and the relative error of marginals at which it ends.
 _FITS, _FITTED = 1000, 1e-10

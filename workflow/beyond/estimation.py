@@ -28,6 +28,7 @@ from beyond.catalogue import (
 )
 from beyond.measured import odds_of
 from beyond.reported import error_measures
+from beyond.solutions import solve
 from ldpfrontier.base.types import Intractable
 from ldpfrontier.engines.joint.association_cone import association_cone
 from ldpfrontier.engines.joint.separation import robust_cone
@@ -39,7 +40,6 @@ from ldpfrontier.promises.estimation import optimal_estimation
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.solution import PAPER, Place, place_of
-from papers.lopuhaa2024.solutions import solve
 from reproduction.results.tables import RESULTS, SKIPPED, Result
 
 _log = logging.getLogger(__name__)

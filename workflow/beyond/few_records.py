@@ -15,12 +15,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from beyond.solutions import solve
 from beyond.summaries import FEW_RECORDS
 from ldpfrontier.model.information import entropy, mutual_information
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.catalogue import SET_METHODS
 from papers.lopuhaa2024.solution import place_of
-from papers.lopuhaa2024.solutions import solve
 
 _log = logging.getLogger(__name__)
 

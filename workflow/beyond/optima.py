@@ -10,10 +10,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from beyond.measured import rows_of_fig2
+from beyond.solutions import evaluate, solve
 from ldpfrontier.model.information import entropy
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.solution import SOLUTIONS, Solution, place_of, read_solutions, solution_row
-from papers.lopuhaa2024.solutions import Problem, evaluate, solve
+from papers.lopuhaa2024.solutions import Problem
 from reproduction.results.tables import RESULTS, Row
 
 _log = logging.getLogger(__name__)

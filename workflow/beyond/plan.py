@@ -9,7 +9,7 @@ from typing import Any
 
 from beyond.catalogue import DESIGNS
 from papers.lopuhaa2024.catalogue import MECHANISMS
-from papers.lopuhaa2024.contradictions import pair_contradictions, unknown_mechanisms
+from papers.lopuhaa2024.contradictions import block_contradictions, pair_contradictions, unknown_mechanisms
 from papers.lopuhaa2024.pairs import (
     DATA,
     PartsByName,
@@ -20,7 +20,7 @@ from papers.lopuhaa2024.pairs import (
     setting_of,
     solver_of,
 )
-from papers.lopuhaa2024.plan import solutions
+from papers.lopuhaa2024.plan import blocks_of, solutions
 from reproduction.data.catalogue import attributes
 from reproduction.planning.configuration import values
 from reproduction.planning.paper import Counts, Parts, claim_entries
@@ -231,6 +231,20 @@ def atlas(configuration: Mapping[str, Any]) -> PartsByName:
     return {file_name(pair): {**counts_of(pair), **common} for pair in pairs_of("atlas", configuration)}
 
 
+def synthetic(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the study of random tables, at one significance level and all privacy levels."""
+    paper, blocks = configuration["lopuhaa2024"], configuration["beyond"]["synthetic"]["blocks"]
+    levels = paper["synthetic"]["epsilon"]
+    return blocks_of(configuration, blocks, [paper["beta"]], levels, with_own=False)
+
+
+def beta(configuration: Mapping[str, Any]) -> PartsByName:
+    """Return the parts of the study of several significance levels, at one privacy level."""
+    study, own = configuration["lopuhaa2024"]["synthetic"], configuration["beyond"]["synthetic"]
+    betas, blocks = study["table2"]["betas"], own["table2"]["blocks"]
+    return blocks_of(configuration, blocks, betas, [study["reference"]], with_own=False)
+
+
 def limits(configuration: Mapping[str, Any]) -> dict[str, Any]:
     """Return the limits of the statements of section 8.1: those of the claim of lopuhaa2024."""
     (entry,) = claim_entries("lopuhaa2024", ["L-S81b"])
@@ -254,7 +268,7 @@ def contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
     if float(proofs["solver"].get("tolerance", 0.0)) >= proofs["excess"]:
         yield "beyond.proofs.solver.tolerance is at least beyond.proofs.excess; it must be below that."
     for study in ("drift", "few_records", "several_levels", "atlas", "estimation", "pairs_estimation"):
-        yield from unknown_mechanisms(f"beyond.{study}.mechanisms", own[study]["mechanisms"])
+        yield from unknown_mechanisms(f"beyond.{study}.mechanisms", own[study]["mechanisms"], MECHANISMS)
     for study in ("calibrated", "pairs_calibrated"):
         yield from _calibrated_mechanisms(f"beyond.{study}.mechanisms", own[study]["mechanisms"])
     for i, pair in enumerate(configuration["lopuhaa2024"]["pairs"]):
@@ -263,11 +277,28 @@ def contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
     for name in own["atlas"]["cells"]:
         if name not in MECHANISMS:
             yield f"beyond.atlas.cells has {name!r}; allowed is one of {', '.join(MECHANISMS)}."
+    if study := own.get("synthetic"):
+        yield from block_contradictions("beyond.synthetic", study, MECHANISMS)
+        yield from _missing_tables(configuration["lopuhaa2024"]["synthetic"], study)
     yield from _attack_contradictions(configuration)
     for study in ("atlas", "pairs_calibrated", "pairs_promises", "pairs_estimation"):
         seen: dict[str, tuple[str, str, str]] = {}
         for i, pair in enumerate(pairs_of(study, configuration)):
             yield from pair_contradictions(f"beyond.{study}.pairs[{i}]", pair, seen, configuration)
+
+
+def _missing_tables(drawn: Mapping[str, Any], study: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the blocks of a study that need more random tables than lopuhaa2024 has of their size."""
+    for place, blocks in (("blocks", study["blocks"]), ("table2.blocks", study["table2"]["blocks"])):
+        for i, block in enumerate(blocks):
+            size = block["sensitive"], block["useful"]
+            own = (*drawn["blocks"], *drawn["table2"]["blocks"])
+            there = max((b["repetitions"] for b in own if (b["sensitive"], b["useful"]) == size), default=0)
+            if block["repetitions"] > there:
+                yield (
+                    f"beyond.synthetic.{place}[{i}].repetitions is {block['repetitions']}; allowed are at"
+                    f" most as many tables as lopuhaa2024.synthetic has of the size, {there}."
+                )
 
 
 def _attack_contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
@@ -286,7 +317,7 @@ def _attack_contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
 
 def _calibrated_mechanisms(key: str, names: Sequence[str]) -> Iterator[str]:
     """Yield what is wrong with a list of mechanisms at a key that are to be calibrated."""
-    yield from unknown_mechanisms(key, names)
+    yield from unknown_mechanisms(key, names, MECHANISMS)
     for i, name in enumerate(names):
         if name in MECHANISMS and not MECHANISMS[name].robust:
             yield f'{key}[{i}] is "{name}"; allowed are robust mechanisms, which can be calibrated.'

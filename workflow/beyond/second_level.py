@@ -28,6 +28,7 @@ from ldpfrontier.model.privacy import conditional_epsilon
 from ldpfrontier.model.utility import MutualInformation
 from ldpfrontier.promises.mechanism import optimal_mechanism
 from ldpfrontier.promises.nonrobust import optimal_nonrobust
+from ldpfrontier.promises.polyopt import optimal_polyopt
 from ldpfrontier.promises.robust import optimal_robust
 from ldpfrontier.promises.unconditional import optimal_unconditional
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
@@ -94,7 +95,7 @@ def solve_levels(
                     ball.centre, epsilon, tolerance=tolerance, max_rounds=max_rounds
                 )
             else:
-                found = optimal_robust(ball, epsilon, tolerance=tolerance, max_rounds=max_rounds)
+                found = optimal_polyopt(ball, epsilon, tolerance=tolerance, max_rounds=max_rounds)
         except Intractable as reason:
             yield Solution(name, epsilon, None, SKIPPED, note=str(reason))
             continue

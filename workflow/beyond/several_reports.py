@@ -26,6 +26,7 @@ from beyond.several_tables import (
     SEVERAL_DESIGNS,
     SEVERAL_LEVELS,
 )
+from beyond.solutions import solve
 from ldpfrontier.base.types import Intractable
 from ldpfrontier.engines.joint.separation import robust_cone
 from ldpfrontier.model.channel import Channel
@@ -40,7 +41,6 @@ from ldpfrontier.reports.several_reports import composition, levels_of_reports
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.solution import place_of
-from papers.lopuhaa2024.solutions import solve
 
 _log = logging.getLogger(__name__)
 

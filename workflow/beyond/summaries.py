@@ -10,6 +10,8 @@ import pandas as pd
 from beyond.catalogue import CALIBRATED as CALIBRATED_ROWS
 from beyond.catalogue import NOMINAL
 from papers.lopuhaa2024.catalogue import PLACE
+from papers.lopuhaa2024.summaries import ORDERINGS as ORDERINGS
+from papers.lopuhaa2024.summaries import orderings as orderings
 from reproduction.results.tables import SKIPPED, Schema, select
 
 _SETTING = {**PLACE, "epsilon": "float64"}

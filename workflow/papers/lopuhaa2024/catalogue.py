@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from reproduction.look import Look
 from reproduction.planning.own_mechanisms import OwnMechanism, registered
-
-if TYPE_CHECKING:
-    from ldpfrontier.promises.robust import Envelope
 
 #: The columns of a table that name a table of counts and the set F around its estimate, with their kinds.
 PLACE: Mapping[str, str] = {"size": "str", "instance": "str", "beta": "float64", "order": "float64"}
@@ -50,9 +47,8 @@ class Mechanism(Look):
         return self.private != ESTIMATE
 
 
-#: The mechanisms that `ldpfrontier.optimal_robust` finds, and what it calls their classes; a mechanism of one
-#: is in those after it.
-OPTIMA: Mapping[str, Envelope] = {"polyopt": "simplex", "exact": "exact"}
+#: The optima of classes of mechanisms; a mechanism of the class of the first is in that of the second.
+OPTIMA = ("polyopt", "exact")
 
 #: By the name that configurations and tables use, in the order of legends. The colours are those of Okabe and
 #: Ito and one of Tol's; what is optimal for a known distribution is black, as in the figures of
@@ -73,6 +69,10 @@ MECHANISMS |= {
     own.name: Mechanism(own.label, own.colour, own.marker, "-", private=SET, heuristic=True)
     for own in OWN.values()
 }
+
+#: Those that the studies of the paper compute. The optimum over F is not among them: it is computed in
+#: `beyond`, whose tables have a column and whose figures a curve for it.
+COMPUTED = tuple(name for name in MECHANISMS if name != "exact")
 
 #: The mechanisms that the paper compares.
 OF_THE_PAPER = ("polyopt", "nr", "ir", "srr", "grr")

@@ -14,7 +14,7 @@ from ldpfrontier.certificates.document import Document
 from ldpfrontier.certificates.robust import nonrobust_certificate, robust_certificate
 from ldpfrontier.model.optimum import Optimum
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from papers.lopuhaa2024.example import EPSILON, example_ball, example_optima
+from papers.lopuhaa2024.example import EPSILON, example_ball, example_polyopt
 from papers.lopuhaa2024.solution import PAPER, Place, Solution, place_of, read_solutions
 from reproduction.results.certificates import DOCUMENTS, OptimumPlace, document_row
 from reproduction.results.tables import BOUNDED, OPTIMAL, Row
@@ -41,14 +41,16 @@ def documents(
 
 
 def example_documents() -> pd.DataFrame:
-    """Return the documents of the optima of Example 3."""
+    """Return the document of PolyOpt of Example 3."""
     ball = example_ball()
+    return documents_of_example(PAPER, ball, "polyopt", example_polyopt(ball))
+
+
+def documents_of_example(paper: str, ball: RenyiBall, name: str, x: Optimum) -> pd.DataFrame:
+    """Return the document of an optimum for the set F of the examples, with the key of who computes it."""
+    solution = Solution(name, EPSILON, x.channel, x.status, x.value, x.bound)
     place = place_of("example", "Example 3", 0.05, ball)
-    found = (
-        (Solution(name, EPSILON, x.channel, x.status, x.value, x.bound), place)
-        for name, x in example_optima(ball).items()
-    )
-    return DOCUMENTS.table(_rows(PAPER, ball, found))
+    return DOCUMENTS.table(_rows(paper, ball, [(solution, place)]))
 
 
 def _rows(paper: str, ball: RenyiBall, solutions: Iterable[tuple[Solution, Place]]) -> Iterator[Row]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from papers.lopuhaa2024.catalogue import MECHANISMS
+from papers.lopuhaa2024.catalogue import COMPUTED, MECHANISMS
 from papers.lopuhaa2024.pairs import DATA, file_name
 from reproduction.data.catalogue import attributes
 from reproduction.planning.configuration import grid_contradictions
@@ -26,14 +26,19 @@ def contradictions(configuration: Mapping[str, Any]) -> Iterator[str]:
         yield from pair_contradictions(key, pair, seen, configuration)
     for name, entry in configuration.get("data", {}).items():
         yield from unknown_mechanisms(f"data.{name}.mechanisms", entry.get("mechanisms", []))
-    yield from _study_contradictions(paper["synthetic"])
+    study = paper["synthetic"]
+    if study["reference"] not in study["epsilon"]:
+        key = "lopuhaa2024.synthetic"
+        yield f"{key}.reference is {study['reference']}; allowed is one of {key}.epsilon."
+    yield from block_contradictions("lopuhaa2024.synthetic", study, COMPUTED)
 
 
-def unknown_mechanisms(key: str, names: Sequence[str]) -> Iterator[str]:
-    """Yield a sentence per name in the list at a key that is no mechanism of the catalogue."""
+def unknown_mechanisms(key: str, names: Sequence[str], known: Iterable[str] = COMPUTED) -> Iterator[str]:
+    """Yield a sentence per name in the list at a key that is not `known`."""
+    known = tuple(known)
     for i, name in enumerate(names):
-        if name not in MECHANISMS:
-            yield f'{key}[{i}] is "{name}"; allowed is one of {", ".join(MECHANISMS)}.'
+        if name not in known:
+            yield f'{key}[{i}] is "{name}"; allowed is one of {", ".join(known)}.'
 
 
 def pair_contradictions(
@@ -62,10 +67,9 @@ def pair_contradictions(
     seen[file] = counts
 
 
-def _study_contradictions(study: Mapping[str, Any]) -> Iterator[str]:
-    key = "lopuhaa2024.synthetic"
-    if study["reference"] not in study["epsilon"]:
-        yield f"{key}.reference is {study['reference']}; allowed is one of {key}.epsilon."
+def block_contradictions(key: str, study: Mapping[str, Any], known: Iterable[str]) -> Iterator[str]:
+    """Yield what is wrong with the blocks of a study at a key; their mechanisms must be `known`."""
+    known = tuple(known)
     for place, blocks in (("blocks", study["blocks"]), ("table2.blocks", study["table2"]["blocks"])):
         names, solved = set(), set()
         for i, block in enumerate(blocks):
@@ -73,7 +77,7 @@ def _study_contradictions(study: Mapping[str, Any]) -> Iterator[str]:
             if block["name"] in names:
                 yield f"{here}.name repeats {block['name']!r}; allowed is each name once."
             names.add(block["name"])
-            yield from unknown_mechanisms(f"{here}.mechanisms", block["mechanisms"])
+            yield from unknown_mechanisms(f"{here}.mechanisms", block["mechanisms"], known)
             size = f"{block['sensitive']} x {block['useful']}"
             for mechanism in block["mechanisms"]:
                 if (size, mechanism) in solved:

@@ -49,7 +49,7 @@ def solutions(
     mechanisms : sequence of str
         Names in the catalogue.
     tolerance, max_rounds
-        As in `optimal_robust`.
+        As in `optimal_polyopt`.
     """
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     place, h = place_of("fig2", instance, beta, ball), entropy(ball.centre)

@@ -167,7 +167,7 @@ def synthetic(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of the synthetic study, at one significance level and all privacy levels."""
     paper = configuration["lopuhaa2024"]
     study = paper["synthetic"]
-    return _blocks(configuration, study["blocks"], [paper["beta"]], study["epsilon"])
+    return blocks_of(configuration, study["blocks"], [paper["beta"]], study["epsilon"])
 
 
 def own_study(configuration: Mapping[str, Any]) -> PartsByName:
@@ -216,15 +216,18 @@ def beta(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of Table 2: several significance levels, at one privacy level."""
     study = configuration["lopuhaa2024"]["synthetic"]
     table2 = study["table2"]
-    return _blocks(configuration, table2["blocks"], table2["betas"], [study["reference"]])
+    return blocks_of(configuration, table2["blocks"], table2["betas"], [study["reference"]])
 
 
-def _blocks(
+def blocks_of(
     configuration: Mapping[str, Any],
     blocks: Sequence[Mapping[str, Any]],
     betas: Sequence[float],
     epsilons: Sequence[float],
+    *,
+    with_own: bool = True,
 ) -> PartsByName:
+    """Return the parts of a study of random tables in blocks, with the user's own mechanisms or without."""
     paper = configuration["lopuhaa2024"]
     study = paper["synthetic"]
     parts: PartsByName = {}
@@ -232,7 +235,7 @@ def _blocks(
     most = {(b["sensitive"], b["useful"]): b for b in sorted(blocks, key=lambda b: int(b["repetitions"]))}
     for block in blocks:
         is_largest = block is most[block["sensitive"], block["useful"]]
-        mechanisms = mechanisms_of(paper, block) if is_largest else list(block["mechanisms"])
+        mechanisms = mechanisms_of(paper, block) if with_own and is_largest else list(block["mechanisms"])
         tables, per_job = block["repetitions"], block.get("per_job", study["per_job"])
         # Which tables are in a part does not depend on how many there are: more tables leave it as it is.
         for part in range(math.ceil(tables / per_job)):

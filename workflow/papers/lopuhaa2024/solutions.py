@@ -8,33 +8,32 @@ from functools import partial
 from types import MappingProxyType
 
 from ldpfrontier.base.types import Intractable
-from ldpfrontier.engines.registry import LIMITS
 from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.information import mutual_information
 from ldpfrontier.model.mechanisms import randomized_response, secret_randomized_response
 from ldpfrontier.model.optimum import Optimum
 from ldpfrontier.model.privacy import conditional_epsilon, rldp_epsilon
 from ldpfrontier.promises.nonrobust import optimal_nonrobust
-from ldpfrontier.promises.robust import optimal_robust
+from ldpfrontier.promises.polyopt import optimal_polyopt
 from ldpfrontier.reports.two_reports import independent_reporting
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from papers.lopuhaa2024.catalogue import ESTIMATE, MECHANISMS, OPTIMA, OWN, SET
+from papers.lopuhaa2024.catalogue import COMPUTED, ESTIMATE, MECHANISMS, OWN, SET
 from papers.lopuhaa2024.solution import Solution
 from reproduction.own_channels import channel_of, require_private
 from reproduction.results.tables import CLOSED_FORM, HEURISTIC, SKIPPED
 
-#: Every mechanism of the catalogue.
-ALL = tuple(MECHANISMS)
+#: Every mechanism that is solved here.
+ALL = COMPUTED
 
 # Mechanisms -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The problem that a mechanism solves at one level, and the required accuracy, as of `optimal_robust`.
+    """The problem that a mechanism solves at one level, and the required accuracy, as of `optimal_polyopt`.
 
     Every mechanism here is private if P-hat is the truth, so the bound of NR is one for all. In `solved` are
-    the mechanisms found so far: an optimum starts from the best one that its class contains.
+    the mechanisms found so far: an optimum may start from one that its class contains.
     """
 
     ball: RenyiBall
@@ -50,18 +49,9 @@ class Problem:
         return cls(ball, epsilon, optimal_nonrobust(ball.centre, epsilon), tolerance, max_rounds)
 
 
-def _optimum(problem: Problem, name: str) -> Optimum:
-    smaller = [*OPTIMA][: [*OPTIMA].index(name)]
-    return optimal_robust(
-        problem.ball,
-        problem.epsilon,
-        envelope=OPTIMA[name],
-        tolerance=problem.tolerance,
-        max_rounds=problem.max_rounds,
-        # A class does at least as well as one within it, also where a solve stops early.
-        start=next((problem.solved[other] for other in smaller if other in problem.solved), None),
-        # The bounds of large tables are a table of their own.
-        max_nodes=0 if name == "exact" and problem.ball.centre.size > LIMITS.max_joint_cells else None,
+def _polyopt(problem: Problem) -> Optimum:
+    return optimal_polyopt(
+        problem.ball, problem.epsilon, tolerance=problem.tolerance, max_rounds=problem.max_rounds
     )
 
 
@@ -78,10 +68,12 @@ def _own(problem: Problem, name: str) -> Channel:
     return channel
 
 
-#: What makes each mechanism of the catalogue: an optimum, or a channel without a bound of its own. They are
-#: solved in this order, in which a class comes after those that it contains.
-SOLVERS: Mapping[str, Callable[[Problem], Optimum | Channel]] = {
-    **{name: partial(_optimum, name=name) for name in OPTIMA},
+Solvers = Mapping[str, Callable[[Problem], Optimum | Channel]]
+
+#: What makes each mechanism: an optimum, or a channel without a bound of its own. They are solved in this
+#: order, in which a class comes after those that it contains.
+SOLVERS: Solvers = {
+    "polyopt": _polyopt,
     "nr": lambda problem: problem.nonrobust,
     "ir": lambda problem: independent_reporting(problem.ball, problem.epsilon),
     "ir_tight": lambda problem: independent_reporting(problem.ball, problem.epsilon, distance="tight"),
@@ -99,30 +91,31 @@ def solve(
     tolerance: float,
     max_rounds: int,
     known: Mapping[tuple[str, float], Solution] = MappingProxyType({}),
+    solvers: Solvers = SOLVERS,
 ) -> Iterator[Solution]:
     """Solve mechanisms for one uncertainty set, one privacy level after the other.
 
     Those that are `known`, by name and level, are taken from there.
     """
-    if unknown := [name for name in mechanisms if name not in SOLVERS]:
-        raise ValueError(f"The mechanism is {unknown[0]!r}; allowed are {', '.join(SOLVERS)}.")
+    if unknown := [name for name in mechanisms if name not in solvers]:
+        raise ValueError(f"The mechanism is {unknown[0]!r}; allowed are {', '.join(solvers)}.")
     for epsilon in epsilons:
         problem = Problem.at(ball, epsilon, tolerance, max_rounds)
-        for name in sorted(mechanisms, key=list(SOLVERS).index):
+        for name in sorted(mechanisms, key=list(solvers).index):
             try:
-                solution = known.get((name, epsilon)) or evaluate(name, problem)
+                solution = known.get((name, epsilon)) or evaluate(name, problem, solvers)
             except (ArithmeticError, RuntimeError) as error:
                 error.add_note(f"In {name} at epsilon {epsilon:g}.")
                 raise
-            if name in OPTIMA and solution.channel is not None:
+            if solution.channel is not None:
                 problem.solved[name] = solution.channel
             yield solution
 
 
-def evaluate(mechanism: str, problem: Problem) -> Solution:
+def evaluate(mechanism: str, problem: Problem, solvers: Solvers = SOLVERS) -> Solution:
     """Solve one mechanism; what is out of reach for its size gives a solution without a channel."""
     try:
-        found = SOLVERS[mechanism](problem)
+        found = solvers[mechanism](problem)
     except Intractable as reason:
         return Solution(mechanism, problem.epsilon, None, SKIPPED, note=str(reason))
     ball, bound = problem.ball, problem.nonrobust.upper_bound

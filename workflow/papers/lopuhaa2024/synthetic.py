@@ -20,7 +20,7 @@ from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.catalogue import COVERED, MECHANISMS, MISSED
 from papers.lopuhaa2024.random_tables import tables_of
 from papers.lopuhaa2024.solution import Place, Solution, place_of
-from papers.lopuhaa2024.solutions import ALL, solve
+from papers.lopuhaa2024.solutions import ALL, SOLVERS, Solvers, solve
 from reproduction.results.tables import PRIVACY_TOLERANCE, RESULTS, Row, TableError
 
 #: Metrics measured with P*, beside the certified ``mutual_information`` and ``nmi``.
@@ -39,6 +39,7 @@ def study(
     mechanisms: Sequence[str] = ALL,
     tolerance: float = 1e-6,
     max_rounds: int = 300,
+    solvers: Solvers = SOLVERS,
 ) -> pd.DataFrame:
     """Compute the mechanisms on random tables with a known truth (lopuhaa2024, section 8.2), certified.
 
@@ -59,7 +60,9 @@ def study(
             place["size"] = tables["size"].iloc[0]
             h, covered = entropy(ball.centre), bool(ball.contains(truth, tol=0.0))
             try:
-                for solution in solve(ball, epsilons, mechanisms, tolerance=tolerance, max_rounds=max_rounds):
+                for solution in solve(
+                    ball, epsilons, mechanisms, tolerance=tolerance, max_rounds=max_rounds, solvers=solvers
+                ):
                     rows += solution.certified(place, h)
                     if solution.channel is not None:
                         rows += _realized(solution, solution.channel, truth, covered, place)

@@ -25,7 +25,7 @@ from ldpfrontier.model.information import mutual_information
 from ldpfrontier.model.mechanisms import secret_randomized_response
 from ldpfrontier.model.utility import MutualInformation
 from ldpfrontier.promises.mechanism import optimal_mechanism
-from ldpfrontier.promises.robust import optimal_robust
+from ldpfrontier.promises.polyopt import optimal_polyopt
 from ldpfrontier.promises.unconditional import optimal_unconditional, response_threshold
 from ldpfrontier.reports.two_reports import independent_reporting
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
@@ -160,7 +160,7 @@ def _mechanisms(ball: RenyiBall, epsilons: Sequence[float]) -> Iterator[Check]:
     """Theorems 2, 3 and 5: the worst realized level over F of the mechanisms, and their outputs."""
     made = []
     for epsilon in epsilons:
-        optimum = optimal_robust(ball, epsilon)
+        optimum = optimal_polyopt(ball, epsilon)
         mechanisms = {
             "polyopt": ("L-T2", optimum.channel),
             "ir": ("L-T5", independent_reporting(ball, epsilon)),

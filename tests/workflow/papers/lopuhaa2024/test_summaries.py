@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from papers.lopuhaa2024 import summaries, synthetic
-from papers.lopuhaa2024.catalogue import MECHANISMS
+from papers.lopuhaa2024.catalogue import COMPUTED
 from reproduction.results.tables import RESULTS, SKIPPED, select
 from support.instances import study
 from support.mechanisms import fig2_of
@@ -18,7 +18,7 @@ INSTANCES = 2
 TOLERANCE = 0.05
 COUNTS = np.array([[30, 0, 12], [25, 41, 60]])
 
-STUDIED = list(MECHANISMS)
+STUDIED = list(COMPUTED)
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def table():
     parts = [
         study(shape, range(INSTANCES), EPSILONS, betas=[beta], mechanisms=names, tolerance=TOLERANCE, seed=7)
         for shape in ((2, 3), (3, 2))
-        for beta, names in ((0.05, STUDIED), (0.0005, [name for name in STUDIED if name != "exact"]))
+        for beta, names in ((0.05, STUDIED), (0.0005, [name for name in STUDIED if name != "ir_tight"]))
     ]
     return RESULTS.conform(pd.concat(parts))
 
@@ -73,10 +73,10 @@ def test_mean_orderings_compare_equal_instances(usual):
     one = summaries.mean_orderings(select(small, instance="000"))
     pd.testing.assert_frame_equal(part, one)
     # A mechanism that the paper does not have is compared if it has the same instances, and takes none away.
-    fewer = summaries.mean_orderings(small[(small["mechanism"] != "exact") | (small["instance"] == "000")])
+    fewer = summaries.mean_orderings(small[(small["mechanism"] != "ir_tight") | (small["instance"] == "000")])
     assert set(fewer["instances"]) == {INSTANCES}
-    assert fewer["exact"].isna().all()
-    assert not summaries.mean_orderings(small)["exact"].isna().any()
+    assert fewer["ir_tight"].isna().all()
+    assert not summaries.mean_orderings(small)["ir_tight"].isna().any()
 
 
 # Quartiles, means and Table 2

@@ -199,7 +199,13 @@ BLOCK = {"name": "2x5", "sensitive": 2, "useful": 5, "repetitions": 3, "mechanis
             "[1] repeats sex, race; allowed is each pair once.",
         ),
         ("lopuhaa2024.epsilon.stop", 0.05, " is 0.05; allowed is a number greater than lopuhaa2024.epsilon."),
-        ("lopuhaa2024.mechanisms", ["gr"], '[0] is "gr"; allowed is one of nr, exact, polyopt,'),
+        ("lopuhaa2024.mechanisms", ["gr"], '[0] is "gr"; allowed is one of nr, polyopt,'),
+        ("lopuhaa2024.mechanisms", ["exact"], '[0] is "exact"; allowed is one of nr, polyopt,'),
+        (
+            "beyond.synthetic.blocks",
+            [BLOCK | {"mechanisms": ["exact"], "repetitions": 1000}],
+            "[0].repetitions is 1000; allowed are at most as many tables as",
+        ),
         ("lopuhaa2024.synthetic.reference", 0.7, " is 0.7; allowed is one of lopuhaa2024.synthetic.epsilon."),
         (
             "lopuhaa2024.synthetic.blocks",
