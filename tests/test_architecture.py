@@ -92,6 +92,7 @@ FLOORS = (
     {"reproduction"},
     {"reproduction.ledger"},
     {f"papers.{key}" for key, paper in PAPERS.items() if not paper.is_beyond} | {"papers"},
+    {"beyond.open_questions"},
     {"beyond"},
     {"reproduction.report"},
     {"ldpsurvey.base"},

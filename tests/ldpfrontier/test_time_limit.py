@@ -18,6 +18,7 @@ from ldpfrontier.engines import registry
 from ldpfrontier.engines.products import product_optimum
 from ldpfrontier.engines.registry import LIMITS
 from ldpfrontier.hamming.dp_leakage import hamming_leakages
+from ldpfrontier.model.privacy import delta_at
 from ldpfrontier.numerics import deadline
 from ldpfrontier.promises import robust
 
@@ -123,6 +124,11 @@ SIX, RAYS = l.local_cone(6, 1.0), l.unconditional_cone((2, 3), 1.0)
 
 SMALL = {
     "LDP, listed": ldp(l.MutualInformation(drawn(9)), 1.0),
+    "LDP, with a delta": Case(
+        lambda **k: l.optimal_ldp(l.MutualInformation(drawn(4)), 1.0, 0.1, **k),
+        lambda channel: delta_at(channel, 1.0),
+        0.1,
+    ),
     "LDP, packing": ldp(l.MutualInformation(drawn(22)), 2.0),
     "NR": Case(
         lambda **k: l.optimal_nonrobust(drawn(7, 5), 1.0, **k),

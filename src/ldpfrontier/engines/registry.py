@@ -28,6 +28,8 @@ class Limits:
     max_search_cells: int = 30
     #: Cells up to which restricted masters are solved: their programs are dense.
     max_master_cells: int = 400
+    #: Inputs of approximately private mechanisms: 94,465 columns are listed for 7.
+    max_approximate_inputs: int = 7
     #: Sensitive values up to which the optimum over F is tried.
     max_sensitive: int = 60
     #: Subsets of useful values up to which it is: on 42 x 15, half as many, it takes 18 s and 400 MB.
@@ -157,6 +159,23 @@ REGIMES = (
         "engines/listed/packing",
         "a converse, `engines/listed/converse.py`; statement 1 with `engines/listed/set_pricing.py`",
         lambda call: call.utility == "mutual information",
+    ),
+    Regime(
+        "approximate LDP",
+        "listed",
+        f"delta above 0, up to {LIMITS.max_approximate_inputs} inputs",
+        "column generation over the list of all columns with entries 0 and powers of e^eps",
+        "engines/listed/approximate",
+        "statement 14, with all columns priced",
+        lambda call: call.inputs <= LIMITS.max_approximate_inputs,
+    ),
+    Regime(
+        "approximate LDP",
+        "mixture",
+        "delta above 0, more inputs",
+        "the truth with probability delta, else the optimum of delta 0",
+        "engines/listed/approximate",
+        "statement 14, by the contraction of total variation",
     ),
     Regime(
         "unconditional",
@@ -295,6 +314,7 @@ def choose(cone: str, call: Call | None = None) -> Regime:
 _CALLED_BY = {
     "closed form": "all functions",
     "LDP": "`optimal_ldp`; for S alone `optimal_nonrobust`",
+    "approximate LDP": "`optimal_ldp`, delta above 0",
     "unconditional": "`optimal_unconditional`: private under every distribution",
     "simplex": "`optimal_polyopt`: PolyOpt as published",
     "F itself": '`optimal_robust(envelope="exact")`: private over F',

@@ -62,6 +62,8 @@ CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str
     ("LDP", "partition"): (lambda: optimal_ldp(FDivergence(*DRAWN), 1.0), {}),
     ("LDP", "listed"): (lambda: optimal_ldp(UNIFORM[4], 1.0), {}),
     ("LDP", "packing"): (lambda: optimal_ldp(UNIFORM[22], 1.0), {}),
+    ("approximate LDP", "listed"): (lambda: optimal_ldp(UNIFORM[4], 1.0, 0.1), {}),
+    ("approximate LDP", "mixture"): (lambda: optimal_ldp(UNIFORM[22], 1.0, 0.1), {}),
     ("unconditional", "listed"): (lambda: optimal_unconditional(BALL.centre, 1.0), {}),
     ("unconditional", "products"): (
         lambda: optimal_unconditional(THREE.centre, 1.0),
@@ -106,6 +108,8 @@ CALLED: dict[tuple[str, str], tuple[object, str]] = {
     ("LDP", "partition"): (ldp, "optimal_partition"),
     ("LDP", "listed"): (ldp, "optimal_exact_cover"),
     ("LDP", "packing"): (packing, "generate"),
+    ("approximate LDP", "listed"): (ldp, "optimal_approximate"),
+    ("approximate LDP", "mixture"): (ldp, "mixture_with_truth"),
     ("unconditional", "listed"): (unconditional, "generate"),
     ("unconditional", "products"): (unconditional, "over_products"),
     ("simplex", "coupled"): (product_optimum, "_refined"),

@@ -9,7 +9,13 @@ from dataclasses import dataclass
 class ListedSettings:
     """Numbers that the methods of this folder are run with; k is the number of inputs."""
 
-    # Stated limits. Those of sizes are in `optimal.registry`.
+    # Stated limits. Those of sizes are in `engines.registry`.
+    #: Delta of approximate privacy above 0: below, the tolerance of linear programs would cost utility.
+    least_delta: float = 1e-9
+    #: Inputs of the mixture of the truth and an eps-LDP mechanism: 32 MB for the truth.
+    max_mixture_inputs: int = 2_000
+    #: Level in nats of approximate privacy above 0: entries of columns are as small as e^-180.
+    max_approximate_epsilon: float = 30.0
     #: Inputs of an f-divergence: all k^2 blocks are tried, in as much memory.
     max_divergence_inputs: int = 4_000
     #: Inputs of mutual information: each looks at all bins, of which there may be as many.
