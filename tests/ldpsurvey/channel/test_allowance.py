@@ -87,6 +87,13 @@ def test_a_person_reports_as_often_as_the_channel_allows(survey, twice, tmp_path
     check_account("12")
 
 
+def test_one_millionth_of_a_level_that_is_not_left_is_refused(survey):
+    more = within(1.0, 0.5 + 1e-6)
+    survey(more, "a")
+    with pytest.raises(ValueError, match="levels that add up to 1, and this report has"):
+        survey(more, "b")
+
+
 def test_levels_of_reports_add_up_to_the_budget(survey, tmp_path):
     half, whole = within(2.0, 0.5), within(2.0, 1.0)
     survey(half, "a")

@@ -100,6 +100,7 @@ def test_the_strongest_attacker_for_whom_a_level_holds():
     levels = Levels(outsider=1.0, insider=0.5, acquaintance=1.5, anyone=2.0, record=3.0)
     found = [levels.strongest(epsilon) for epsilon in (0.4, 0.9, 1.0, 1.5, 2.0)]
     assert found == [None, "insider-only", "outsider", "acquaintance", "anyone"]
+    assert levels.strongest(2.0 - 1e-6) == "acquaintance"
     assert Levels(1.0, 2.0, 2.0, 2.0, 3.0).strongest(1.5) == "outsider"
 
 
