@@ -62,9 +62,9 @@ def reached(module: str) -> frozenset[str]:
 
 # Imports point one way ------------------------------------------------------------------------------------
 
-#: From the ground up: a module may import its own folder, and folders of the floors below. The checker stands
+#: From the lowest: a module may import its own folder, and folders of the layers below. The checker stands
 #: alone, and the longest name counts.
-FLOORS = (
+LAYERS = (
     {"ldpfrontier.base", "ldpfrontier.verify"},
     {"ldpfrontier.numerics"},
     {"ldpfrontier.model"},
@@ -104,12 +104,12 @@ FLOORS = (
     {"ldpsurvey.command"},
     {"ldpsurvey"},
 )
-FLOOR_OF = {name: floor for floor, units in enumerate(FLOORS) for name in units}
+LAYER_OF = {name: layer for layer, units in enumerate(LAYERS) for name in units}
 
 
 def unit(module: str) -> str:
     """Return the unit of a module: the longest part of its name that is one."""
-    while module not in FLOOR_OF:
+    while module not in LAYER_OF:
         module = module.rpartition(".")[0]
     return module
 
@@ -118,24 +118,24 @@ def unit(module: str) -> str:
 def test_imports_point_one_way(module: str) -> None:
     own = unit(module)
     for other in sorted(reached(module)):
-        allowed = unit(other) == own or FLOOR_OF[unit(other)] < FLOOR_OF[own]
+        allowed = unit(other) == own or LAYER_OF[unit(other)] < LAYER_OF[own]
         assert allowed, f"{module} of {own} imports {other} of {unit(other)}"
 
 
-def test_every_folder_is_on_one_floor() -> None:
-    """No module but the checker, which stands alone, has a floor of its own."""
+def test_every_folder_is_in_one_layer() -> None:
+    """No module but the checker, which stands alone, has a layer of its own."""
     folders = {
         name if path.name == "__init__.py" else name.rpartition(".")[0] for name, path in FILES.items()
     }
-    named = [name for units in FLOORS for name in units]
+    named = [name for units in LAYERS for name in units]
     assert sorted(named) == sorted({*folders, "ldpfrontier.verify"})
 
 
-def test_the_maps_of_pages_are_the_floors() -> None:
-    """From the ground up, and with every folder that has a floor; those of the engines are on their page."""
+def test_the_maps_of_pages_are_the_layers() -> None:
+    """From the lowest, and with every folder that has a layer; those of the engines are on their page."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     told = []
-    for place, rows in re.findall(r"<!-- floors: (\S+) -->\n(.*?)<!-- end -->", text, re.DOTALL):
+    for place, rows in re.findall(r"<!-- layers: (\S+) -->\n(.*?)<!-- end -->", text, re.DOTALL):
         paths = [Path(place, folder) for folder in re.findall(r"^\| `([\w/.]+)` \|", rows, re.MULTILINE)]
         names = [".".join(path.with_suffix("").parts) for path in paths]
         told.append([name.removeprefix("src.").removeprefix("workflow.") for name in names])
@@ -143,10 +143,10 @@ def test_the_maps_of_pages_are_the_floors() -> None:
     engines = re.findall(r"^\| \[`(\w+)/`\]", text, re.MULTILINE)
     told.append([f"ldpfrontier.engines.{name}" for name in engines])
     for names in told:
-        floors = [FLOOR_OF[name] for name in names]
-        assert floors == sorted(floors), names
+        layers = [LAYER_OF[name] for name in names]
+        assert layers == sorted(layers), names
     inner = {"ldpfrontier", SURVEY, "ldpfrontier.engines.products.geometry"}
-    expected = {name for name in FLOOR_OF if not name.startswith("papers.")} - inner
+    expected = {name for name in LAYER_OF if not name.startswith("papers.")} - inner
     assert sorted(name for names in told for name in names) == sorted(expected)
 
 

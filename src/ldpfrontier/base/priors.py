@@ -1,4 +1,4 @@
-"""Random distributions for experiments, one independent stream per instance."""
+"""Random numbers for experiments, one independent stream per instance, and random distributions."""
 
 from __future__ import annotations
 

@@ -81,9 +81,9 @@ def audit_channel(
     samples : int
         The number of records to privatize, with the same number for each sensitive value. They come from a
         distribution in F under which the channel reveals much about it; if the channel protects from
-        acquaintances, from one given that the useful value is one of two. If it protects from insiders or
-        acquaintances, every second record is drawn from a uniform distribution instead, and all of them are
-        if it protects from anyone or from insiders only.
+        acquaintances, from one given that the useful value is one of two. If it protects from
+        acquaintances, the second half is drawn with uniform useful values instead, and all of them are if it
+        protects from anyone or from insiders only.
     pairs : array_like of int, shape (inputs, outputs), optional
         How often each input got each output, as `count_pairs` returns it, instead of samples.
     confidence : float
@@ -261,7 +261,7 @@ def count_pairs(
 
 
 def _drawn(private: PrivateChannel, samples: int, sampler: Sampler) -> tuple[IntArray, IntArray]:
-    """Privatize records as `audit_channel` says: those that outsiders compare, and the others."""
+    """Privatize records as `audit_channel` says: by what tells much about S, and by uniform values of U."""
     a1, a2 = private.table.counts.shape
     rng = np.random.default_rng()
     share = {"outsider": 1.0, **dict.fromkeys(WITHOUT_TABLE, 0.0)}.get(private.certificate.against, 0.5)

@@ -1,6 +1,6 @@
 """The column LP: a restricted master, a pricing loop smoothed by Wentges' method, and the dual bound.
 
-Every optimum in this package has the form ::
+Every optimum over columns has the form ::
 
     maximize sum_j theta_j mu(v_j)   subject to   sum_j theta_j v_j = 1,  theta >= 0
 
