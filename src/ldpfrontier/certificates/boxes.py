@@ -153,8 +153,8 @@ class _Search:
             outside = self._add_worst_cuts(point)
             if not outside and float(self.utility.values(point[None])[0] - point @ self.prices) > 0.0:
                 raise ValueError(
-                    "The optimum is not the best of all mechanisms with this promise: a column that it allows is"
-                    " worth more than the prices."
+                    "The optimum is not the best of all mechanisms with this promise: a column that it"
+                    " allows is worth more than the prices."
                 )
             if not outside or gap >= 0.5 * above:
                 return point, None

@@ -204,7 +204,7 @@ def test_optima_that_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     near = robust_certificate(replace(optimum, prices=np.empty(0)), ball, 0.7, excess=10.0)
     assert near["claims"][0]["kind"] == "nonrobust bound"
     polyopt = optimal_robust(ball, 0.7)
-    with pytest.raises(ValueError, match="none of all mechanisms with this promise"):
+    with pytest.raises(ValueError, match="not the best of all mechanisms with this promise"):
         robust_certificate(polyopt, ball, 0.7, excess=0.01)
     for name in ("max_boxes", "max_box_cuts"):
         monkeypatch.setattr(boxes, "SETTINGS", replace(boxes.SETTINGS, **{name: 30}))
