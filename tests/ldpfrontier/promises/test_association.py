@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,10 @@ from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.cones import BaseCone, Cone, conditional_cone, unconditional_cone
 from ldpfrontier.model.information import entropy, mutual_information
 from ldpfrontier.model.mechanisms import randomized_response, secret_randomized_response
+from ldpfrontier.model.optimum import uninformative
 from ldpfrontier.model.privacy import conditional_epsilon, rldp_epsilon
 from ldpfrontier.model.utility import MutualInformation
+from ldpfrontier.promises import association
 from ldpfrontier.promises import association_bound as bounds
 from ldpfrontier.promises.association import optimal_association
 from ldpfrontier.promises.association_bound import association_bound, largest_ratio, sensitive_bound
@@ -360,3 +363,16 @@ def test_the_law_of_small_levels(joint: list[list[float]]) -> None:
     # Half of the deviation at twice the level is gone.
     assert small == pytest.approx(law, rel=0.03)
     assert 2.0 * small - twice == pytest.approx(law, rel=2e-3)
+
+
+def test_a_mechanism_of_a_search_is_taken_up_to_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One millionth above it secret randomized response is left."""
+    odds, best = OddsRatios.confidence([[70, 30, 20], [26, 57, 40]]), Channel(np.eye(6))
+    found = replace(uninformative(6), channel=best)
+    monkeypatch.setattr(association, "optimal_unconditional", lambda *_, **__: found)
+    for level in (1.0 + 1e-6, 1.0 - 1e-6):
+        monkeypatch.setattr(
+            association, "association_epsilon", lambda q, _, own=level: own if q is best else 0.5
+        )
+        searched, _ = association._searched(odds, 1.0, False, 1, 1e-2)
+        assert (searched is best) == (level < 1.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike
@@ -13,6 +15,7 @@ from ldpfrontier.model.cones import conditional_cone
 from ldpfrontier.model.mechanisms import randomized_response
 from ldpfrontier.model.privacy import conditional_epsilon
 from ldpfrontier.model.utility import MutualInformation
+from ldpfrontier.promises import label
 from ldpfrontier.promises.estimation import optimal_estimation
 from ldpfrontier.promises.label import optimal_label, optimal_label_estimation, with_useful
 from ldpfrontier.promises.mechanism import optimal_mechanism
@@ -53,3 +56,13 @@ def test_the_useful_value_is_told_as_it_is() -> None:
     np.testing.assert_array_equal(
         joint, [[0.25, 0.75, 0.0], [0.0, 0.0, 1.0], [0.75, 0.25, 0.0], [0.0, 0.0, 1.0]]
     )
+
+
+def test_the_least_error_is_optimal_up_to_the_tolerance(monkeypatch: pytest.MonkeyPatch) -> None:
+    rough = optimal_label_estimation(PRIOR, 0.7, tolerance=0.0, max_rounds=2)
+    gap = (rough.value - rough.bound) / rough.value
+    parts = partial(optimal_estimation, max_rounds=2, tolerance=0.0)
+    monkeypatch.setattr(label, "optimal_estimation", lambda p, cone, wanted, **_: parts(p, cone, wanted))
+    for factor, status in ((1.0 + 1e-6, "optimal"), (1.0 - 1e-6, "bounded")):
+        found = optimal_label_estimation(PRIOR, 0.7, tolerance=factor * gap, max_rounds=2)
+        assert (found.value, found.bound, found.status) == (rough.value, rough.bound, status)

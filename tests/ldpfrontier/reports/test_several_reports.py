@@ -22,7 +22,9 @@ from ldpfrontier import (
     optimal_robust,
 )
 from ldpfrontier.base.types import FloatArray, Intractable
+from ldpfrontier.model.optimum import uninformative
 from ldpfrontier.model.privacy import rldp_epsilon
+from ldpfrontier.promises import repeated
 from support.grids import few
 
 # UCI Adult: sex by race, and income by relationship, over everybody aged 17 or more.
@@ -229,3 +231,18 @@ def test_what_the_machine_cannot_compose_is_bounded(chance, number):
     )
     assert not found.exact
     assert found.given_useful - 1e-9 <= found.acquaintances <= found.anyone + 1e-9
+
+
+def test_reports_are_at_a_level_at_which_all_keep_theirs(monkeypatch):
+    """One millionth above it at every level that is tried, intervals are widened, which needs no search."""
+    odds, made = OddsRatios.known([[0.4, 0.1], [0.1, 0.4]]), list[OddsRatios]()
+
+    def silent(over, level, **_):
+        made.append(over)
+        return uninformative(4)
+
+    monkeypatch.setattr(repeated, "optimal_association", silent)
+    for factor in (1.0 + 1e-6, 1.0 - 1e-6):
+        monkeypatch.setattr(repeated, "association_epsilon", lambda *_, factor=factor: factor)
+        optimal_repeated(odds, 1.0, 2)
+        assert (made[-1] is odds) == (factor < 1.0)
