@@ -188,5 +188,7 @@ def figure_files():
 
 def claim_code(script):
     """Return a function that hashes what decides claims, the schemas of the tables that claims are about included."""
-    own = [module_name(key, "claims") for key, paper in PAPERS.items() if (paper.folder / "claims.py").is_file()]
+    own = [
+        module_name(key, "claims") for key, paper in PAPERS.items() if (paper.folder / "claims.py").is_file()
+    ]
     return code(script, *own, *(table.schema_name for table in PLAN.tables if not table.population))
