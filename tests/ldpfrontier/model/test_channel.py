@@ -1,3 +1,5 @@
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -6,6 +8,7 @@ from hypothesis import strategies as st
 from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.information import mutual_information
 from ldpfrontier.model.privacy import ldp_epsilon
+from ldpfrontier.numerics.settings import SETTINGS
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -55,6 +58,17 @@ def test_merged_keeps_information_and_privacy(seed):
 
 def test_rounding_below_zero_is_clipped():
     assert Channel([[1.0 + 1e-13, -1e-13]]).matrix.min() == 0.0
+
+
+def test_entries_and_sums_of_rows_are_off_by_rounding_alone():
+    for factor in (0.99, 1.01):
+        less, more = factor * SETTINGS.negative_tolerance, factor * SETTINGS.sum_tolerance
+        for row, sentence in (
+            ([1.0 + less, -less], "has the negative entry"),
+            ([0.5, 0.5 + more], "sums to 1"),
+        ):
+            with nullcontext() if factor < 1.0 else pytest.raises(ValueError, match=sentence):
+                Channel([row, [0.5, 0.5]])
 
 
 @given(seeds)

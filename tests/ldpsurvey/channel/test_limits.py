@@ -89,6 +89,17 @@ def test_a_promise_for_the_whole_record_is_made_up_to_its_level(table):
         assert ("as this one does" in mixed.condition) == (factor > 1.0)
 
 
+@pytest.mark.parametrize("against", ["insider-only", "anyone"])
+def test_two_reports_of_a_channel_for_one_have_at_most_what_is_said(table, against):
+    """The level of two is that of the channel of all pairs of reports, for whoever one protects from."""
+    private = channel_of(table, {"insider-only": "label", "anyone": "unconditional"}[against], 1.0, against)
+    columns, kept = private.channel.matrix, kept_by_two(private)
+    both = (columns[:, :, None] * columns[:, None, :]).reshape(len(columns), -1)
+    level = levels_of(both, table, None).against(against)
+    assert level <= kept.level + 1e-12
+    assert kept.level <= 2.0 * level + 1e-9
+
+
 def test_whoever_knows_the_useful_value_is_named_unless_the_level_holds_for_him(table):
     private = channel_of(table, "srr")
     levels = Levels(outsider=0.2, insider=0.5, acquaintance=0.9, anyone=1.0, record=2.0)
