@@ -35,7 +35,7 @@ from ldpfrontier.base.types import FloatArray
 from ldpfrontier.engines.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.mechanisms import randomized_response
-from ldpfrontier.model.optimum import BoundError, Optimum, certified
+from ldpfrontier.model.optimum import NO_ERROR, Optimum, certified
 from ldpfrontier.model.privacy import delta_at
 from ldpfrontier.model.utility import SublinearUtility
 from ldpfrontier.numerics.deadline import TimeIsUp
@@ -158,12 +158,9 @@ def optimal_approximate(
         occurs = weights > 1e-13
         matrix = columns.vectors[used[occurs]].T * weights[occurs]
     else:
-        told = randomized_response(n, epsilon).matrix
-        matrix = np.column_stack([delta * np.eye(n), (1.0 - delta) * told])
+        matrix = _mixed_with_truth(randomized_response(n, epsilon), delta)
     channel = _within(matrix, epsilon, delta)
-    return certified(
-        channel, utility(channel), bound, tolerance, rounds, unit=utility.unit, error=BoundError(0.0)
-    )
+    return certified(channel, utility(channel), bound, tolerance, rounds, unit=utility.unit, error=NO_ERROR)
 
 
 def mixture_with_truth(
@@ -175,11 +172,15 @@ def mixture_with_truth(
     (e^eps + 1), and no f-divergence, nor mutual information, contracts less than total variation does. Of
     total variation itself the mixture attains that share, with the best eps-LDP mechanism.
     """
-    truth = np.eye(private.n_inputs)
-    channel = _within(np.column_stack([delta * truth, (1.0 - delta) * private.matrix]), epsilon, delta)
+    channel = _within(_mixed_with_truth(private, delta), epsilon, delta)
     share = (-math.expm1(-epsilon) + 2.0 * delta * math.exp(-epsilon)) / (1.0 + math.exp(-epsilon))
-    bound = share * utility(Channel(truth))
+    bound = share * utility(Channel(np.eye(private.n_inputs)))
     return certified(channel, utility(channel), bound, tolerance, unit=utility.unit)
+
+
+def _mixed_with_truth(private: Channel, delta: float) -> FloatArray:
+    """Return the matrix of a channel that tells the input with probability delta, and else is another one."""
+    return np.column_stack([delta * np.eye(private.n_inputs), (1.0 - delta) * private.matrix])
 
 
 def _within(matrix: FloatArray, epsilon: float, delta: float) -> Channel:
