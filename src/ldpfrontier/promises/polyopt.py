@@ -97,7 +97,7 @@ def optimal_polyopt(
     return best_polyopt(checked_arguments(ball, epsilon, tolerance, max_rounds, start))
 
 
-class Arguments(NamedTuple):
+class RobustArguments(NamedTuple):
     """Arguments of robust optima, checked."""
 
     ball: RenyiBall
@@ -109,7 +109,7 @@ class Arguments(NamedTuple):
 
 def checked_arguments(
     ball: RenyiBall, epsilon: float, tolerance: float, max_rounds: int, start: Channel | None
-) -> Arguments:
+) -> RobustArguments:
     """Return the arguments of `optimal_polyopt`; refuse a table too large, and a start of the wrong size."""
     as_instance(ball, RenyiBall, "The ball")
     epsilon = checked_epsilon(epsilon, SETTINGS.max_epsilon)
@@ -132,10 +132,10 @@ def checked_arguments(
             f" {SETTINGS.max_block_subsets >> GEOMETRY.max_letters} x {GEOMETRY.max_letters} cells, as all"
             " are listed."
         )
-    return Arguments(ball, epsilon, tolerance, max_rounds, start)
+    return RobustArguments(ball, epsilon, tolerance, max_rounds, start)
 
 
-def best_polyopt(call: Arguments) -> Optimum:
+def best_polyopt(call: RobustArguments) -> Optimum:
     """Return what `optimal_polyopt` finds."""
     ball, epsilon = call.ball, call.epsilon
     if ball.radius == 0:
@@ -150,7 +150,7 @@ def best_polyopt(call: Arguments) -> Optimum:
     return replace(found, method=replace(found.method, mechanisms=_MECHANISMS))
 
 
-def polyopt_in_time(call: Arguments) -> Optimum | None:
+def polyopt_in_time(call: RobustArguments) -> Optimum | None:
     """Return PolyOpt, or None where the time is up."""
     ball, epsilon, tolerance, max_rounds, start = call
     centre, lower = ball.centre, ball.lower_bounds
@@ -228,7 +228,7 @@ def count_subsets(ball: RenyiBall) -> int:
     return int((2 ** np.minimum(occupied, 40)).sum())
 
 
-def bounded_by_nonrobust(optimum: Optimum, call: Arguments) -> Optimum:
+def bounded_by_nonrobust(optimum: Optimum, call: RobustArguments) -> Optimum:
     """Return an optimum with the bound of NR if that is lower."""
     centre = call.ball.centre
     # NR has the utility H(U|S) at least: below that, as usual, it need not be solved.

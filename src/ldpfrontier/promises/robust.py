@@ -43,7 +43,7 @@ from ldpfrontier.numerics.arguments import as_count, check_choice
 from ldpfrontier.promises.closed_forms import best_closed_form, solved_in_time
 from ldpfrontier.promises.nonrobust import nonrobust_bound, optimal_nonrobust
 from ldpfrontier.promises.polyopt import (
-    Arguments,
+    RobustArguments,
     best_polyopt,
     bounded_by_nonrobust,
     checked_arguments,
@@ -151,7 +151,7 @@ def optimal_robust(
     return replace(found, method=replace(found.method, mechanisms=_MECHANISMS))
 
 
-def _over_set(call: Arguments, max_nodes: int | None) -> Optimum | None:
+def _over_set(call: RobustArguments, max_nodes: int | None) -> Optimum | None:
     """Return the optimum over F itself, or where it is not tried what is known; None where the time is up."""
     ball, epsilon, start = call.ball, call.epsilon, call.start
     if start is not None:
@@ -177,7 +177,7 @@ def _over_set(call: Arguments, max_nodes: int | None) -> Optimum | None:
     return replace(found, method=optimum.method)
 
 
-def _jointly(call: Arguments, max_nodes: int | None) -> Optimum:
+def _jointly(call: RobustArguments, max_nodes: int | None) -> Optimum:
     """Return the optimum over F on a small table, of joint columns."""
     # Without the columns of products to start from, a random 2 x 8 table of 200 records loses some percent.
     start, _ = _over_projections(call)
@@ -191,7 +191,7 @@ def _jointly(call: Arguments, max_nodes: int | None) -> Optimum:
     )
 
 
-def _by_products(call: Arguments, max_nodes: int | None) -> Optimum:
+def _by_products(call: RobustArguments, max_nodes: int | None) -> Optimum:
     """Return a good mechanism over F on a larger table, of product columns, with the bound asked for."""
     ball, epsilon, tolerance, max_rounds, start = call
     inside = epsilon * (1.0 - SETTINGS.epsilon_margin)
@@ -216,7 +216,7 @@ def _by_products(call: Arguments, max_nodes: int | None) -> Optimum:
     return certified(channel, value, bound, tolerance, rounds, error=NO_ERROR)
 
 
-def _over_projections(call: Arguments) -> tuple[Channel, int]:
+def _over_projections(call: RobustArguments) -> tuple[Channel, int]:
     """Return a good mechanism of product columns over the projections of F, and the rounds."""
     products = BallFamily(call.ball, call.epsilon * (1.0 - SETTINGS.epsilon_margin), distinct=True)
     return mechanism_without_bound(
