@@ -539,7 +539,7 @@ def test_a_paper_imports_the_papers_that_it_builds_on_and_no_other(paper: Paper)
 @pytest.mark.parametrize(
     ("key", "barred"),
     [
-        ("lopuhaa2024", ("engines.over_set", "engines.projections", "promises.robust")),
+        ("lopuhaa2024", ("engines.joint", "engines.over_set", "engines.projections", "promises.robust")),
         ("kairouz2016", ("promises.polyopt",)),
     ],
 )

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from ldpfrontier.certificates.association import association_certificate
     from ldpfrontier.certificates.levels import level_certificate
     from ldpfrontier.certificates.local import ldp_certificate
-    from ldpfrontier.certificates.robust import nonrobust_certificate, robust_certificate
+    from ldpfrontier.certificates.nonrobust import nonrobust_certificate
+    from ldpfrontier.certificates.robust import robust_certificate
     from ldpfrontier.engines.designs.error import estimation_error
     from ldpfrontier.engines.designs.targets import logit_coefficients, logit_target, rate_target
     from ldpfrontier.engines.designs.united_outputs import with_united_outputs
@@ -219,7 +220,7 @@ _HOMES = {
     "logit_coefficients": "engines.designs.targets",
     "logit_target": "engines.designs.targets",
     "mutual_information": "model.information",
-    "nonrobust_certificate": "certificates.robust",
+    "nonrobust_certificate": "certificates.nonrobust",
     "optimal_association": "promises.association",
     "optimal_estimation": "promises.estimation",
     "optimal_label": "promises.label",

@@ -14,8 +14,8 @@ import numpy as np
 from ldpfrontier.base.types import FloatArray
 from ldpfrontier.certificates.boxes import boxes_claim, checked_excess
 from ldpfrontier.certificates.document import Claim, Document, assembled, checked_optimum
+from ldpfrontier.certificates.nonrobust import information_under, nonrobust_claim
 from ldpfrontier.certificates.numbers import level_text, ratio_texts, text, text_above, text_below
-from ldpfrontier.certificates.robust import information_under, nonrobust_claim
 from ldpfrontier.certificates.settings import SETTINGS
 from ldpfrontier.engines.joint.association_cone import AssociationCone
 from ldpfrontier.model.optimum import Optimum

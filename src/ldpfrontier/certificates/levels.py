@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike
 
 from ldpfrontier.certificates.association import ASSUMED_ODDS, association_claim
 from ldpfrontier.certificates.document import Document, level_claim, new_document, read, utility_claim
+from ldpfrontier.certificates.nonrobust import ASSUMED
 from ldpfrontier.certificates.numbers import Rows, written_channel
 from ldpfrontier.certificates.privacy import uncertainty_claim
-from ldpfrontier.certificates.robust import ASSUMED
 from ldpfrontier.model.optimum import MAX_EPSILON, checked_epsilon
 from ldpfrontier.numerics.arguments import are_counts, as_instance, as_numbers, excerpt
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios

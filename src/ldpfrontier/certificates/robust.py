@@ -1,70 +1,27 @@
-"""Certificate documents for optima that protect S: for NR and robust mechanisms."""
+"""Certificate documents for optima over F, with a bound that a tree of boxes proves."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from copy import deepcopy
 from dataclasses import dataclass
-from decimal import Decimal, localcontext
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from ldpfrontier import verify
 from ldpfrontier.base.types import FloatArray
 from ldpfrontier.certificates.boxes import boxes_claim, checked_excess
-from ldpfrontier.certificates.document import (
-    Claim,
-    Document,
-    assembled,
-    bound_level,
-    checked_optimum,
-    level_claim,
-    priced,
-    priced_tree,
-    proved,
+from ldpfrontier.certificates.document import Claim, Document
+from ldpfrontier.certificates.nonrobust import (
+    checked_over_set,
+    document_over_set,
+    information_under,
+    nonrobust_claim,
 )
-from ldpfrontier.certificates.numbers import Rows, text, text_above, weight_texts
-from ldpfrontier.certificates.privacy import check_ball, uncertainty_claim
+from ldpfrontier.certificates.numbers import text
 from ldpfrontier.certificates.settings import SETTINGS
 from ldpfrontier.engines.joint.separation import Oracle
 from ldpfrontier.model.optimum import Optimum
-from ldpfrontier.model.utility import MutualInformation
-from ldpfrontier.numerics.arguments import as_distribution, as_instance
-from ldpfrontier.promises.ldp import optimal_ldp
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-
-#: What no checker can prove of a level over F.
-ASSUMED = (
-    "Assumed, and not proved: the table is a sample of the population, and with this radius F has the true"
-    " distribution in it, at the confidence for which the radius was chosen."
-)
-
-
-def nonrobust_certificate(optimum: Optimum, estimate: ArrayLike, epsilon: float) -> Document:
-    """Return a document that proves an optimum of `optimal_nonrobust` to `ldp-frontier verify`.
-
-    Parameters
-    ----------
-    optimum : Optimum
-        Of `optimal_nonrobust`.
-    estimate : array_like, shape (a1, a2)
-    epsilon : float
-        In nats, as given to `optimal_nonrobust`.
-
-    Raises
-    ------
-    Intractable, ValueError
-        As `ldp_certificate`.
-    """
-    joint = checked_table(estimate)
-    epsilon = checked_optimum(optimum, joint.size, epsilon)
-    claim = nonrobust_claim(joint, epsilon)
-    matrix = optimum.channel.matrix
-    levels = level_claim("privacy at the table", epsilon)
-    return assembled(information_under(joint), [claim], matrix, levels, _uninformative_at(joint, matrix))
 
 
 def robust_certificate(
@@ -94,18 +51,12 @@ def robust_certificate(
         As `ldp_certificate`. With an excess, ValueError also if the optimum is not over F itself or has no
         prices, and Intractable if its gap is not below the excess, or the tree is too large.
     """
-    as_instance(ball, RenyiBall, "The ball")
-    check_ball(ball)
-    joint = ball.centre
-    epsilon = checked_optimum(optimum, joint.size, epsilon)
-
-    def levels(rows: Rows) -> list[Claim]:
-        return [uncertainty_claim(ball, epsilon, rows)]
-
-    about, bound = information_under(joint), nonrobust_claim(joint, epsilon)
+    epsilon = checked_over_set(optimum, ball, epsilon)
+    bound = nonrobust_claim(ball.centre, epsilon)
     if excess is not None and float(bound["bound"]) > optimum.value * (1.0 + checked_excess(excess)):
-        bound = boxes_claim(about, joint.ravel(), optimum, epsilon, MemberCuts(ball, epsilon), excess)
-    return assembled(about, [bound], optimum.channel.matrix, levels) | {"note": ASSUMED}
+        about, prior = information_under(ball.centre), ball.centre.ravel()
+        bound = boxes_claim(about, prior, optimum, epsilon, MemberCuts(ball, epsilon), excess)
+    return document_over_set(optimum, ball, epsilon, bound)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,56 +104,3 @@ class MemberCuts:
         cut[s] = weights[s] * weights[other].sum()
         cut[other] = -math.exp(self.epsilon) * weights[other] * weights[s].sum()
         return {"s": str(s), "s'": str(other), "member": texts}, cut.ravel()
-
-
-def nonrobust_claim(joint: FloatArray, epsilon: float) -> Claim:
-    """Return the claim that no mechanism that is private at a table has more than NR."""
-    return deepcopy(_nonrobust_claim(joint.tobytes(), joint.shape, epsilon))
-
-
-# At one level of one table, NR and the robust mechanisms have the same bound.
-@lru_cache(4)
-def _nonrobust_claim(cells: bytes, shape: tuple[int, ...], epsilon: float) -> Claim:
-    """Return the claim of `nonrobust_claim`, given the bytes of a table and its shape."""
-    joint = np.frombuffer(cells).reshape(shape)
-    table = joint[joint.any(axis=1)]
-    sensitive = table.sum(axis=1)
-    optimum = optimal_ldp(MutualInformation(sensitive), epsilon)
-    with localcontext(verify.EXACT):
-        rest = verify.conditional_entropy([[Decimal(w) for w in weight_texts(row)] for row in table])
-
-    def bound(slacks: Sequence[float]) -> Claim:
-        prices, tree = priced_tree(sensitive, epsilon, optimum, slacks)
-        with localcontext(verify.EXACT):
-            total = text_above(rest + sum(map(Decimal, prices)))
-        parts = {**bound_level(epsilon), **priced(prices), "bound": total, "trees": [tree]}
-        return {"kind": "nonrobust bound", **parts}
-
-    return proved(information_under(joint), bound)
-
-
-def _uninformative_at(joint: FloatArray, matrix: FloatArray) -> FloatArray | None:
-    """Return Q(y|s,u) P(y) / P(y|s), from which nothing is learnt of S if P is the truth.
-
-    It is zero where the channel Q is. None if it is no channel: that of NR is one, as which value of U is
-    told for each value of S does not depend on what is told of S.
-    """
-    blocks = matrix.reshape(*joint.shape, -1)
-    told = np.einsum("su,suy->sy", joint, blocks)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.nan_to_num(joint.sum(axis=1)[:, None] * told.sum(axis=0) / told, posinf=0.0)
-    constant = np.where((joint.sum(axis=1) > 0)[:, None, None], blocks * ratio[:, None, :], blocks)
-    return None if abs(constant.sum(axis=2) - 1.0).max() > 1e-6 else constant.reshape(matrix.shape)
-
-
-def information_under(joint: FloatArray) -> Document:
-    """Return the mutual information under a table."""
-    return {"kind": "mutual information", "table": [weight_texts(row) for row in joint]}
-
-
-def checked_table(prior: ArrayLike) -> FloatArray:
-    """Return a distribution of (S, U)."""
-    joint = as_distribution(prior, "The distribution")
-    if joint.ndim != 2:
-        raise ValueError(f"The distribution has shape {joint.shape}; it must be (a1, a2), rows = sensitive.")
-    return joint

@@ -71,7 +71,8 @@ from ldpfrontier.model.optimum import (
 )
 from ldpfrontier.numerics.arguments import as_count, as_distribution
 from ldpfrontier.numerics.deadline import TimeIsUp
-from ldpfrontier.promises.mechanism import listed_rays, quick_mechanism
+from ldpfrontier.promises.listed_rays import listed_rays
+from ldpfrontier.promises.mechanism import quick_mechanism
 
 #: The name of what column generation finds, among closed forms.
 GENERATED = "column generation"

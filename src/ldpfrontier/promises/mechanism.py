@@ -8,8 +8,8 @@ over a convex cone C of columns that contains the constant one (`model.cones`), 
 mu (`model.utility`). For any prices c, no mechanism is worth more than sum(c) plus the largest reduced
 cost mu(v) - c . v of a column with scale . v = 1, which is what an engine bounds:
 
-- A polyhedral cone with few extreme rays is the set of their sums, and mu is largest at a ray. The rays are
-  listed without rounding (`listed.double_description`), and all are priced.
+- A polyhedral cone with few extreme rays is the set of their sums, and mu is largest at a ray. All are
+  listed and priced (`listed_rays`).
 - Every other cone is known by cuts, and reduced costs are bounded by spatial branch and bound (`joint`).
 """
 
@@ -19,15 +19,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ldpfrontier.base.types import FloatArray, Intractable
+from ldpfrontier.base.types import Intractable
 from ldpfrontier.engines.column_generation.settings import SETTINGS as GENERATION
-from ldpfrontier.engines.column_generation.smoothed import generate
 from ldpfrontier.engines.joint.settings import SETTINGS as JOINT
 from ldpfrontier.engines.joint.spatial_branch_and_bound import JointColumns, solve_jointly
-from ldpfrontier.engines.listed.double_description import extreme_rays
-from ldpfrontier.engines.listed.listed_columns import ListedColumns
 from ldpfrontier.engines.listed.settings import SETTINGS
-from ldpfrontier.engines.listed.staircase_rays import local_ratio, staircase_rays
 from ldpfrontier.engines.registry import LIMITS, Call, choose
 from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.cones import Cone, PolyhedralCone, check_cone, check_inside
@@ -35,15 +31,14 @@ from ldpfrontier.model.optimum import (
     NO_ERROR,
     Optimum,
     certified,
-    fell_back,
     keeps_time_limit,
-    one_line,
     recorded_failure,
     records_fallbacks,
 )
 from ldpfrontier.model.utility import SublinearUtility, check_utility
 from ldpfrontier.numerics.arguments import as_count, as_number
 from ldpfrontier.numerics.deadline import TimeIsUp
+from ldpfrontier.promises.listed_rays import MECHANISMS, listed_optimum
 
 
 @records_fallbacks
@@ -110,30 +105,14 @@ def optimal_mechanism(
             f"The utility has {utility.prior.size} inputs and the cone has {inputs}; they must agree."
         )
     try:
-        rays = listed_rays(cone) if max_nodes is None else None
-        regime = choose("any cone", Call(inputs=inputs, listed=rays is not None))
-        if rays is not None:
-            family = ListedColumns(rays, utility)
-            found = generate(
-                family, family.start(), utility, tolerance=tolerance, max_rounds=SETTINGS.max_rounds
-            )
+        listed = listed_optimum(utility, cone, tolerance) if max_nodes is None else None
     except TimeIsUp:  # no mechanism tells more than the inputs themselves
-        method = choose("any cone", Call(inputs=inputs, listed=True)).method("columns of the cone")
+        method = choose("any cone", Call(inputs=inputs, listed=True)).method(MECHANISMS)
         most, channel = utility(Channel(np.eye(inputs))), quick_mechanism(cone)
         return certified(channel, utility(channel), most, tolerance, unit=utility.unit, method=method)
-    method = regime.method("columns of the cone")
-    if rays is not None and isinstance(cone, PolyhedralCone):
-        channel = cone.mix_inside(found.channel)
-        optimum = certified(
-            channel,
-            utility(channel),
-            found.bound,
-            tolerance,
-            found.iterations,
-            unit=utility.unit,
-            method=method,
-        )
-        return replace(optimum, prices=found.prices)
+    if listed is not None:
+        return listed
+    method = choose("any cone", Call(inputs=inputs)).method(MECHANISMS)
     if inputs > LIMITS.max_joint_cells:
         raise Intractable(
             f"The cone has {inputs} inputs; at most {LIMITS.max_joint_cells} are supported by branch and"
@@ -164,17 +143,3 @@ def quick_mechanism(cone: Cone) -> Channel:
     if not isinstance(cone, PolyhedralCone) or cone.least_constant_slack == 0.0:
         return Channel(np.ones((inputs, 1)))
     return cone.mix_inside(Channel(np.eye(inputs)))
-
-
-def listed_rays(cone: Cone) -> FloatArray | None:
-    """Return the extreme rays of a polyhedral cone, (rays, inputs), or None where they are too many."""
-    inputs = cone.shape[0] * cone.shape[1]
-    if inputs <= LIMITS.max_staircase_inputs and (ratio := local_ratio(cone)) is not None:
-        return staircase_rays(inputs, ratio)
-    if not isinstance(cone, PolyhedralCone) or inputs > LIMITS.max_ray_inputs:
-        return None
-    try:
-        return extreme_rays(cone.inequalities)
-    except Intractable as error:
-        fell_back(f"spatial branch and bound, as the list of rays is too long: {one_line(error)}")
-        return None

@@ -22,9 +22,10 @@ from ldpfrontier import verify
 from ldpfrontier.certificates.association import association_certificate, association_claim
 from ldpfrontier.certificates.levels import level_certificate
 from ldpfrontier.certificates.local import ldp_certificate
+from ldpfrontier.certificates.nonrobust import information_under, nonrobust_certificate
 from ldpfrontier.certificates.numbers import whole_channels, written_channel
 from ldpfrontier.certificates.privacy import uncertainty_claim
-from ldpfrontier.certificates.robust import information_under, nonrobust_certificate, robust_certificate
+from ldpfrontier.certificates.robust import robust_certificate
 from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.optimum import Optimum
 from ldpfrontier.model.privacy import conditional_epsilon, ldp_epsilon, rldp_epsilon, unconditional_epsilon

@@ -29,6 +29,7 @@ from ldpfrontier.promises import (
     estimation,
     label,
     ldp,
+    listed_rays,
     polyopt,
     robust,
     unconditional,
@@ -124,7 +125,7 @@ CALLED: dict[tuple[str, str], tuple[object, str]] = {
     ("estimates", "branches"): (ExcessBound, "bound"),
     ("estimates", "cuts"): (estimation, "outer_bound"),
     ("estimates", "programs"): (estimation, "_large_table"),
-    ("any cone", "rays"): (general, "generate"),
+    ("any cone", "rays"): (listed_rays, "generate"),
     ("any cone", "cuts"): (general, "solve_jointly"),
     ("any robust", "known"): (polyopt, "best_closed_form"),
 }

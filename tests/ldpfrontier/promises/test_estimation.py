@@ -34,7 +34,7 @@ from ldpfrontier.engines.listed.staircase_rays import local_ratio
 from ldpfrontier.model.block_designs import LARGE_ALPHABETS
 from ldpfrontier.model.mechanisms import uniform_error
 from ldpfrontier.promises import estimation as solve
-from ldpfrontier.promises.mechanism import listed_rays
+from ldpfrontier.promises.listed_rays import listed_rays
 from oracles.conic import solved
 from support.adult import adult_counts
 from support.cones import ByCuts

@@ -28,7 +28,7 @@ from ldpfrontier import (
 )
 from ldpfrontier.engines.listed.double_description import extreme_rays
 from ldpfrontier.engines.registry import LIMITS
-from ldpfrontier.promises import mechanism
+from ldpfrontier.promises import listed_rays
 from oracles.column_lp import full_lp
 from oracles.enumeration import robust_rays
 
@@ -144,7 +144,7 @@ def test_branch_and_bound_agrees_with_the_list_of_rays_and_with_optimal_robust(c
 )
 def test_a_polyhedral_cone_with_too_many_rays_is_certified(shape, epsilon, most, monkeypatch):
     """PolyOpt on 3 x 4: 20,000 nodes, enough for other cones, leave gaps of 0.6% and 2%."""
-    monkeypatch.setattr(mechanism, "extreme_rays", partial(extreme_rays, max_rays=most))
+    monkeypatch.setattr(listed_rays, "extreme_rays", partial(extreme_rays, max_rays=most))
     rng = np.random.default_rng(6)
     ball = RenyiBall.confidence(
         rng.multinomial(3000, rng.dirichlet(np.ones(math.prod(shape)))).reshape(shape) + 1

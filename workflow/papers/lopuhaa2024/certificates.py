@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ldpfrontier.certificates.document import Document
-from ldpfrontier.certificates.robust import nonrobust_certificate, robust_certificate
+from ldpfrontier.certificates.nonrobust import document_over_set, nonrobust_certificate
 from ldpfrontier.model.optimum import Optimum
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from papers.lopuhaa2024.example import EPSILON, example_ball, example_polyopt
@@ -65,7 +65,7 @@ def _rows(paper: str, ball: RenyiBall, solutions: Iterable[tuple[Solution, Place
         if solution.mechanism == "nr":
             document = nonrobust_certificate(optimum, ball.centre, epsilon)
         else:
-            document = robust_certificate(optimum, ball, epsilon)
+            document = document_over_set(optimum, ball, epsilon)
         _log.info("%s, epsilon %g: certificate of %s", place["instance"], epsilon, solution.mechanism)
         yield row_of(paper, place, solution, document)
 
