@@ -259,6 +259,7 @@ TESTED_THROUGH = {
     "ldpfrontier.certificates.two_valued": "ldpfrontier/certificates/test_documents.py",
     "ldpfrontier.engines.columns.proximal_duals": "ldpfrontier/promises/test_association.py",
     "ldpfrontier.engines.designs.cut_columns": "ldpfrontier/promises/test_estimation.py",
+    "ldpfrontier.engines.joint.compared_means": "ldpfrontier/engines/joint/test_separation.py",
     "ldpfrontier.engines.joint.worst_pairs": "ldpfrontier/engines/joint/test_separation.py",
     "ldpfrontier.engines.projections.schedule": "ldpfrontier/engines/projections/test_projection_class.py",
     "ldpfrontier.hamming.optimum": "ldpfrontier/hamming/test_hamming.py",

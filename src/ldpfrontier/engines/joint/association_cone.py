@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -27,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.base.types import FloatArray, IntArray
-from ldpfrontier.engines.joint.separation import pulled
+from ldpfrontier.engines.joint.compared_means import ComparedMeans, CutsOf
 from ldpfrontier.engines.joint.settings import SETTINGS
-from ldpfrontier.model.cones import BaseCone, raised_to_level
+from ldpfrontier.model.cones import raised_to_level
 from ldpfrontier.numerics.arguments import as_instance, as_number
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios
@@ -56,7 +55,7 @@ class Shares(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class AssociationCone(BaseCone):
+class AssociationCone(ComparedMeans):
     """The columns that are private for all who know anything about U alone; methods as of `Cone`.
 
     Entries of impossible cells meet the level given U as well, although nothing asks for it: that costs no
@@ -168,18 +167,6 @@ class AssociationCone(BaseCone):
         cuts[rows, tu], cuts[rows, tw] = -smaller * shifted, -smaller * rest
         return cuts
 
-    def constant_slack(self, cuts: FloatArray) -> float:
-        """Return the slack of cuts (..., a1 a2) at the constant column, whose means are equal."""
-        return math.expm1(self.epsilon)
-
-    @property
-    def least_constant_slack(self) -> float:
-        """The least slack at the constant column of cuts whose largest coefficient is 1.
-
-        It is (e^eps - 1) / e^eps, as no coefficient exceeds e^eps.
-        """
-        return -math.expm1(-self.epsilon)
-
     @property
     def cuts_kept(self) -> int:
         """Fewer than of other cones: cuts of a comparison differ by one share, and few bound it closely."""
@@ -189,14 +176,10 @@ class AssociationCone(BaseCone):
         """Return columns, (m, a1 a2), with entries raised until they meet the level given U."""
         return raised_to_level(columns, self.shape, self.epsilon)
 
-    def pull(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Raise entries to meet the level given U, and mix with the constant column (`pulled`)."""
-
-        def worst(inside: FloatArray) -> tuple[FloatArray, Callable[[NDArray[np.bool_]], FloatArray]]:
-            shares = self.worst_shares(inside)
-            return self.means(inside, shares), lambda over: self._cuts(shares, over)
-
-        return pulled(self.raised(columns), self.epsilon, worst)
+    def worst_comparisons(self, columns: FloatArray) -> tuple[FloatArray, CutsOf]:
+        """Return the means of all comparisons, (m, k, 2), and what makes cuts of those chosen."""
+        shares = self.worst_shares(columns)
+        return self.means(columns, shares), lambda over: self._cuts(shares, over)
 
     def entry_bounds(self, scale: FloatArray) -> FloatArray:
         """Return upper bounds on the entries of columns v with scale . v = 1, shape (a1 a2,)."""

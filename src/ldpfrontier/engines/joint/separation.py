@@ -13,17 +13,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ldpfrontier.base.types import FloatArray
+from ldpfrontier.engines.joint.compared_means import ComparedMeans, CutsOf
 from ldpfrontier.engines.joint.settings import SETTINGS
 from ldpfrontier.engines.joint.worst_pairs import Accuracy, BallArrays, ComparedPairs, worst_pairs
-from ldpfrontier.model.cones import BaseCone
 from ldpfrontier.model.privacy import log_ratio
 from ldpfrontier.numerics.arguments import as_instance, as_number
 from ldpfrontier.numerics.rounding import gamma
@@ -32,7 +30,7 @@ from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 
 @dataclass(frozen=True, eq=False)
-class Oracle(BaseCone):
+class Oracle(ComparedMeans):
     """The cone of an uncertainty set (`ldpfrontier.model.cones.Cone`), by the cuts that columns violate."""
 
     ball: RenyiBall
@@ -55,18 +53,6 @@ class Oracle(BaseCone):
             return super().entry_bounds(scale)
         # Averages of two groups differ by at most e^eps and have the mean 1: R . v_s <= e^(2 eps).
         return math.exp(2.0 * self.epsilon) * (1.0 + gamma(16)) / self._largest_probabilities.ravel()
-
-    def constant_slack(self, cuts: FloatArray) -> float:
-        """Return the slack of cuts (..., a1 a2) at the constant column, whose averages are equal."""
-        return math.expm1(self.epsilon)
-
-    @property
-    def least_constant_slack(self) -> float:
-        """The least slack at the constant column of cuts whose largest coefficient is 1.
-
-        It is (e^eps - 1) / e^eps, as no coefficient exceeds e^eps.
-        """
-        return -math.expm1(-self.epsilon)
 
     @cached_property
     def _largest_probabilities(self) -> FloatArray:
@@ -129,45 +115,10 @@ class Oracle(BaseCone):
         """Return the realized levels of columns, in nats, shape (m,)."""
         return np.asarray(self.worst(columns)[0].max(axis=1, initial=0.0))
 
-    def pull(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mix columns with the constant one, no more than needed (`pulled`)."""
-
-        def worst(inside: FloatArray) -> tuple[FloatArray, Callable[[NDArray[np.bool_]], FloatArray]]:
-            means, found = self._worst_cuts(inside)
-            return means, found.__getitem__
-
-        return pulled(columns, self.epsilon, worst)
-
-
-#: Given columns (m, inputs): the means of their worst comparisons, (m, pairs, 2), of which the first may be
-#: at most e^eps times the second, and the cuts (any, inputs) of those comparisons that a mask chooses.
-Worst = Callable[[FloatArray], tuple[FloatArray, Callable[[NDArray[np.bool_]], FloatArray]]]
-
-
-def pulled(columns: FloatArray, epsilon: float, worst: Worst) -> tuple[FloatArray, FloatArray]:
-    """Mix columns, (m, inputs), with the constant one, no more than needed for the level epsilon in nats.
-
-    Newton's method from outside: the weight is that of the most violated cut. The cuts met on the way, (any,
-    inputs), are returned, too.
-    """
-    inside, cuts, rows = columns.copy(), list[FloatArray](), np.arange(len(columns))
-    # Levels over a tiny set are noisy: a wider margin, should the usual one not do, and the constant at last.
-    for step in range(60):
-        margin = SETTINGS.pull_margin * 2.0 ** max(step - 8, 0)
-        means, cuts_of = worst(inside[rows])
-        over = log_ratio(means[..., 0], means[..., 1]) > epsilon - 0.5 * SETTINGS.pull_margin
-        cuts.append(cuts_of(over))
-        bad = over.any(axis=1)
-        rows, means = rows[bad], means[bad]
-        if rows.size == 0:
-            return inside, np.concatenate(cuts)
-        v = inside[rows]
-        excess = means[..., 0] - math.exp(epsilon - margin) * means[..., 1]
-        excess = np.maximum(excess.max(axis=1, keepdims=True), 0.0)
-        weight = excess / (excess + math.expm1(epsilon - margin))
-        inside[rows] = (1.0 - weight) * v + weight
-    inside[rows] = 1.0
-    return inside, np.concatenate(cuts)
+    def worst_comparisons(self, columns: FloatArray) -> tuple[FloatArray, CutsOf]:
+        """Return the means of the worst pairs, (m, pairs, 2), and what makes cuts of those chosen."""
+        means, found = self._worst_cuts(columns)
+        return means, found.__getitem__
 
 
 def robust_cone(ball: RenyiBall, epsilon: float) -> Oracle:
