@@ -1,7 +1,7 @@
 """ldp-frontier: `snakemake` makes every table and figure of the papers, `snakemake kairouz2016` those of one.
 
-`snakemake beyond` makes the project's own results, `snakemake certificates` documents that prove optima, and
-`snakemake everything` all of this.
+`snakemake beyond` makes the project's own results, `snakemake open_questions` answers to what the papers left open,
+`snakemake certificates` documents that prove optima, and `snakemake everything` all of this.
 """
 
 from snakemake.utils import min_version
@@ -38,6 +38,15 @@ rule beyond:
         rules.report.output,
     message:
         "The project's own results are complete"
+
+
+rule open_questions:
+    input:
+        [FINISHED[key] for key in TARGETS["open_questions"]],
+        rules.claims.output,
+        rules.report.output,
+    message:
+        "What the papers left open is complete"
 
 
 rule certificates:

@@ -34,7 +34,7 @@ def imported_by(path: Path) -> frozenset[str]:
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level:
             names.add(node.module or "")
-    own = {"ldpfrontier", "ldpsurvey", "reproduction", "papers", "beyond", "_job"}
+    own = {"ldpfrontier", "ldpsurvey", "reproduction", "papers", "beyond", "open_questions", "_job"}
     tops = {name.partition(".")[0] for name in names} - own - set(sys.stdlib_module_names)
     return frozenset(DISTRIBUTIONS.get(name, name) for name in tops)
 

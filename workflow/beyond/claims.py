@@ -15,6 +15,9 @@ from reproduction.ledger.claims import (
     require_rows,
     require_values,
 )
+from reproduction.ledger.stated_numbers import numbers_agree
+
+__all__ = ["numbers_agree", "rows_keep_a_limit"]
 
 
 def rows_keep_a_limit(tables: Tables, claim: Claim) -> Finding:
@@ -38,24 +41,3 @@ def rows_keep_a_limit(tables: Tables, claim: Claim) -> Finding:
     words = f"{' and '.join(claim.arguments['measured'])}: {computed}, in {len(rows)} rows of {found} tables."
     kept = bool(((measured >= least) & (measured <= most)).all())
     return finding(words, kept, f"The limit is {limit}.", computed=computed, n=len(rows))
-
-
-def numbers_agree(tables: Tables, claim: Claim) -> Finding:
-    """Decide by the numbers of the statement: each must agree with the number of its table."""
-    found, wrong = [], []
-    for number in claim.stated().values():
-        table = require_rows(tables[number.table], claim.where)
-        rows = table.query(number.rows) if number.rows else table
-        for expression in filter(None, (number.column, number.standard_error)):
-            require_values(rows, expression)
-        try:
-            words = f"{number.number(table):.5g} for {number.said}"
-            agrees = number.agrees(table)
-        except ValueError as missing:
-            raise NotCheckable(str(missing)) from None
-        found.append(words)
-        if not agrees:
-            wrong.append(words)
-    computed = ", ".join(words.partition(" ")[0] for words in found)
-    otherwise = f"The tables have {', '.join(wrong)}."
-    return finding(f"{'; '.join(found)}.", not wrong, otherwise, computed=computed, n=len(found))

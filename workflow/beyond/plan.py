@@ -218,19 +218,6 @@ def few_records(configuration: Mapping[str, Any]) -> PartsByName:
     }
 
 
-def approximate(configuration: Mapping[str, Any]) -> PartsByName:
-    """Return the parts of the table of approximately private mechanisms: numbers of letters."""
-    study = configuration["beyond"]["approximate"]
-    return {
-        f"{letters}-letters": {
-            "letters": letters,
-            "instances": study["instances"],
-            "seed": configuration["seed"],
-        }
-        for letters in study["letters"]
-    }
-
-
 def atlas(configuration: Mapping[str, Any]) -> PartsByName:
     """Return the parts of the atlas: pairs of attributes."""
     paper, study = configuration["lopuhaa2024"], configuration["beyond"]["atlas"]

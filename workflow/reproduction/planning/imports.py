@@ -22,6 +22,7 @@ FOLDERS = {
     "reproduction": ROOT / "workflow/reproduction",
     "papers": ROOT / "workflow/papers",
     "beyond": ROOT / "workflow/beyond",
+    "open_questions": ROOT / "workflow/open_questions",
 }
 SCRIPTS = ROOT / "workflow/scripts"
 

@@ -51,8 +51,8 @@ from reproduction.planning.own_mechanisms import make_importable
 #: Where the papers are: the folder of the package `papers`.
 ROOT = Path(__file__).resolve().parents[2] / "papers"
 
-#: What goes beyond them: a folder beside that one, the package of this name, which is described as they are.
-BEYOND = "beyond"
+#: What goes beyond them: folders beside that one, packages of these names, which are described as they are.
+BEYOND = ("beyond", "open_questions")
 
 T = TypeVar("T", bound="Call")
 
@@ -230,7 +230,7 @@ class Paper:
     @property
     def is_beyond(self) -> bool:
         """Whether it is no paper, but what this project adds to the papers."""
-        return self.key == BEYOND
+        return self.key in BEYOND
 
     @property
     def link(self) -> str:
@@ -277,7 +277,8 @@ def papers(root: Path = ROOT, outside: Iterable[str | Path] = ()) -> dict[str, P
     ``paper.yaml`` that lacks something, has something unknown, or names a table that is not there, and a
     folder outside that is no paper, or has the name of another one.
     """
-    paths = [*sorted(root.glob("*/paper.yaml")), *root.parent.glob(f"{BEYOND}/paper.yaml")]
+    paths = [*sorted(root.glob("*/paper.yaml"))]
+    paths += [path for name in BEYOND for path in root.parent.glob(f"{name}/paper.yaml")]
     found = [read(path) for path in paths]
     for folder in map(Path, outside):
         found.append(_read_outside(folder, {paper.key for paper in found}))
@@ -405,7 +406,7 @@ def plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def module_name(paper: str, name: str) -> str:
     """Return the dotted name of a module in a paper's folder."""
-    return f"{paper}.{name}" if paper == BEYOND else f"papers.{paper}.{name}"
+    return f"{paper}.{name}" if paper in BEYOND else f"papers.{paper}.{name}"
 
 
 def _call_of_plan(call: Call, name: str, configuration: Mapping[str, Any]) -> dict[str, Any]:

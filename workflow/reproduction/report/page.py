@@ -201,7 +201,7 @@ def _missing(entries: Sequence[Mapping[str, Any]], is_checked: bool) -> list[dic
     found = [
         {
             "name": entry["paper"].short_name + (" (in part)" if entry["is_there"] else ""),
-            "target": "beyond" if entry["paper"].is_beyond else entry["paper"].key,
+            "target": entry["paper"].key,
         }
         for entry in entries
         if not entry["is_complete"]

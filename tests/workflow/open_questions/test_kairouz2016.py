@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from beyond.open_questions.kairouz2016 import APPROXIMATE, approximate
+from open_questions.kairouz2016 import approximate
+from open_questions.summaries import APPROXIMATE
 from reproduction.results.tables import TableError
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,36 +11,12 @@ from ldpfrontier.base.priors import generator
 from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.utility import FDivergence, MutualInformation
 from ldpfrontier.promises.ldp import optimal_ldp
-from reproduction.results.tables import Schema
+from open_questions.summaries import APPROXIMATE
 
 _log = logging.getLogger(__name__)
 
 #: The levels that are drawn, nats, uniformly, and the deltas, log-uniformly.
 LEVELS, DELTAS = (0.3, 4.0), (0.02, 0.6)
-
-
-def _rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
-    for column in ("value", "mixture"):
-        above = table[column] > table["bound"] * (1.0 + 1e-9)
-        yield above, f"has a {column} of {{{column}}}, above the bound {{bound}}"
-
-
-APPROXIMATE = Schema(
-    name="approximate privacy",
-    columns={
-        "letters": "Int64",
-        "utility": "str",
-        "instance": "Int64",
-        "epsilon": "float64",  # nats
-        "delta": "float64",
-        "value": "float64",  # of the optimum, in the unit of the utility
-        "bound": "float64",  # on every (epsilon, delta)-LDP mechanism
-        "mixture": "float64",  # of the truth with probability delta, else the optimum of delta 0
-    },
-    key=("letters", "utility", "instance"),
-    rules=_rules,
-    finite=("value", "bound", "mixture"),
-)
 
 
 def approximate(*, letters: int, instances: int, seed: int) -> pd.DataFrame:
