@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ldpfrontier.hamming.mi_leakage import information_leakage
     from ldpfrontier.hamming.sources import SourceSet
     from ldpfrontier.hypothesis_testing.leakage import optimal_leakage
+    from ldpfrontier.model.average_utility import AverageUtility
     from ldpfrontier.model.block_designs import (
         block_design_response,
         hadamard_response,
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
 __version__ = "0.3.0"
 
 __all__ = [
+    "AverageUtility",
     "BudgetSplit",
     "Calibration",
     "Channel",
@@ -172,6 +174,7 @@ __all__ = [
 
 #: The module that defines each name, as imported above for type checkers.
 _HOMES = {
+    "AverageUtility": "model.average_utility",
     "BudgetSplit": "reports.two_reports",
     "Calibration": "reports.calibration",
     "Channel": "model.channel",

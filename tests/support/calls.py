@@ -111,6 +111,10 @@ def good_calls() -> dict[str, dict[str, Any]]:
             "max_nodes": 0,
             "start": square,
         },
+        "AverageUtility": {
+            "utilities": [l.FDivergence(*PAIR), l.FDivergence(*PAIR[::-1])],
+            "weights": [0.3, 0.7],
+        },
         "ColumnUtility": {"prior": PRIOR, "function": lambda v: v.max(axis=1), "unit": "1"},
         "PolyhedralCone": {"inequalities": [[1.0, -2.0, 0.0]], "table": (1, 3)},
         "local_cone": {"inputs": 3, "epsilon": 1.0},

@@ -178,6 +178,15 @@ REGIMES = (
         "statement 14, by the contraction of total variation",
     ),
     Regime(
+        "several",
+        "least",
+        f"the least of several utilities, up to {LIMITS.max_listed_inputs} inputs; delta above 0, up to"
+        f" {LIMITS.max_approximate_inputs}; other cones as of one utility",
+        "linear programs over the columns of optima of averages of the utilities",
+        "engines/column_generation/several",
+        "statement 15, with the bound on an average of the utilities",
+    ),
+    Regime(
         "unconditional",
         "listed",
         f"two sensitive values, or up to {LIMITS.max_listed_inputs} cells",
@@ -315,6 +324,7 @@ _CALLED_BY = {
     "closed form": "all functions",
     "LDP": "`optimal_ldp`; for S alone `optimal_nonrobust`",
     "approximate LDP": "`optimal_ldp`, delta above 0",
+    "several": "`optimal_ldp`, `optimal_mechanism`: a sequence of utilities",
     "unconditional": "`optimal_unconditional`: private under every distribution",
     "simplex": "`optimal_polyopt`: PolyOpt as published",
     "F itself": '`optimal_robust(envelope="exact")`: private over F',

@@ -435,5 +435,5 @@ def check_utility(utility: object, *, own: bool = True) -> None:
     if not isinstance(utility, SublinearUtility if own else (MutualInformation, FDivergence)):
         allowed = "a MutualInformation or an FDivergence"
         if own:
-            allowed = "a MutualInformation, an FDivergence or a ColumnUtility"
+            allowed = "a MutualInformation, an FDivergence, a ColumnUtility or an AverageUtility"
         raise ValueError(f"The utility is a {type(utility).__name__}; it must be {allowed}.")

@@ -10,21 +10,31 @@ duals are found depends on the utility:
 
 - up to 20 inputs: column generation over the list of all columns (`exact_cover`);
 - f-divergences with more: the best partition of the inputs into blocks, by a theorem (`f_divergence`);
-- mutual information with more: packings, which nearly attain a converse (`packing`).
+- mutual information with more: packings, which nearly attain a converse (`packing`);
+- the least of several utilities: the columns of optima of their averages (`column_generation.several`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from ldpfrontier.base.types import Intractable
-from ldpfrontier.engines.listed.approximate import mixture_with_truth, optimal_approximate
+from ldpfrontier.engines.column_generation.settings import SETTINGS as GENERATION
+from ldpfrontier.engines.column_generation.several import least_of
+from ldpfrontier.engines.listed.approximate import (
+    excess_rows,
+    mixture_with_truth,
+    optimal_approximate,
+    within,
+)
 from ldpfrontier.engines.listed.exact_cover import optimal_exact_cover
 from ldpfrontier.engines.listed.f_divergence import optimal_partition
 from ldpfrontier.engines.listed.settings import SETTINGS
 from ldpfrontier.engines.registry import LIMITS, Call, choose
+from ldpfrontier.model.average_utility import checked_utilities
 from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.optimum import (
     Optimum,
@@ -45,7 +55,7 @@ _APPROXIMATE = "approximately locally differentially private mechanisms"
 @records_fallbacks
 @keeps_time_limit
 def optimal_ldp(
-    utility: Utility,
+    utility: Utility | Sequence[SublinearUtility],
     epsilon: float,
     delta: float = 0.0,
     *,
@@ -64,8 +74,10 @@ def optimal_ldp(
 
     Parameters
     ----------
-    utility : Utility
-        `MutualInformation` on up to 50,000 inputs, `FDivergence` on up to 4,000.
+    utility : Utility or sequence of them
+        `MutualInformation` on up to 50,000 inputs, `FDivergence` on up to 4,000, any other one on up to 20.
+        A sequence means the least of its utilities, such as f-divergences over pairs of hypotheses: up to 110
+        of them on the same inputs, at most 20, and in the same unit.
     epsilon : float
         Privacy level in nats, 0, or 0.001 to 300; any type of number. With a generator of one's own the bound
         is 1e-12 higher, as its digits may cancel: at small epsilon that leaves the result "bounded".
@@ -91,9 +103,9 @@ def optimal_ldp(
     Returns
     -------
     Optimum
-        At delta 0 the channel has at most k outputs, and the entries of each column have ratios of 1 or
-        e^eps. The
-        value is in the unit of the utility. For mutual information with more than 256 inputs, the channel
+        At delta 0 the channel has at most k outputs, more for several utilities, and the entries of each
+        column have ratios of 1 or e^eps. The value is in the unit of the utility. For mutual information with
+        more than 256 inputs, the channel
         has no more outputs than the tolerance needs (usually some hundreds), and at most 10^7 entries.
 
     Raises
@@ -105,12 +117,18 @@ def optimal_ldp(
         If epsilon is out of range, `max_seconds` is negative or no number, or `start`
         has another number of inputs.
     """
+    several = tuple[SublinearUtility, ...]()
+    if isinstance(utility, Sequence):
+        several = checked_utilities(utility)
+        utility = several[0]
     check_utility(utility)
     epsilon = checked_epsilon(epsilon)
     delta = as_number(delta, "delta", "a probability, 0 to 1", least=0.0, most=1.0)
     tolerance, max_rounds = checked_effort(tolerance, max_rounds)
     k = len(utility.prior)
     check_start(start, k)
+    if len(several) > 1:
+        return _least(several, epsilon, delta, tolerance, max_rounds, start)
     if delta > 0:
         return _approximate(utility, epsilon, delta, tolerance, max_rounds, start)
     if epsilon == 0 or k == 1:
@@ -144,6 +162,39 @@ def optimal_ldp(
         rows = np.where(occurs, np.cumsum(occurs) - 1, 0)
         return replace(found, channel=Channel(found.channel.matrix[rows]))
     return replace(found, method=regime.method(_MECHANISMS))
+
+
+def _least(
+    utilities: Sequence[SublinearUtility],
+    epsilon: float,
+    delta: float,
+    tolerance: float,
+    max_rounds: int,
+    start: Channel | None,
+) -> Optimum:
+    """Return the optimum of the least of several utilities."""
+    k, most = len(utilities[0].prior), LIMITS.max_listed_inputs
+    if delta > 0:
+        most = LIMITS.max_approximate_inputs
+    if k > most:
+        raise Intractable(
+            f"The utilities have {k} inputs; the least of several is maximized with at most {most}"
+            f"{' at a delta above 0' if delta > 0 else ''}, for which all columns are listed."
+        )
+
+    def solve(utility: SublinearUtility) -> Optimum:
+        each = GENERATION.inner_share * tolerance
+        return optimal_ldp(utility, epsilon, delta, tolerance=each, max_rounds=max_rounds, start=start)
+
+    found = least_of(
+        utilities,
+        solve,
+        (lambda channel: within(channel.matrix, epsilon, delta)) if delta > 0 else (lambda channel: channel),
+        tolerance=tolerance,
+        max_rounds=max_rounds,
+        excesses=(lambda vectors: excess_rows(vectors, epsilon) / delta) if delta > 0 else None,
+    )
+    return replace(found, method=choose("several").method(_APPROXIMATE if delta > 0 else _MECHANISMS))
 
 
 def _approximate(

@@ -20,10 +20,16 @@ MECHANISMS = "columns of the cone"
 
 
 def listed_optimum(
-    utility: SublinearUtility, cone: Cone, tolerance: float = SETTINGS.tolerance
+    utility: SublinearUtility,
+    cone: Cone,
+    tolerance: float = SETTINGS.tolerance,
+    rays: FloatArray | None = None,
 ) -> Optimum | None:
-    """Return the best mechanism with columns in a cone, with a bound; None where its rays are not listed."""
-    rays = listed_rays(cone)
+    """Return the best mechanism with columns in a cone, with a bound; None where its rays are not listed.
+
+    The rays are listed if they are not given.
+    """
+    rays = listed_rays(cone) if rays is None else rays
     if rays is None or not isinstance(cone, PolyhedralCone):
         return None
     family = ListedColumns(rays, utility)

@@ -11,20 +11,25 @@ cost mu(v) - c . v of a column with scale . v = 1, which is what an engine bound
 - A polyhedral cone with few extreme rays is the set of their sums, and mu is largest at a ray. All are
   listed and priced (`listed_rays`).
 - Every other cone is known by cuts, and reduced costs are bounded by spatial branch and bound (`joint`).
+
+The least of several utilities is bounded by the optimum of an average of them (`column_generation.several`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from ldpfrontier.base.types import Intractable
+from ldpfrontier.base.types import FloatArray, Intractable
 from ldpfrontier.engines.column_generation.settings import SETTINGS as GENERATION
+from ldpfrontier.engines.column_generation.several import least_of
 from ldpfrontier.engines.joint.settings import SETTINGS as JOINT
 from ldpfrontier.engines.joint.spatial_branch_and_bound import JointColumns, solve_jointly
 from ldpfrontier.engines.listed.settings import SETTINGS
 from ldpfrontier.engines.registry import LIMITS, Call, choose
+from ldpfrontier.model.average_utility import checked_utilities
 from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.cones import Cone, PolyhedralCone, check_cone, check_inside
 from ldpfrontier.model.optimum import (
@@ -35,16 +40,16 @@ from ldpfrontier.model.optimum import (
     recorded_failure,
     records_fallbacks,
 )
-from ldpfrontier.model.utility import SublinearUtility, check_utility
+from ldpfrontier.model.utility import SublinearUtility
 from ldpfrontier.numerics.arguments import as_count, as_number
 from ldpfrontier.numerics.deadline import TimeIsUp
-from ldpfrontier.promises.listed_rays import MECHANISMS, listed_optimum
+from ldpfrontier.promises.listed_rays import MECHANISMS, listed_optimum, listed_rays
 
 
 @records_fallbacks
 @keeps_time_limit
 def optimal_mechanism(
-    utility: SublinearUtility,
+    utility: SublinearUtility | Sequence[SublinearUtility],
     cone: Cone,
     *,
     tolerance: float = SETTINGS.tolerance,
@@ -55,8 +60,9 @@ def optimal_mechanism(
 
     Parameters
     ----------
-    utility : SublinearUtility
-        `MutualInformation`, `FDivergence`, or a function of one's own (`ColumnUtility`).
+    utility : SublinearUtility or sequence of them
+        `MutualInformation`, `FDivergence`, an `AverageUtility`, or a function of one's own (`ColumnUtility`).
+        A sequence means the least of its utilities: up to 110 on the same inputs and in the same unit.
     cone : Cone
         Such as a `PolyhedralCone`, those of `ldpfrontier.model.cones`, or the intersection ``a & b`` of two.
     tolerance : float
@@ -93,25 +99,62 @@ def optimal_mechanism(
     >>> best.status
     'optimal'
     """
-    check_utility(utility)
+    several = checked_utilities(utility if isinstance(utility, Sequence) else (utility,))
     check_cone(cone)
     tolerance = as_number(tolerance, "tolerance", "a relative gap, 0 or more", least=0.0)
     nodes = JOINT.polyhedral_nodes if isinstance(cone, PolyhedralCone) else JOINT.joint_nodes
     if max_nodes is not None:
         nodes = as_count(max_nodes, "max_nodes", "a whole number, 0 or more")
     inputs = cone.shape[0] * cone.shape[1]
-    if utility.prior.size != inputs:
+    if several[0].prior.size != inputs:
         raise ValueError(
-            f"The utility has {utility.prior.size} inputs and the cone has {inputs}; they must agree."
+            f"The utility has {several[0].prior.size} inputs and the cone has {inputs}; they must agree."
         )
     try:
-        listed = listed_optimum(utility, cone, tolerance) if max_nodes is None else None
-    except TimeIsUp:  # no mechanism tells more than the inputs themselves
-        method = choose("any cone", Call(inputs=inputs, listed=True)).method(MECHANISMS)
-        most, channel = utility(Channel(np.eye(inputs))), quick_mechanism(cone)
-        return certified(channel, utility(channel), most, tolerance, unit=utility.unit, method=method)
-    if listed is not None:
-        return listed
+        rays = listed_rays(cone) if max_nodes is None else None
+    except TimeIsUp:
+        return _quick(several, cone, tolerance)
+    if len(several) == 1:
+        return _optimum(several[0], cone, rays, tolerance, nodes)
+
+    def allowed(channel: Channel) -> Channel:
+        if isinstance(cone, PolyhedralCone):
+            return cone.mix_inside(channel)
+        check_inside(cone, channel)
+        return channel
+
+    each = GENERATION.inner_share * tolerance
+    found = least_of(
+        several,
+        lambda utility: _optimum(utility, cone, rays, each, nodes),
+        allowed,
+        tolerance=tolerance,
+        max_rounds=SETTINGS.max_rounds,
+    )
+    return replace(found, method=choose("several").method(MECHANISMS))
+
+
+def _quick(utilities: Sequence[SublinearUtility], cone: Cone, tolerance: float) -> Optimum:
+    """Return what is known without a search: no mechanism tells more than the inputs themselves."""
+    inputs = cone.shape[0] * cone.shape[1]
+    method = choose("any cone", Call(inputs=inputs, listed=True)).method(MECHANISMS)
+    truth, channel = Channel(np.eye(inputs)), quick_mechanism(cone)
+    most, value = (min(utility(each) for utility in utilities) for each in (truth, channel))
+    return certified(channel, value, most, tolerance, unit=utilities[0].unit, method=method)
+
+
+def _optimum(
+    utility: SublinearUtility, cone: Cone, rays: FloatArray | None, tolerance: float, nodes: int
+) -> Optimum:
+    """Return the optimum of one utility over a cone, from its extreme rays if they are listed."""
+    if rays is not None:
+        try:
+            listed = listed_optimum(utility, cone, tolerance, rays)
+        except TimeIsUp:
+            return _quick([utility], cone, tolerance)
+        if listed is not None:
+            return listed
+    inputs = cone.shape[0] * cone.shape[1]
     method = choose("any cone", Call(inputs=inputs)).method(MECHANISMS)
     if inputs > LIMITS.max_joint_cells:
         raise Intractable(

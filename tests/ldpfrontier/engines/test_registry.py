@@ -65,6 +65,10 @@ CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str
     ("LDP", "packing"): (lambda: optimal_ldp(UNIFORM[22], 1.0), {}),
     ("approximate LDP", "listed"): (lambda: optimal_ldp(UNIFORM[4], 1.0, 0.1), {}),
     ("approximate LDP", "mixture"): (lambda: optimal_ldp(UNIFORM[22], 1.0, 0.1), {}),
+    ("several", "least"): (
+        lambda: optimal_ldp([UNIFORM[4], MutualInformation([0.1, 0.2, 0.3, 0.4])], 1.0),
+        {},
+    ),
     ("unconditional", "listed"): (lambda: optimal_unconditional(BALL.centre, 1.0), {}),
     ("unconditional", "products"): (
         lambda: optimal_unconditional(THREE.centre, 1.0),
@@ -111,6 +115,7 @@ CALLED: dict[tuple[str, str], tuple[object, str]] = {
     ("LDP", "packing"): (packing, "generate"),
     ("approximate LDP", "listed"): (ldp, "optimal_approximate"),
     ("approximate LDP", "mixture"): (ldp, "mixture_with_truth"),
+    ("several", "least"): (ldp, "least_of"),
     ("unconditional", "listed"): (unconditional, "generate"),
     ("unconditional", "products"): (unconditional, "over_products"),
     ("simplex", "coupled"): (product_optimum, "_refined"),

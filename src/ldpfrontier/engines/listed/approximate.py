@@ -159,7 +159,7 @@ def optimal_approximate(
         matrix = columns.vectors[used[occurs]].T * weights[occurs]
     else:
         matrix = _mixed_with_truth(randomized_response(n, epsilon), delta)
-    channel = _within(matrix, epsilon, delta)
+    channel = within(matrix, epsilon, delta)
     return certified(channel, utility(channel), bound, tolerance, rounds, unit=utility.unit, error=NO_ERROR)
 
 
@@ -172,7 +172,7 @@ def mixture_with_truth(
     (e^eps + 1), and no f-divergence, nor mutual information, contracts less than total variation does. Of
     total variation itself the mixture attains that share, with the best eps-LDP mechanism.
     """
-    channel = _within(_mixed_with_truth(private, delta), epsilon, delta)
+    channel = within(_mixed_with_truth(private, delta), epsilon, delta)
     share = (-math.expm1(-epsilon) + 2.0 * delta * math.exp(-epsilon)) / (1.0 + math.exp(-epsilon))
     bound = share * utility(Channel(np.eye(private.n_inputs)))
     return certified(channel, utility(channel), bound, tolerance, unit=utility.unit)
@@ -183,7 +183,14 @@ def _mixed_with_truth(private: Channel, delta: float) -> FloatArray:
     return np.column_stack([delta * np.eye(private.n_inputs), (1.0 - delta) * private.matrix])
 
 
-def _within(matrix: FloatArray, epsilon: float, delta: float) -> Channel:
+def excess_rows(vectors: FloatArray, epsilon: float) -> FloatArray:
+    """Return the h of any columns (m, inputs), (m, inputs (inputs - 1)); 0 where it is rounding."""
+    high, low = np.nonzero(~np.eye(vectors.shape[1], dtype=bool))
+    excess = vectors[:, high] - vectors[:, low] * math.exp(epsilon)
+    return np.where(excess > 16.0 * gamma(8) * vectors[:, high], excess, 0.0)
+
+
+def within(matrix: FloatArray, epsilon: float, delta: float) -> Channel:
     """Return a channel, mixed with nothing told as far as rounding took its delta beyond the one allowed.
 
     A part of each column that is the same for all inputs makes up for the rounding of entries whose ratio is

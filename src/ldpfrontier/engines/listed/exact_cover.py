@@ -33,6 +33,7 @@ from ldpfrontier.base.types import FloatArray
 from ldpfrontier.engines.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.engines.listed.converse import converse
 from ldpfrontier.engines.listed.f_divergence import VALUE_SIZE, divergence_error, likelihood_ratio_order
+from ldpfrontier.model.average_utility import AverageUtility
 from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.optimum import (
     ROUNDING,
@@ -81,13 +82,7 @@ def optimal_exact_cover(
             if closed or rounds >= max_rounds or not better.size:
                 break
             cover.add(better)
-    error, noise = ROUNDING, 0.0
-    if isinstance(utility, MutualInformation):
-        # g by as much as column values and the sums of probabilities in them are, as a factor.
-        of_values = gamma(column_value(epsilon) + 2.0 * cover.inputs)
-        error = of_values + 2.0 * normalization(utility.prior) + storage(epsilon)
-    elif isinstance(utility, FDivergence):
-        error, noise = _divergence_error(utility, epsilon)
+    error, noise = _bound_error(utility, epsilon)
     return certified(
         cover.channel(best),
         cover.value(best),
@@ -99,8 +94,17 @@ def optimal_exact_cover(
     )
 
 
-def _divergence_error(utility: FDivergence, epsilon: float) -> tuple[float, float]:
-    """Return the relative error of a bound on an f-divergence, and what cancelled differences add to it."""
+def _bound_error(utility: Utility, epsilon: float) -> tuple[float, float]:
+    """Return the relative error of a bound, and what cancelled differences add to it."""
+    if isinstance(utility, AverageUtility):
+        relative, noise = zip(*(_bound_error(each, epsilon) for each in utility.utilities), strict=True)
+        return max(relative) + gamma(4.0 * len(relative) + 8.0), max(noise)
+    if isinstance(utility, MutualInformation):
+        # g by as much as column values and the sums of probabilities in them are, as a factor.
+        of_values = gamma(column_value(epsilon) + 2.0 * len(utility.prior))
+        return of_values + 2.0 * normalization(utility.prior) + storage(epsilon), 0.0
+    if not isinstance(utility, FDivergence):
+        return ROUNDING, 0.0
     p0, p1, apart, size = -math.expm1(-epsilon) * utility.masses
     floor, (z, values) = math.exp(-epsilon), utility.patterns(epsilon)
     size = 2.0 * size * utility.slope(floor + p1, apart, floor + p0) / z

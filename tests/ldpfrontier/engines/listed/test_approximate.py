@@ -195,7 +195,7 @@ def test_what_is_beyond_delta_by_rounding_is_mixed_with_nothing_told() -> None:
     for beyond in (1e-12, 5e-7):
         delta = 0.2 / (1.0 + beyond)
         matrix = np.column_stack([0.2 * np.eye(3), np.full(3, 0.8)])
-        assert 0.999 * delta < delta_at(approximate._within(matrix, 1.0, delta), 1.0) <= delta
+        assert 0.999 * delta < delta_at(approximate.within(matrix, 1.0, delta), 1.0) <= delta
 
 
 def test_utilities_of_ones_own_and_refusals() -> None:

@@ -1,0 +1,138 @@
+r"""The least of several utilities, maximized over the columns of optima of their averages.
+
+Over the mechanisms of a promise, given by columns v_j as in `smoothed`, sought is ::
+
+    maximize t   subject to   sum_j theta_j v_j = 1,   sum_j theta_j mu_i(v_j) >= t for all i,   theta >= 0.
+
+For weights lam >= 0 that add up to 1, the least utility is at most the average sum_i lam_i mu_i, which is one
+sublinear utility: the bound on its optimum bounds t, and the columns of its optimum are those of the largest
+reduced costs. The weights are the duals of the program over the columns so far.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ldpfrontier.base.types import FloatArray
+from ldpfrontier.engines.column_generation.smoothed import Master
+from ldpfrontier.model.average_utility import AverageUtility
+from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.optimum import NO_ERROR, Optimum, certified
+from ldpfrontier.model.utility import SublinearUtility
+from ldpfrontier.numerics.deadline import TimeIsUp
+from ldpfrontier.numerics.highs import add_column
+
+#: Digits to which columns of mean 1 are the same.
+_DIGITS = 13
+
+
+def least_of(
+    utilities: Sequence[SublinearUtility],
+    solve: Callable[[SublinearUtility], Optimum],
+    allowed: Callable[[Channel], Channel],
+    *,
+    tolerance: float,
+    max_rounds: int,
+    excesses: Callable[[FloatArray], FloatArray] | None = None,
+) -> Optimum:
+    """Return the mechanism whose least utility is largest, with a bound.
+
+    Parameters
+    ----------
+    utilities : sequence of SublinearUtility
+    solve : callable
+        Finds the optimum of one utility, with a bound.
+    allowed : callable
+        Undoes what rounding did to the promise of a channel.
+    tolerance, max_rounds
+        As of `optimal_ldp`; the rounds are those of averages.
+    excesses : callable, optional
+        Maps columns, (m, inputs), to what they need of limits that are 1 each, (m, limits).
+    """
+    program = _Program(utilities, excesses)
+    found, bound, rounds = list[Optimum](), math.inf, 0
+    for utility in utilities:
+        found.append(solve(utility))
+        if found[-1].bound <= 0.0:  # nor has the least one more
+            return found[-1]
+    first = min(found, key=lambda best: best.bound)
+    bound, program.master.unit = first.bound, first.bound
+    for best in found:
+        program.add(best.channel)
+    channel = max((best.channel for best in found), key=program.value)
+    while rounds < max_rounds:
+        try:
+            mixed, weights = program.solve()
+            mixed = allowed(mixed)
+            channel = max(channel, mixed, key=program.value)
+            if bound - program.value(channel) <= tolerance * bound:
+                break
+            rounds += 1
+            best = solve(AverageUtility(utilities, weights))
+        except TimeIsUp:
+            break
+        bound = min(bound, best.bound)
+        if not program.add(best.channel):
+            break
+    value = program.value(channel)
+    unit = utilities[0].unit
+    return certified(channel, value, bound, tolerance, rounds, unit=unit, error=NO_ERROR)
+
+
+class _Program:
+    """The linear program over the columns so far; its first variable is the least utility t."""
+
+    def __init__(
+        self,
+        utilities: Sequence[SublinearUtility],
+        excesses: Callable[[FloatArray], FloatArray] | None,
+    ) -> None:
+        self.utilities, self.excesses = utilities, excesses
+        self.inputs = utilities[0].prior.size
+        self.master, self.known = Master(self.inputs), set[bytes]()
+
+    def value(self, channel: Channel) -> float:
+        """Return the least utility of a channel."""
+        return min(utility(channel) for utility in self.utilities)
+
+    def _rows(self, vectors: FloatArray) -> FloatArray:
+        values = [utility.homogeneous_values(vectors) / self.master.unit for utility in self.utilities]
+        parts = [vectors, np.array(values).T]
+        return np.hstack(parts if self.excesses is None else [*parts, self.excesses(vectors)])
+
+    def add(self, channel: Channel) -> bool:
+        """Add the columns of a channel; tell whether any of them is new."""
+        matrix = channel.matrix[:, channel.matrix.any(axis=0)]
+        vectors = (matrix / matrix.mean(axis=0)).T
+        new = [v for v in vectors if np.round(v, _DIGITS).tobytes() not in self.known]
+        self.known |= {np.round(v, _DIGITS).tobytes() for v in new}
+        if not new:
+            return False
+        vectors, lp, n = np.array(new), self.master.lp, self.inputs
+        rows = self._rows(vectors)
+        if not self.master.vectors:
+            nothing = np.empty(0, dtype=np.int32), np.empty(0)
+            count = len(self.utilities)
+            for _ in range(count):
+                lp.addRow(0.0, np.inf, 0, *nothing)
+            for _ in range(rows.shape[1] - n - count):
+                lp.addRow(-np.inf, 1.0, 0, *nothing)
+            lp.addCol(1.0, -np.inf, np.inf, count, np.arange(n, n + count, dtype=np.int32), -np.ones(count))
+            self.master.vectors.append(np.zeros(n))
+        for vector, row in zip(vectors, rows, strict=True):
+            used = np.flatnonzero(row)
+            add_column(lp, 0.0, used, row[used])
+            self.master.vectors.append(vector)
+        return True
+
+    def solve(self) -> tuple[Channel, FloatArray]:
+        """Return the best channel of the columns so far, and the weights of the utilities."""
+        _, weights, duals = self.master.solve()
+        weights[0] = 0.0
+        shares = np.maximum(-duals[self.inputs : self.inputs + len(self.utilities)], 0.0)
+        total = float(shares.sum())
+        shares = shares / total if total > 0.0 else np.full(shares.size, 1.0 / shares.size)
+        return self.master.channel(weights), shares
