@@ -19,7 +19,7 @@ import ldpfrontier
 import ldpsurvey
 from reproduction.data.catalogue import catalogue
 from reproduction.planning.imports import FOLDERS, ROOT, SCRIPTS, imported_modules
-from reproduction.planning.paper import Call, Layout, Paper, Table, module_name, papers
+from reproduction.planning.paper import FunctionCall, Layout, Paper, Table, module_name, papers
 
 PAPERS = papers()
 
@@ -320,15 +320,15 @@ SOLVERS = {
 SOLVERS |= {"ldpfrontier.numerics.highs"}
 
 
-def calls(paper: Paper) -> list[Call]:
+def calls(paper: Paper) -> list[FunctionCall]:
     return [*paper.tables.values(), *paper.figures.values(), *paper.layouts.values()]
 
 
-def module_of(call: Call) -> str:
+def module_of(call: FunctionCall) -> str:
     return call.function_name.partition(":")[0]
 
 
-def modules_of(call: Call, paper: Paper) -> set[str]:
+def modules_of(call: FunctionCall, paper: Paper) -> set[str]:
     """Return the modules that the workflow hashes for a call: of its function, and of its schemas."""
     places = (name.rpartition("/") for name in call.tables)
     tables = [PAPERS[key or paper.key].tables[name] for key, _, name in places]
@@ -618,6 +618,26 @@ def test_files_beside_the_modules_are_installed_with_them() -> None:
                 name = path.relative_to(ROOT / "src" / package).as_posix()
                 depth = [pattern for pattern in patterns if pattern.count("/") == name.count("/")]
                 assert any(fnmatch(name, pattern) for pattern in depth), name
+
+
+def types_of(path: Path) -> Iterator[str]:
+    """Yield the names of classes and aliases of types that a module defines, without type variables."""
+    for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(statement, ast.ClassDef):
+            yield statement.name
+        elif isinstance(statement, ast.Assign):
+            value = statement.value
+            variable = isinstance(value, ast.Call) and ast.unparse(value.func) in ("TypeVar", "ParamSpec")
+            names = [ast.unparse(target) for target in statement.targets]
+            yield from (name for name in names if re.fullmatch(r"_?[A-Z][a-z]\w*", name) and not variable)
+
+
+def test_no_two_types_have_one_name() -> None:
+    homes: dict[str, list[str]] = {}
+    for module, path in FILES.items():
+        for name in types_of(path):
+            homes.setdefault(name, []).append(module)
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}
 
 
 #: Most arguments of a function; what has more takes a dataclass.

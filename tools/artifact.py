@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "workflow"), str(ROOT / "src"), str(ROOT / "tools")]
 
 from reproduction.ledger.claims import claims_of  # noqa: E402
-from reproduction.planning.paper import Call, Paper, papers  # noqa: E402
+from reproduction.planning.paper import FunctionCall, Paper, papers  # noqa: E402
 from reproduction.planning.plan import plan_of  # noqa: E402
 
 CODECHECK, ZENODO, CODEMETA = ROOT / "codecheck.yml", ROOT / ".zenodo.json", ROOT / "codemeta.json"
@@ -56,7 +56,7 @@ def _entry(path: Path, comment: str, finished: Container[Path]) -> dict[str, str
     return {"file": path.as_posix(), "comment": comment}
 
 
-def _shown(paper: Paper, call: Call) -> str:
+def _shown(paper: Paper, call: FunctionCall) -> str:
     number, what = call.labels.get("figure", "-"), call.labels.get("shows", call.name)
     if not paper.authors:
         return f"{paper.title}: {what}"

@@ -52,7 +52,7 @@ class Setting(NamedTuple):
     odds: OddsRatios
 
 
-class Effort(NamedTuple):
+class EstimationEffort(NamedTuple):
     """The stopping criteria of `optimal_estimation`."""
 
     tolerance: float
@@ -88,7 +88,7 @@ def estimation(
         raise ValueError(f"The design is {unknown[0]!r}; allowed are {', '.join(DESIGNS)}.")
     ball = RenyiBall.confidence(np.asarray(counts), beta=beta, order=order)
     setting = Setting(ball, odds_of(counts, beta)[WITH_INTERVALS])
-    place, effort = place_of("estimation", instance, beta, ball), Effort(tolerance, max_rounds)
+    place, effort = place_of("estimation", instance, beta, ball), EstimationEffort(tolerance, max_rounds)
     rows = [_for_sensitive(ball, epsilon, place, effort) for epsilon in of_sensitive]
     for design, levels in designs.items():
         for epsilon in levels:
@@ -100,7 +100,7 @@ def estimation(
     return RESULTS.table(rows)
 
 
-def _for_sensitive(ball: RenyiBall, epsilon: float, place: Place, effort: Effort) -> Result:
+def _for_sensitive(ball: RenyiBall, epsilon: float, place: Place, effort: EstimationEffort) -> Result:
     """Return the row of the least error of the distribution of S: that of reports on S alone.
 
     Every promise here holds under P-hat, where P(y | s) is then a locally private channel from S; and what is
@@ -114,7 +114,7 @@ def _for_sensitive(ball: RenyiBall, epsilon: float, place: Place, effort: Effort
 
 
 def _for_cells(
-    setting: Setting, design: str, epsilon: float, place: Place, effort: Effort
+    setting: Setting, design: str, epsilon: float, place: Place, effort: EstimationEffort
 ) -> Iterator[Result]:
     """Yield the rows of the least error of all cells under a promise, and of what S costs then."""
     ball, name = setting.ball, designed(design)

@@ -24,10 +24,10 @@ from reproduction.results.tables import Result
 
 _log = logging.getLogger(__name__)
 
-Levels = Mapping[str, Callable[[RenyiBall, Channel], float]]
+LevelsByMetric = Mapping[str, Callable[[RenyiBall, Channel], float]]
 
 #: What a channel promises for S to other attackers than those of its guarantee, by metric.
-FIG2_LEVELS: Levels = {
+FIG2_LEVELS: LevelsByMetric = {
     OVER_SET: lambda ball, channel: ball.worst_case_epsilon(channel),
     EVERYWHERE: lambda ball, channel: unconditional_epsilon(channel, ball.centre.shape),
     ANY_INPUTS: lambda ball, channel: ldp_epsilon(channel),
@@ -67,7 +67,7 @@ def rows_of(
     place: Place,
     solutions: Iterable[Solution],
     *,
-    levels: Levels = MappingProxyType({}),
+    levels: LevelsByMetric = MappingProxyType({}),
     odds: Mapping[str, OddsRatios] = MappingProxyType({}),
     reported: bool = False,
 ) -> Iterator[Result]:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from ldpfrontier.base.types import Intractable
 from ldpfrontier.certificates.association import association_certificate
-from ldpfrontier.certificates.document import Document
+from ldpfrontier.certificates.document import JsonDocument
 from ldpfrontier.certificates.robust import robust_certificate
 from ldpfrontier.engines.registry import LIMITS
 from ldpfrontier.model.optimum import Optimum
@@ -71,7 +71,7 @@ def proofs(
 
 def _over_f(
     ball: RenyiBall, epsilon: float, excess: float, limits: dict[str, Any]
-) -> tuple[Optimum, Document]:
+) -> tuple[Optimum, JsonDocument]:
     """Return the optimum over F, and its certificate."""
     found = optimal_robust(ball, epsilon, envelope="exact", **limits)
     return found, robust_certificate(found, ball, epsilon, excess=excess)
@@ -79,7 +79,7 @@ def _over_f(
 
 def _for_acquaintances(
     ball: RenyiBall, epsilon: float, excess: float, limits: dict[str, Any]
-) -> tuple[Optimum, Document]:
+) -> tuple[Optimum, JsonDocument]:
     """Return the optimum for acquaintances, and its certificate."""
     odds = OddsRatios.over(ball)
     found = optimal_association(odds, epsilon, **limits)

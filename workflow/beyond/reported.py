@@ -18,7 +18,7 @@ from ldpfrontier.model.information import mutual_information
 CANNOT_BE_ESTIMATED = "cannot be estimated: the reports of no number of people determine it"
 
 
-class Measure(NamedTuple):
+class ReportedMetric(NamedTuple):
     """A metric of the reports of a mechanism, its value and unit, and what is to be said of it."""
 
     metric: str
@@ -27,19 +27,19 @@ class Measure(NamedTuple):
     note: str = ""
 
 
-def measures(channel: Channel, prior: FloatArray) -> Iterator[Measure]:
+def measures(channel: Channel, prior: FloatArray) -> Iterator[ReportedMetric]:
     """Yield I(S; Y) and I(U; Y) in nats, and the errors of `error_measures`, of reports on (S, U)."""
     matrix = channel.matrix.reshape(*prior.shape, -1)
-    yield Measure(ABOUT_SENSITIVE, _about_rows(prior, matrix), "nats")
-    yield Measure(ABOUT_USEFUL, _about_rows(prior.T, matrix.swapaxes(0, 1)), "nats")
+    yield ReportedMetric(ABOUT_SENSITIVE, _about_rows(prior, matrix), "nats")
+    yield ReportedMetric(ABOUT_USEFUL, _about_rows(prior.T, matrix.swapaxes(0, 1)), "nats")
     yield from error_measures(channel, prior)
 
 
-def error_measures(channel: Channel, prior: FloatArray) -> Iterator[Measure]:
+def error_measures(channel: Channel, prior: FloatArray) -> Iterator[ReportedMetric]:
     """Yield n MSE of the best unbiased estimate of each target of `catalogue.ERRORS`, infinite if none is."""
     for target, metric in ERRORS.items():
         error = estimation_error(channel, prior, None if target == CELLS else target)
-        yield Measure(metric, error, "1", "" if math.isfinite(error) else CANNOT_BE_ESTIMATED)
+        yield ReportedMetric(metric, error, "1", "" if math.isfinite(error) else CANNOT_BE_ESTIMATED)
 
 
 def _about_rows(prior: FloatArray, matrix: FloatArray) -> float:

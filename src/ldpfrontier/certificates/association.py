@@ -13,7 +13,7 @@ import numpy as np
 
 from ldpfrontier.base.types import FloatArray
 from ldpfrontier.certificates.boxes import boxes_claim, checked_excess
-from ldpfrontier.certificates.document import Claim, Document, assembled, checked_optimum
+from ldpfrontier.certificates.document import JsonClaim, JsonDocument, assembled, checked_optimum
 from ldpfrontier.certificates.nonrobust import information_under, nonrobust_claim
 from ldpfrontier.certificates.numbers import level_text, ratio_texts, text, text_above, text_below
 from ldpfrontier.certificates.settings import SETTINGS
@@ -55,11 +55,11 @@ class OddsCuts:
         return AssociationCone(self.odds, self.epsilon)
 
     @property
-    def claim(self) -> Claim:
+    def claim(self) -> JsonClaim:
         """The kind of the claim, and the least odds ratios, rounded up."""
         return {"kind": "association bound", "odds": _odds_texts(self.odds, text_above)}
 
-    def worst(self, column: FloatArray) -> list[tuple[Claim, FloatArray]]:
+    def worst(self, column: FloatArray) -> list[tuple[JsonClaim, FloatArray]]:
         """Return the cuts that are least true of a column, as `boxes.Cuts`."""
         cone, t, compared = self._cone, math.exp(self.epsilon), self.odds.comparisons
         shares = cone.worst_shares(column[None])
@@ -78,7 +78,7 @@ class OddsCuts:
 
     def _written(
         self, s: int, other: int, u: int, w: int, rho: float, share: float
-    ) -> tuple[Claim, FloatArray]:
+    ) -> tuple[JsonClaim, FloatArray]:
         """Return a cut as a document has it, and its coefficients."""
         written = text(min(share, 1.0 - SETTINGS.least_share), SETTINGS.cut_digits)
         a, t = float(written), math.exp(self.epsilon)
@@ -106,7 +106,7 @@ def _below(rho: float) -> str:
 
 def association_certificate(
     optimum: Optimum, odds: OddsRatios, epsilon: float, *, excess: float | None = None
-) -> Document:
+) -> JsonDocument:
     """Return a document that proves the level and the utility of an optimum of `optimal_association`.
 
     It also has a bound, if the intervals contain the odds ratios of the estimate: that of NR, on all

@@ -22,8 +22,8 @@ from scipy.special import xlogy
 from ldpfrontier import verify
 from ldpfrontier.base.types import FloatArray, Intractable
 from ldpfrontier.certificates.document import (
-    Claim,
-    Document,
+    JsonClaim,
+    JsonDocument,
     bound_level,
     new_document,
     priced,
@@ -44,10 +44,10 @@ class Cuts(Protocol):
     """A cone, by cuts that a document can prove."""
 
     @property
-    def claim(self) -> Claim:
+    def claim(self) -> JsonClaim:
         """The kind of the claim, and what its cuts are about."""
 
-    def worst(self, column: FloatArray) -> list[tuple[Claim, FloatArray]]:
+    def worst(self, column: FloatArray) -> list[tuple[JsonClaim, FloatArray]]:
         """Return the cuts a . v <= 0 that are least true of a column: as a document has them, and a, (n,)."""
 
 
@@ -57,8 +57,8 @@ def checked_excess(excess: float) -> float:
 
 
 def boxes_claim(
-    about: Document, prior: FloatArray, optimum: Optimum, epsilon: float, cuts: Cuts, excess: float
-) -> Claim:
+    about: JsonDocument, prior: FloatArray, optimum: Optimum, epsilon: float, cuts: Cuts, excess: float
+) -> JsonClaim:
     """Return the claim of a bound that is by a share `excess` above an optimum, with its proof, checked.
 
     Intractable if the tree is too large, an input never occurs, or the gap of the optimum is not below the
@@ -75,7 +75,7 @@ def boxes_claim(
         raise Intractable("An input has the probability 0, so that the entries of columns have no bound.")
     prices = optimum.prices + spare * prior
     # Share of what a bound by boxes has to spare that rounding in their search may take.
-    tree, found = _Search(prior, prices, cuts, 0.02 * spare).tree()
+    tree, found = _BoxSearch(prior, prices, cuts, 0.02 * spare).tree()
     written = priced([text(c) for c in prices])
     claim = {**cuts.claim, **bound_level(epsilon), **written, "tree": tree, "cuts": found}
     with localcontext(verify.EXACT):
@@ -86,7 +86,7 @@ def boxes_claim(
     return claim
 
 
-class _Search:
+class _BoxSearch:
     """Boxes, the cuts that were met, and the linear programs over both.
 
     Leaves are by `margin`, in nats, below 0, for what is rounded.
@@ -97,7 +97,7 @@ class _Search:
         self.utility = MutualInformation(prior)
         # Nothing is forgotten: the numbers of cuts are in the tree.
         self.pool = CutPool(prior, kept=SETTINGS.max_box_cuts)
-        self.written, self.rows = list[Claim](), list[FloatArray]()
+        self.written, self.rows = list[JsonClaim](), list[FloatArray]()
         for corner in np.eye(prior.size):
             self._add_worst_cuts(corner + 1e-3)
             self._add_worst_cuts(1.001 - corner)
@@ -116,7 +116,7 @@ class _Search:
             raise Intractable(f"The proof of this bound has more than {SETTINGS.max_box_cuts:,} cuts.")
         return bool(violated)
 
-    def tree(self) -> tuple[list[str], list[Claim]]:
+    def tree(self) -> tuple[list[str], list[JsonClaim]]:
         """Return the tree in preorder, larger values first, and the cuts that its leaves use."""
         tokens, leaves, used = list[str](), 0, dict[int, int]()
         pending = [(np.zeros(self.prior.size), 1.0 / self.prior)]

@@ -12,7 +12,7 @@ import numpy as np
 from ldpfrontier import verify
 from ldpfrontier.base.types import FloatArray, Intractable
 from ldpfrontier.certificates.numbers import (
-    Rows,
+    WholeRows,
     level_text,
     ratio_texts,
     text_above,
@@ -27,33 +27,33 @@ from ldpfrontier.model.optimum import Optimum, checked_epsilon
 from ldpfrontier.numerics.arguments import as_instance
 
 #: A document, and a claim of one, as `json` writes them.
-Document = dict[str, Any]
-Claim = dict[str, Any]
+JsonDocument = dict[str, Any]
+JsonClaim = dict[str, Any]
 
 #: Price of an input, in nats, where no mechanism of the level tells anything; the checker's logarithms are
 #: nearer than that.
 LEAST_PRICE = Decimal("1e-22")
 
 
-def new_document(about: Document) -> Document:
+def new_document(about: JsonDocument) -> JsonDocument:
     """Return a document about a utility, with no channel and no claims."""
     return {"format": verify.FORMAT, "version": verify.VERSION, "utility": about, "claims": []}
 
 
-def read(document: Document) -> verify.Document:
+def read(document: JsonDocument) -> verify.Document:
     """Return what the claims of a document are about."""
     # Reading wants a claim; which one does not matter.
     with localcontext(verify.EXACT):
         return verify.read_document(document | {"claims": [{}]})[0]
 
 
-def utility_claim(about: verify.Document) -> Claim:
+def utility_claim(about: verify.Document) -> JsonClaim:
     """Return the claim that a channel has its utility, rounded down."""
     with localcontext(verify.EXACT):
         return {"kind": "utility", "at least": text_below(verify.value(about)[0])}
 
 
-def proved(about: Document, bound: Callable[[Sequence[float]], Claim]) -> Claim:
+def proved(about: JsonDocument, bound: Callable[[Sequence[float]], JsonClaim]) -> JsonClaim:
     """Return the tightest claim of a bound that the checker proves; Intractable if there is none.
 
     The function `bound` makes a claim, given by how much prices may be raised, relatively.
@@ -68,18 +68,18 @@ def proved(about: Document, bound: Callable[[Sequence[float]], Claim]) -> Claim:
     raise Intractable("No bound was found that the checker proves.")
 
 
-def level_claim(kind: str, epsilon: float) -> Callable[[Rows], list[Claim]]:
+def level_claim(kind: str, epsilon: float) -> Callable[[WholeRows], list[JsonClaim]]:
     """Return what claims a level of a channel that needs no proof of its own."""
     return lambda _: [{"kind": kind, "epsilon": level_text(epsilon), "t": ratio_texts(epsilon)[0]}]
 
 
 def assembled(
-    about: Document,
-    bounds: list[Claim],
+    about: JsonDocument,
+    bounds: list[JsonClaim],
     matrix: FloatArray,
-    levels: Callable[[Rows], list[Claim]],
+    levels: Callable[[WholeRows], list[JsonClaim]],
     constant: FloatArray | None = None,
-) -> Document:
+) -> JsonDocument:
     """Return the document of bounds and a channel, mixed with its mean by as much as its levels need.
 
     Of a channel in whole numbers, `levels` returns what is claimed of its privacy; `constant` is as in
@@ -119,12 +119,12 @@ def priced_tree(
     return prices, [f"?{occurs[int(token[1:])]}" if token[0] == "?" else token for token in tree]
 
 
-def bound_level(epsilon: float) -> Claim:
+def bound_level(epsilon: float) -> JsonClaim:
     """Return the level of a bound, and a ratio that is at least e^epsilon."""
     return {"epsilon": level_text(epsilon), "t": ratio_texts(epsilon)[1]}
 
 
-def priced(prices: list[str]) -> Claim:
+def priced(prices: list[str]) -> JsonClaim:
     """Return prices and their sum, rounded up."""
     with localcontext(verify.EXACT):
         return {"bound": text_above(sum(map(Decimal, prices), Decimal(0))), "prices": prices}

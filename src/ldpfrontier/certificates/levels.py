@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from numpy.typing import ArrayLike
 
 from ldpfrontier.certificates.association import ASSUMED_ODDS, association_claim
-from ldpfrontier.certificates.document import Document, level_claim, new_document, read, utility_claim
+from ldpfrontier.certificates.document import JsonDocument, level_claim, new_document, read, utility_claim
 from ldpfrontier.certificates.nonrobust import ASSUMED
-from ldpfrontier.certificates.numbers import Rows, written_channel
+from ldpfrontier.certificates.numbers import WholeRows, written_channel
 from ldpfrontier.certificates.privacy import uncertainty_claim
 from ldpfrontier.model.optimum import MAX_EPSILON, checked_epsilon
 from ldpfrontier.numerics.arguments import are_counts, as_instance, as_numbers, excerpt
@@ -19,12 +19,12 @@ from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 def level_certificate(
     counts: ArrayLike,
-    rows: Rows,
+    rows: WholeRows,
     levels: Mapping[str, float],
     *,
     ball: RenyiBall | None = None,
     odds: OddsRatios | None = None,
-) -> Document:
+) -> JsonDocument:
     """Return a document that claims levels of a channel of whole numbers, and its utility at a table.
 
     `ldpfrontier.verify.check` proves the claims, or says which one it does not prove.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ldpfrontier.certificates.document import (
-    Claim,
-    Document,
+    JsonClaim,
+    JsonDocument,
     assembled,
     bound_level,
     checked_optimum,
@@ -21,7 +21,7 @@ from ldpfrontier.model.utility import MutualInformation
 from ldpfrontier.numerics.arguments import as_instance
 
 
-def ldp_certificate(optimum: Optimum, utility: MutualInformation, epsilon: float) -> Document:
+def ldp_certificate(optimum: Optimum, utility: MutualInformation, epsilon: float) -> JsonDocument:
     """Return a document that proves an optimum of `optimal_ldp` to `ldp-frontier verify`.
 
     It has the mechanism in whole numbers, its level and its utility, and a bound on all mechanisms: in most
@@ -44,9 +44,9 @@ def ldp_certificate(optimum: Optimum, utility: MutualInformation, epsilon: float
     """
     as_instance(utility, MutualInformation, "The utility")
     epsilon = checked_optimum(optimum, len(utility.prior), epsilon)
-    about: Document = {"kind": "mutual information", "prior": weight_texts(utility.prior)}
+    about: JsonDocument = {"kind": "mutual information", "prior": weight_texts(utility.prior)}
 
-    def bound(slacks: Sequence[float]) -> Claim:
+    def bound(slacks: Sequence[float]) -> JsonClaim:
         prices, tree = priced_tree(utility.prior, epsilon, optimum, slacks)
         return {"kind": "ldp bound", **bound_level(epsilon), **priced(prices), "trees": [tree]}
 

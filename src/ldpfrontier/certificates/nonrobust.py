@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from ldpfrontier import verify
 from ldpfrontier.base.types import FloatArray
 from ldpfrontier.certificates.document import (
-    Claim,
-    Document,
+    JsonClaim,
+    JsonDocument,
     assembled,
     bound_level,
     checked_optimum,
@@ -23,7 +23,7 @@ from ldpfrontier.certificates.document import (
     priced_tree,
     proved,
 )
-from ldpfrontier.certificates.numbers import Rows, text_above, weight_texts
+from ldpfrontier.certificates.numbers import WholeRows, text_above, weight_texts
 from ldpfrontier.certificates.privacy import check_ball, uncertainty_claim
 from ldpfrontier.model.optimum import Optimum
 from ldpfrontier.model.utility import MutualInformation
@@ -38,7 +38,7 @@ ASSUMED = (
 )
 
 
-def nonrobust_certificate(optimum: Optimum, estimate: ArrayLike, epsilon: float) -> Document:
+def nonrobust_certificate(optimum: Optimum, estimate: ArrayLike, epsilon: float) -> JsonDocument:
     """Return a document that proves an optimum of `optimal_nonrobust` to `ldp-frontier verify`.
 
     Parameters
@@ -70,15 +70,15 @@ def checked_over_set(optimum: Optimum, ball: RenyiBall, epsilon: float) -> float
 
 
 def document_over_set(
-    optimum: Optimum, ball: RenyiBall, epsilon: float, bound: Claim | None = None
-) -> Document:
+    optimum: Optimum, ball: RenyiBall, epsilon: float, bound: JsonClaim | None = None
+) -> JsonDocument:
     """Return a document that proves the level over F and the utility of an optimum, with a bound.
 
     Without a bound it has that of NR. Other arguments and the errors are those of `robust_certificate`.
     """
     epsilon = checked_over_set(optimum, ball, epsilon)
 
-    def levels(rows: Rows) -> list[Claim]:
+    def levels(rows: WholeRows) -> list[JsonClaim]:
         return [uncertainty_claim(ball, epsilon, rows)]
 
     bounds = [nonrobust_claim(ball.centre, epsilon) if bound is None else bound]
@@ -86,14 +86,14 @@ def document_over_set(
     return assembled(about, bounds, optimum.channel.matrix, levels) | {"note": ASSUMED}
 
 
-def nonrobust_claim(joint: FloatArray, epsilon: float) -> Claim:
+def nonrobust_claim(joint: FloatArray, epsilon: float) -> JsonClaim:
     """Return the claim that no mechanism that is private at a table has more than NR."""
     return deepcopy(_nonrobust_claim(joint.tobytes(), joint.shape, epsilon))
 
 
 # At one level of one table, NR and the robust mechanisms have the same bound.
 @lru_cache(4)
-def _nonrobust_claim(cells: bytes, shape: tuple[int, ...], epsilon: float) -> Claim:
+def _nonrobust_claim(cells: bytes, shape: tuple[int, ...], epsilon: float) -> JsonClaim:
     """Return the claim of `nonrobust_claim`, given the bytes of a table and its shape."""
     joint = np.frombuffer(cells).reshape(shape)
     table = joint[joint.any(axis=1)]
@@ -102,7 +102,7 @@ def _nonrobust_claim(cells: bytes, shape: tuple[int, ...], epsilon: float) -> Cl
     with localcontext(verify.EXACT):
         rest = verify.conditional_entropy([[Decimal(w) for w in weight_texts(row)] for row in table])
 
-    def bound(slacks: Sequence[float]) -> Claim:
+    def bound(slacks: Sequence[float]) -> JsonClaim:
         prices, tree = priced_tree(sensitive, epsilon, optimum, slacks)
         with localcontext(verify.EXACT):
             total = text_above(rest + sum(map(Decimal, prices)))
@@ -126,7 +126,7 @@ def _uninformative_at(joint: FloatArray, matrix: FloatArray) -> FloatArray | Non
     return None if abs(constant.sum(axis=2) - 1.0).max() > 1e-6 else constant.reshape(matrix.shape)
 
 
-def information_under(joint: FloatArray) -> Document:
+def information_under(joint: FloatArray) -> JsonDocument:
     """Return the mutual information under a table."""
     return {"kind": "mutual information", "table": [weight_texts(row) for row in joint]}
 

@@ -12,7 +12,7 @@ import numpy as np
 from ldpfrontier.base.types import FloatArray
 
 #: Numerators of a channel, a row for every input.
-Rows = Sequence[Sequence[int]]
+WholeRows = Sequence[Sequence[int]]
 
 
 def text(x: float | Decimal, digits: int = 17, rounding: str = ROUND_HALF_EVEN) -> str:
@@ -56,7 +56,7 @@ def weight_texts(p: FloatArray) -> list[str]:
     return [text(Decimal(repr(float(x))).quantize(least, context=Context(prec=60)), 60) for x in p.ravel()]
 
 
-def whole_channels(matrix: FloatArray, constant: FloatArray | None = None) -> Iterator[Rows]:
+def whole_channels(matrix: FloatArray, constant: FloatArray | None = None) -> Iterator[WholeRows]:
     """Yield a channel in whole numbers, rows of one sum, mixed with ever more of one that tells nothing.
 
     A little of that makes a channel more private, whatever rounding has done. What a row lacks is added to
@@ -89,7 +89,7 @@ def whole_channels(matrix: FloatArray, constant: FloatArray | None = None) -> It
             yield rows
 
 
-def written_channel(rows: Rows) -> dict[str, Any]:
+def written_channel(rows: WholeRows) -> dict[str, Any]:
     """Write a channel of whole numbers as documents have it: "0*12" stands for twelve zeros."""
 
     def written(row: Sequence[int]) -> Iterator[str]:

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpfrontier.base.types import FloatArray
-from ldpfrontier.certificates.numbers import Rows, level_text, ratio_texts, text
+from ldpfrontier.certificates.numbers import WholeRows, level_text, ratio_texts, text
 from ldpfrontier.certificates.settings import SETTINGS
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
@@ -40,7 +40,7 @@ def check_ball(ball: RenyiBall) -> None:
         )
 
 
-def uncertainty_claim(ball: RenyiBall, epsilon: float, rows: Rows) -> dict[str, Any]:
+def uncertainty_claim(ball: RenyiBall, epsilon: float, rows: WholeRows) -> dict[str, Any]:
     """Return the claim that a channel is private over F, with proofs for all reports, if it is."""
     check_ball(ball)
     numerators = np.array([[*map(float, row)] for row in rows])

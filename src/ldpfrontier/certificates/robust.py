@@ -10,7 +10,7 @@ import numpy as np
 
 from ldpfrontier.base.types import FloatArray
 from ldpfrontier.certificates.boxes import boxes_claim, checked_excess
-from ldpfrontier.certificates.document import Claim, Document
+from ldpfrontier.certificates.document import JsonClaim, JsonDocument
 from ldpfrontier.certificates.nonrobust import (
     checked_over_set,
     document_over_set,
@@ -26,7 +26,7 @@ from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 def robust_certificate(
     optimum: Optimum, ball: RenyiBall, epsilon: float, *, excess: float | None = None
-) -> Document:
+) -> JsonDocument:
     """Return a document that proves the level and the utility of an optimum of `optimal_robust`, and a bound.
 
     The bound is on all mechanisms that are private over F: that of NR, which is above the one that was
@@ -71,16 +71,16 @@ class MemberCuts:
         return Oracle(self.ball, self.epsilon)
 
     @property
-    def claim(self) -> Claim:
+    def claim(self) -> JsonClaim:
         """The kind of the claim, and F."""
         order, radius = text(self.ball.order, 40), text(self.ball.radius, 40)
         return {"kind": "robust bound", "order": order, "radius": radius}
 
-    def worst(self, column: FloatArray) -> list[tuple[Claim, FloatArray]]:
+    def worst(self, column: FloatArray) -> list[tuple[JsonClaim, FloatArray]]:
         """Return the cuts that are least true of a column, as `boxes.Cuts`."""
         return [self._written(row) for row in self._cone.separate(column[None])[0]]
 
-    def _written(self, row: FloatArray) -> tuple[Claim, FloatArray]:
+    def _written(self, row: FloatArray) -> tuple[JsonClaim, FloatArray]:
         """Return the cut of the member of F that a cut is about, and its coefficients.
 
         Its two sensitive values have the conditionals of the cut, all others those of the centre. Of the

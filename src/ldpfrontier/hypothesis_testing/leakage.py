@@ -228,7 +228,7 @@ class _Prices:
 
 
 @dataclass(eq=False)
-class _Program:
+class _RestrictedProgram:
     """The restricted LP: rows of the letters, of the budgets that are finite, and of the utilities.
 
     Everything is scaled to sizes near one: budgets by their limits, utilities by `units`, shape (m - 1,), the
@@ -297,7 +297,7 @@ def _any_outputs(
     # Revealing the letter with this probability, and nothing otherwise, keeps every limit.
     share = min(1.0, *(limits[hypotheses.entropies > 0] / hypotheses.entropies[hypotheses.entropies > 0]))
     most = np.array([hypotheses.hellinger(float(d)) for d in hypotheses.divergences])
-    program = _Program(hypotheses, limits, units=most * float(share))
+    program = _RestrictedProgram(hypotheses, limits, units=most * float(share))
     program.add(_grid(hypotheses.letters))
     if start is not None:
         matrix = start.matrix[:, start.matrix.sum(axis=0) > 0]

@@ -48,7 +48,7 @@ _EQUALITY = -1
 _MAX_STEPS, _REINVERT_AFTER = 5000, 200
 
 
-class Rows(NamedTuple):
+class ConstraintRows(NamedTuple):
     """Inequalities a . x <= b, and numbers that the methods write; unused places have the entry 0."""
 
     places: NDArray[np.uint64]  # (room, WIDTH)
@@ -59,7 +59,7 @@ class Rows(NamedTuple):
     rate: FloatArray  # (room,)
 
 
-class Basis(NamedTuple):
+class WarmBasis(NamedTuple):
     """Constraints that are met with equality, and what follows from them."""
 
     active: NDArray[np.int64]  # (n,): their numbers
@@ -71,7 +71,7 @@ class Basis(NamedTuple):
 
 
 @inner_kernel
-def _negative_products(rows: Rows, count: int, short: int, x: FloatArray) -> None:
+def _negative_products(rows: ConstraintRows, count: int, short: int, x: FloatArray) -> None:
     """Write -a . x of the inequalities, of which the first ones are short, as rates."""
     for k in range(count):
         places, entries, total = rows.places[k], rows.entries[k], 0.0
@@ -97,7 +97,7 @@ def _ratio_test(values: FloatArray, rates: FloatArray, start: int, count: int, t
 
 
 @inner_kernel
-def _weigh(rows: Rows, basis: Basis, which: int) -> None:
+def _weigh(rows: ConstraintRows, basis: WarmBasis, which: int) -> None:
     """Write the weights of the basis in the normal of an inequality."""
     places, entries = rows.places[which], rows.entries[which]
     for i in range(basis.x.size):
@@ -108,7 +108,7 @@ def _weigh(rows: Rows, basis: Basis, which: int) -> None:
 
 
 @inner_kernel
-def _exchange(rows: Rows, basis: Basis, place: int, which: int) -> None:
+def _exchange(rows: ConstraintRows, basis: WarmBasis, place: int, which: int) -> None:
     """Exchange the constraint at a place of the basis for an inequality."""
     n, inverse, weights, direction = basis.x.size, basis.inverse, basis.weights, basis.inverse[place]
     places, entries, length, pivot = (
@@ -139,7 +139,7 @@ def _exchange(rows: Rows, basis: Basis, place: int, which: int) -> None:
 
 
 @borrowing_kernel
-def advance(rows: Rows, count: int, short: int, basis: Basis, least_price: float) -> int:
+def advance(rows: ConstraintRows, count: int, short: int, basis: WarmBasis, least_price: float) -> int:
     """Go on from a vertex to a solution, in place; return the steps, or -1 where there is no end.
 
     The primal method goes on until no price is below the least one (minus infinity: none at all), and the
@@ -201,7 +201,7 @@ class WarmSimplex:
         total, n = len(right) + room, len(scale)
         # Fractions of multiples of an irrational number are spread evenly.
         amounts = PERTURBATION * (1.0 - 0.5 * (np.arange(total) * (np.sqrt(5.0) / 2.0) % 1.0))
-        self._rows = rows = Rows(
+        self._rows = rows = ConstraintRows(
             np.zeros((total, WIDTH), dtype=np.uint64),
             np.zeros((total, WIDTH)),
             amounts,
@@ -213,7 +213,7 @@ class WarmSimplex:
         rows.places[short, :SHORT_WIDTH], rows.entries[short, :SHORT_WIDTH] = places, entries
         rows.right[short] += right
         numbers = np.zeros(n, dtype=np.int64)
-        self._basis = Basis(numbers, np.zeros((n, n)), np.zeros(n), np.zeros(n), np.zeros(n), np.ones(n))
+        self._basis = WarmBasis(numbers, np.zeros((n, n)), np.zeros(n), np.zeros(n), np.zeros(n), np.ones(n))
         self._reset()
 
     @property

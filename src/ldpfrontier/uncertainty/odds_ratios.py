@@ -39,7 +39,7 @@ from ldpfrontier.uncertainty.settings import SETTINGS
 IntervalMethod = Literal["exact", "bonferroni", "scheffe"]
 
 
-class Comparisons(NamedTuple):
+class OddsComparisons(NamedTuple):
     """Comparisons of s and t at u and w with an odds ratio below 1, one an entry of each, shape (k,)."""
 
     s: IntArray
@@ -48,9 +48,11 @@ class Comparisons(NamedTuple):
     w: IntArray
     rho: FloatArray
 
-    def take(self, chosen: NDArray[np.bool_] | slice) -> Comparisons:
+    def take(self, chosen: NDArray[np.bool_] | slice) -> OddsComparisons:
         """Return the comparisons of a mask or slice."""
-        return Comparisons(self.s[chosen], self.t[chosen], self.u[chosen], self.w[chosen], self.rho[chosen])
+        return OddsComparisons(
+            self.s[chosen], self.t[chosen], self.u[chosen], self.w[chosen], self.rho[chosen]
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,10 +132,10 @@ class OddsRatios:
         return a1, a2
 
     @property
-    def comparisons(self) -> Comparisons:
+    def comparisons(self) -> OddsComparisons:
         """The comparisons with least odds ratios below 1, the only ones that are conditions."""
         s, t, u, w = np.nonzero(self.low < 1.0)
-        return Comparisons(s, t, u, w, self.low[s, t, u, w])
+        return OddsComparisons(s, t, u, w, self.low[s, t, u, w])
 
     def contains(self, other: OddsRatios) -> bool:
         """Tell whether all intervals contain those of others of the same shape, to rounding."""

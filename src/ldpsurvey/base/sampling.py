@@ -23,7 +23,7 @@ BITS = 62
 TOTAL = 1 << BITS
 
 #: Bytes from the operating system, which are fit for secrets.
-Source = Callable[[int], bytes]
+RandomSource = Callable[[int], bytes]
 
 
 def whole_weights(matrix: FloatArray) -> IntArray:
@@ -69,7 +69,7 @@ def sampled_level(weights: IntArray | FloatArray) -> float:
 class Sampler:
     """Draws outputs of a channel of whole numbers, with random bytes of the operating system by default."""
 
-    def __init__(self, weights: IntArray, source: Source = os.urandom) -> None:
+    def __init__(self, weights: IntArray, source: RandomSource = os.urandom) -> None:
         check_weights(weights)
         self.thresholds: IntArray = np.cumsum(weights, axis=1)
         self._source = source

@@ -43,18 +43,18 @@ ATTACKERS: tuple[Attacker, ...] = get_args(Attacker)
 #: Those for whom a level is that of the channel alone, without a population.
 WITHOUT_TABLE: tuple[Attacker, ...] = ("insider-only", "anyone")
 
-#: Methods of intervals of odds ratios (`OddsRatios.confidence`), and of the radius of F.
-IntervalMethod = Literal["exact", "bonferroni"]
-RadiusMethod = Literal["asymptotic", "finite"]
+#: Methods that designs offer of intervals of odds ratios (`OddsRatios.confidence`), and of the radius of F.
+OfferedIntervals = Literal["exact", "bonferroni"]
+OfferedRadius = Literal["asymptotic", "finite"]
 
 #: How intervals of odds ratios are called in a promise, by their method.
-_INTERVALS: Mapping[IntervalMethod, str] = {
+_INTERVALS: Mapping[OfferedIntervals, str] = {
     "exact": "exact intervals",
     "bonferroni": "normal intervals (Bonferroni)",
 }
 
 #: When the set F has its confidence, by the method of its radius.
-_RADII: Mapping[RadiusMethod, str] = {
+_RADII: Mapping[OfferedRadius, str] = {
     "asymptotic": "with many records",
     "finite": "with any number of records",
 }
@@ -74,8 +74,8 @@ class Population:
 
     beta: float = 0.05
     order: float = 2.0
-    intervals: IntervalMethod = "exact"
-    method: RadiusMethod = "asymptotic"
+    intervals: OfferedIntervals = "exact"
+    method: OfferedRadius = "asymptotic"
     factor: float = 1.0
     widened: float = 0.0
 
@@ -97,7 +97,7 @@ class Population:
 def _intervals(
     counts: tuple[tuple[int, ...], ...],
     beta: float,
-    method: IntervalMethod,
+    method: OfferedIntervals,
     widened: float,
     effective: float | None,
     freedom: float | None,
@@ -112,7 +112,7 @@ def population_of(
     table: CountTable,
     beta: float = 0.05,
     order: float = 2.0,
-    method: RadiusMethod = "asymptotic",
+    method: OfferedRadius = "asymptotic",
     factor: float = 1.0,
 ) -> Population | None:
     """Return what is chosen around a table, with exact intervals of odds ratios if they are quick.

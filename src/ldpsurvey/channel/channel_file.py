@@ -32,8 +32,8 @@ from ldpsurvey.channel.attackers import (
     ATTACKERS,
     WITHOUT_TABLE,
     Attacker,
-    IntervalMethod,
     Levels,
+    OfferedIntervals,
     Population,
     levels_of,
 )
@@ -378,7 +378,7 @@ def _parsed(content: Mapping[str, Any]) -> PrivateChannel:
         raise ValueError("a population belongs to a sample of people, with useful columns.")
     if not table.sampled and private.certificate.against not in WITHOUT_TABLE:
         raise ValueError("without a table, a channel protects from anyone or insider-only.")
-    if around is not None and around["intervals"] not in get_args(IntervalMethod):
+    if around is not None and around["intervals"] not in get_args(OfferedIntervals):
         raise ValueError(f"intervals is {around['intervals']!r}.")
     if private.certificate.population is not None:  # refused where they are out of range
         _ = private.certificate.population.ball(table), private.certificate.population.odds(table)

@@ -33,7 +33,7 @@ import numpy as np
 from ldpfrontier.base.atomic import OWNER
 from ldpfrontier.base.types import IntArray
 from ldpsurvey.base.layout import reports_text
-from ldpsurvey.base.sampling import Sampler, Source
+from ldpsurvey.base.sampling import RandomSource, Sampler
 from ldpsurvey.channel.channel_file import PrivateChannel, id_of
 from ldpsurvey.channel.reports import checked_name
 from ldpsurvey.data.outputs import check_outputs
@@ -69,7 +69,7 @@ class Draw:
     #: Whether there is a memo in which nobody had a report before.
     is_new = False
 
-    def __init__(self, private: PrivateChannel, source: Source | None) -> None:
+    def __init__(self, private: PrivateChannel, source: RandomSource | None) -> None:
         self._sampler = Sampler(private.weights, source) if source else Sampler(private.weights)
 
     def __call__(self, ids: Sequence[str], inputs: IntArray) -> tuple[IntArray, int]:
@@ -99,7 +99,9 @@ class Memo:
         does the Unicode form of a letter.
     """
 
-    def __init__(self, path: Path | str, column: str, source: Source | None = None, wave: str = "") -> None:
+    def __init__(
+        self, path: Path | str, column: str, source: RandomSource | None = None, wave: str = ""
+    ) -> None:
         self.path, self.column, self._source = Path(path), column, source
         self.wave = checked_name(wave, "The wave")
         if wave and not self.wave:
@@ -284,7 +286,7 @@ class _Repeating(Draw):
     """Repeats the report that a person has given in this wave, or draws one if the channel allows it."""
 
     def __init__(
-        self, base: sqlite3.Connection, private: PrivateChannel, source: Source | None, wave: str
+        self, base: sqlite3.Connection, private: PrivateChannel, source: RandomSource | None, wave: str
     ) -> None:
         super().__init__(private, source)
         self._base, self._outputs, self._key, self._wave = base, private.outputs, private.sha256, wave

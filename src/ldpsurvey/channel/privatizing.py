@@ -14,7 +14,7 @@ import numpy as np
 
 from ldpfrontier.base.atomic import OWNER, USUAL, remove_abandoned, replacing
 from ldpsurvey.base.layout import BYTE_ORDER_MARK, remark, without_formulas
-from ldpsurvey.base.sampling import Sampler, Source
+from ldpsurvey.base.sampling import RandomSource, Sampler
 from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.channel.memo import Draw, Memo, check_account
 from ldpsurvey.channel.reports import REPORT, Codes, channel_column, ids_of
@@ -32,7 +32,7 @@ def privatize(
     private: PrivateChannel,
     records: Sequence[Label],
     *,
-    source: Source | None = None,
+    source: RandomSource | None = None,
     no_memo: bool = False,
 ) -> list[str]:
     """Draw a report for every record.
@@ -94,7 +94,7 @@ def privatize_file(
     missing: str | Sequence[str] | None = None,
     missing_codes: Sequence[str] = (),
     decimal: str = ".",
-    source: Source | None = None,
+    source: RandomSource | None = None,
     spreadsheet: bool = False,
     no_memo: bool = False,
     force: bool = False,

@@ -16,7 +16,7 @@ import numpy as np
 from ldpfrontier import QuestionnaireOptimum, optimal_questionnaire, questionnaire_errors
 from ldpfrontier.verify import visible
 from ldpsurvey.base.layout import columns, remark, reports_text, wrapped
-from ldpsurvey.base.sampling import Source
+from ldpsurvey.base.sampling import RandomSource
 from ldpsurvey.base.settings import SETTINGS
 from ldpsurvey.channel.privatizing import ReportFile, remark_on_files, write_reports
 from ldpsurvey.channel.promises import percent, raised, upwards
@@ -125,7 +125,7 @@ def _questions(options: argparse.Namespace) -> QuestionList:
     )  # fmt: skip
 
 
-def apply(options: argparse.Namespace, source: Source | None) -> int:
+def apply(options: argparse.Namespace, source: RandomSource | None) -> int:
     """Privatize records with the channel of a questionnaire."""
     channel = read_questionnaire(options.channel)
     if options.memo is not None or options.wave or options.no_memo:

@@ -11,7 +11,7 @@ import numpy as np
 from ldpfrontier.base.types import IntArray
 from ldpfrontier.verify import visible
 from ldpsurvey.base.layout import remark, wrapped
-from ldpsurvey.base.sampling import Source
+from ldpsurvey.base.sampling import RandomSource
 from ldpsurvey.channel.channel_file import PrivateChannel, read_channel
 from ldpsurvey.channel.memo import Memo
 from ldpsurvey.channel.privatizing import privatize_file, remark_on_files
@@ -35,7 +35,7 @@ def apply(options: argparse.Namespace) -> int:
     """Privatize records."""
     check_outputs([options.out, *given(options.memo)], [options.channel, options.data])
     check_unwritten(options.out, options.force)
-    source: Source | None = None
+    source: RandomSource | None = None
     if options.insecure:
         if options.seed < 0:
             raise ValueError(f"The seed is {options.seed}; it must be a whole number, 0 or more.")

@@ -149,7 +149,7 @@ def randomized_logit(
     rest = [name for name in data if name not in (outcome, *predictors) and _is_used(str(name), terms, every)]
     x, covariate_names = design_matrix(" + ".join(f"`{name}`" for name in rest) or "1", data)
     found = [str(kind) for kind in kinds[1:]]
-    fit = _Fit(x, joint, np.split(made, len(combinations)))
+    fit = _LikelihoodFit(x, joint, np.split(made, len(combinations)))
     of_outcome = names if len(kinds) == 2 else [f"{kind}: {name}" for kind in found for name in names]
     of_predictors = [f"{said(label)} given {name}" for label in combinations[1:] for name in covariate_names]
     return fit.result(
@@ -297,7 +297,7 @@ def _observed(outcome: str, data: pd.DataFrame) -> FloatArray:
     return np.asarray(data[outcome] == found[1], dtype=np.float64)
 
 
-class _Fit:
+class _LikelihoodFit:
     """The maximum of the likelihood.
 
     `x`, (n, p), are the covariates of the randomized predictors; `chances`, (n, k, m), those of each person's

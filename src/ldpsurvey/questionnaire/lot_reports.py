@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldpfrontier.base.types import IntArray
-from ldpsurvey.base.sampling import BITS, TOTAL, Source
+from ldpsurvey.base.sampling import BITS, TOTAL, RandomSource
 from ldpsurvey.questionnaire.questionnaire_channel import QuestionnaireChannel
 
 #: Letters of places, of as many answers as a question may have.
@@ -23,7 +23,7 @@ LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 class RandomNumbers:
     """Whole numbers that are exactly uniform, from a source of random bytes."""
 
-    def __init__(self, source: Source = os.urandom) -> None:
+    def __init__(self, source: RandomSource = os.urandom) -> None:
         self._source = source
 
     def words(self, number: int) -> IntArray:
@@ -58,7 +58,9 @@ class RandomNumbers:
         return found[:, :number]
 
 
-def draw_reports(channel: QuestionnaireChannel, records: IntArray, source: Source = os.urandom) -> list[str]:
+def draw_reports(
+    channel: QuestionnaireChannel, records: IntArray, source: RandomSource = os.urandom
+) -> list[str]:
     """Draw a report for every record: (m, questions), the place of each answer among those to its question.
 
     Any source of random bytes but the default is no protection.

@@ -63,7 +63,7 @@ def test_without_randomization_a_predictor_is_one_of_statsmodels():
 
 
 def test_the_score_is_the_slope_of_the_likelihood_and_is_0_at_the_maximum():
-    from ldpsurvey.estimate.regression import _Fit
+    from ldpsurvey.estimate.regression import _LikelihoodFit
 
     rng = np.random.default_rng(3)
     data, _, reports = drawn(300, rng)
@@ -72,7 +72,7 @@ def test_the_score_is_the_slope_of_the_likelihood_and_is_0_at_the_maximum():
     designs = [np.column_stack([x, np.full(300, float(s))]) for s in (0, 1)]
     chances = FORCED[:, reports].T
     observed = chances[:, :, None] * np.column_stack([1 - z, z])[:, None, :]
-    for fit in (_Fit(x, chances[:, None, :], [x]), _Fit(x, observed, designs)):
+    for fit in (_LikelihoodFit(x, chances[:, None, :], [x]), _LikelihoodFit(x, observed, designs)):
         theta = rng.normal(0, 0.5, fit.size)
         slope = fit.score(theta)[1]
         for place, step in enumerate(1e-6 * np.eye(len(theta))):

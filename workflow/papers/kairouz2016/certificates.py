@@ -17,7 +17,7 @@ from reproduction.results.certificates import DOCUMENTS, OptimumPlace, document_
 from reproduction.results.tables import Row
 
 
-class Effort(TypedDict):
+class OptimumArguments(TypedDict):
     """Arguments of `optimal_ldp`."""
 
     tolerance: float
@@ -35,7 +35,7 @@ def documents(
     max_rounds: int = 1000,
 ) -> pd.DataFrame:
     """Return certificates of the optima of some instances, as `experiments.sweep` finds them."""
-    effort: Effort = {"tolerance": tolerance, "max_rounds": max_rounds}
+    effort: OptimumArguments = {"tolerance": tolerance, "max_rounds": max_rounds}
     return DOCUMENTS.table(_rows(instances, utility, size, numbers, epsilons, effort))
 
 
@@ -45,7 +45,7 @@ def _rows(
     size: int,
     numbers: Sequence[int],
     epsilons: Sequence[float],
-    effort: Effort,
+    effort: OptimumArguments,
 ) -> Iterator[Row]:
     """Yield the documents of the optima of some instances."""
     for number, measure in measures(instances, utility, size, numbers=numbers):

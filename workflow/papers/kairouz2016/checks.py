@@ -24,7 +24,7 @@ from ldpfrontier.model.privacy import delta_at, error_region
 from ldpfrontier.model.utility import FDivergence, MutualInformation
 from ldpfrontier.promises.ldp import optimal_ldp
 from papers.kairouz2016.instances import PAPER, instance_name
-from papers.kairouz2016.measures import Measure
+from papers.kairouz2016.measures import InstanceUtility
 from papers.kairouz2016.statements import statement_checks
 from reproduction.results.batches import Rows, batches_of
 from reproduction.results.tables import CHECKS, Check, Relation, Row, select
@@ -119,7 +119,7 @@ def _any_column_checks(instance: int, seed: int) -> Iterator[Row]:
     epsilon, (first, second) = float(rng.uniform(0.1, 4.0)), rng.dirichlet(np.ones(size), 2)
     unit, pairs = np.eye(size), permutations(range(size), 2)
     rays = extreme_rays(np.array([unit[x] - math.exp(epsilon) * unit[y] for x, y in pairs]))
-    measures: dict[str, Measure] = {
+    measures: dict[str, InstanceUtility] = {
         "kl": FDivergence(first, second, "kl"),
         "mutual_information": MutualInformation(first),
         "tv": FDivergence(first, second, "tv"),
@@ -168,7 +168,7 @@ def _quaternary_checks(instance: int, seed: int, outputs: int = 5) -> Iterator[R
     yield row("distance of the quaternary region from Figure 9b", float(distance), "<=", 0.0)
 
     pair = np.eye(2)
-    measures: dict[str, Measure] = {
+    measures: dict[str, InstanceUtility] = {
         "mutual_information": MutualInformation(prior),
         "tv": FDivergence(pair[0], pair[1], "tv"),
         "hellinger": FDivergence(pair[0], pair[1], "hellinger"),

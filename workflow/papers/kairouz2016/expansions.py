@@ -17,7 +17,7 @@ from ldpfrontier.model.mechanisms import binary_mechanism, randomized_response
 from ldpfrontier.model.utility import FDivergence, MutualInformation
 from papers.kairouz2016.experiments import balance, sweep
 from papers.kairouz2016.instances import PAPER, instance_name
-from papers.kairouz2016.measures import Measure, measures
+from papers.kairouz2016.measures import InstanceUtility, measures
 from reproduction.results.tables import RESULTS, Result, Row
 
 _LOG = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ _COROLLARIES = {
 }
 
 
-def high_privacy(measure: Measure, epsilon: float, *, printed: bool = False) -> float:
+def high_privacy(measure: InstanceUtility, epsilon: float, *, printed: bool = False) -> float:
     r"""Expand what the binary mechanism achieves at small epsilon, in nats (kairouz2016, Cor. 9, 15).
 
     D(M0 || M1) = 2 tanh(eps/2)^2 TV^2 + O(eps^4) and I = 2 tanh(eps/2)^2 P(T) P(T^c) + O(eps^4). Printed:
@@ -44,7 +44,7 @@ def high_privacy(measure: Measure, epsilon: float, *, printed: bool = False) -> 
     return size * (leading if printed else 2.0 * math.tanh(epsilon / 2.0) ** 2)
 
 
-def low_privacy(measure: Measure, epsilon: float, *, printed: bool = False) -> float:
+def low_privacy(measure: InstanceUtility, epsilon: float, *, printed: bool = False) -> float:
     r"""Expand what randomized response achieves at large epsilon, in nats (kairouz2016, Cor. 10, 16).
 
     D(P0 || P1) - G e^-eps + O(e^-2eps) with G = k D(P0 || P1) + sum (P0/P1 - 1 - log P0/P1), and
@@ -137,7 +137,7 @@ def expansions(
 
 
 def _expansion_rows(
-    measure: Measure,
+    measure: InstanceUtility,
     entry: Callable[..., Row],
     corollaries: tuple[str, str],
     small: Sequence[float],

@@ -19,7 +19,7 @@ from ldpfrontier.model.privacy import ldp_epsilon
 from ldpfrontier.model.utility import MutualInformation
 from ldpfrontier.promises.ldp import optimal_ldp
 from papers.kairouz2016.instances import PAPER, instance_name
-from papers.kairouz2016.measures import Measure, measures
+from papers.kairouz2016.measures import InstanceUtility, measures
 from reproduction.own_channels import channel_of, require_private
 from reproduction.planning.own_mechanisms import registered
 from reproduction.results.tables import CLOSED_FORM, HEURISTIC, RESULTS, Result
@@ -64,7 +64,7 @@ def sweep(
 
 
 def _sweep_rows(
-    measure: Measure,
+    measure: InstanceUtility,
     row: Callable[..., Result],
     metric: str,
     epsilons: Sequence[float],
@@ -113,7 +113,7 @@ def _sweep_rows(
         yield row("optimal", "staircase_error", error, unit="1", epsilon=epsilon)
 
 
-def _without_privacy(measure: Measure) -> float:
+def _without_privacy(measure: InstanceUtility) -> float:
     if isinstance(measure, MutualInformation):
         return entropy(measure.prior)
     return measure.divergence()
@@ -125,7 +125,7 @@ def balance(measure: MutualInformation) -> float:
     return inside * (1.0 - inside)
 
 
-def _closed_form(mechanism: str, measure: Measure, epsilon: float) -> Channel:
+def _closed_form(mechanism: str, measure: InstanceUtility, epsilon: float) -> Channel:
     if mechanism in OWN:
         own = OWN[mechanism]
         channel = channel_of(own, measure, epsilon, len(measure.prior))

@@ -11,7 +11,7 @@ from papers.kairouz2016.instances import PAIR, PRIOR, UTILITIES
 from reproduction.data.populations import arrays
 from reproduction.results.tables import select
 
-Measure = MutualInformation | FDivergence
+InstanceUtility = MutualInformation | FDivergence
 
 
 def measures(
@@ -21,7 +21,7 @@ def measures(
     *,
     numbers: Sequence[int] | None = None,
     concentration: float | None = None,
-) -> list[tuple[int, Measure]]:
+) -> list[tuple[int, InstanceUtility]]:
     """Return the instances of one utility and size, as utilities of a channel, each with its number.
 
     Those of some `numbers`, or all, are chosen, and of a table with several concentrations those of one. A

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from reproduction.planning.configuration import grid_contradictions, values
+from reproduction.planning.configuration import Arguments, Configuration, grid_contradictions, values
 from reproduction.planning.own_mechanisms import names_in, own_contradictions
 from reproduction.planning.paper import Parts, claim_entries
-
-Configuration = Mapping[str, Any]
-Arguments = dict[str, Any]
-
 
 #: The mechanisms that the paper compares, which its claims need.
 MECHANISMS = ("binary", "rr", "geometric")

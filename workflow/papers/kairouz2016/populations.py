@@ -19,7 +19,7 @@ import pandas as pd
 from ldpfrontier.base.types import FloatArray
 from ldpfrontier.model.utility import FDivergence, MutualInformation
 from papers.kairouz2016.instances import PAPER, instance_name
-from papers.kairouz2016.measures import Measure, measures
+from papers.kairouz2016.measures import InstanceUtility, measures
 from reproduction.results.tables import ROUNDING, Schema
 
 _LOG = logging.getLogger(__name__)
@@ -106,7 +106,7 @@ def _require_study(study: Mapping[str, Any]) -> None:
 
 
 def _least_shares(
-    study: Mapping[str, Any], population: Mapping[int, Measure], number: int
+    study: Mapping[str, Any], population: Mapping[int, InstanceUtility], number: int
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of one population."""
     ends, instances, batch = study["ends"], list(population), Batch.of(list(population.values()))
@@ -153,7 +153,7 @@ class Batch:
     inside: np.ndarray
 
     @classmethod
-    def of(cls, measures: Sequence[Measure]) -> Batch:
+    def of(cls, measures: Sequence[InstanceUtility]) -> Batch:
         """Return instances, all of one kind, as a batch."""
         if isinstance(measures[0], FDivergence):
             first, second = (np.stack([getattr(m, name) for m in measures]) for name in ("p0", "p1"))

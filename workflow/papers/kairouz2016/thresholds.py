@@ -19,7 +19,7 @@ from ldpfrontier.promises.thresholds import (
     randomized_response_threshold,
 )
 from papers.kairouz2016.instances import PAPER, instance_name
-from papers.kairouz2016.measures import Measure, measures
+from papers.kairouz2016.measures import InstanceUtility, measures
 from reproduction.results.tables import RESULTS, Result, Row, relative_gap
 
 _LOG = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ def thresholds(
     return RESULTS.table(rows)
 
 
-def _note(measure: Measure, threshold: float) -> str:
+def _note(measure: InstanceUtility, threshold: float) -> str:
     """Return by how much binary can be below the optimum at its threshold."""
     if not 0.0 < threshold < math.inf:
         return ""

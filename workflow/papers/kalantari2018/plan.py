@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from reproduction.base.entries import parse_yaml
-from reproduction.planning.configuration import grid, grid_contradictions
+from reproduction.planning.configuration import Arguments, Configuration, grid, grid_contradictions
 
 #: Tables I to IV, and two sets on which the bounds of Theorem 3 are drawn.
 SOURCES = Path(__file__).with_name("sources.yaml")
 
-Configuration = Mapping[str, Any]
-Arguments = dict[str, Any]
 Distributions = list[list[float]]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from reproduction.base.entries import parse_yaml
-from reproduction.planning.configuration import grid, grid_contradictions
+from reproduction.planning.configuration import Arguments, Configuration, grid, grid_contradictions
 
 #: Tables I and II, and instances on more letters.
 HYPOTHESES = Path(__file__).with_name("hypotheses.yaml")
@@ -18,9 +18,6 @@ _LETTERS = range(2, 6)
 
 #: Steps of the search that Figures 2 and 3 draw, as `paper.yaml` and their captions say.
 _DRAWN = 100
-
-Configuration = Mapping[str, Any]
-Arguments = dict[str, Any]
 
 
 def read_instances(path: Path | str = HYPOTHESES) -> list[Arguments]:

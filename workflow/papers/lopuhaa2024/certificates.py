@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ldpfrontier.certificates.document import Document
+from ldpfrontier.certificates.document import JsonDocument
 from ldpfrontier.certificates.nonrobust import document_over_set, nonrobust_certificate
 from ldpfrontier.model.optimum import Optimum
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
@@ -70,7 +70,7 @@ def _rows(paper: str, ball: RenyiBall, solutions: Iterable[tuple[Solution, Place
         yield row_of(paper, place, solution, document)
 
 
-def row_of(paper: str, place: Place, solution: Solution, document: Document) -> Row:
+def row_of(paper: str, place: Place, solution: Solution, document: JsonDocument) -> Row:
     """Return the row of the document of a solution, with the key of the paper that computes it."""
     about = OptimumPlace(
         paper, place["experiment"], place["size"], place["instance"], solution.mechanism, solution.epsilon

@@ -130,7 +130,7 @@ class Erratum:
 Tables = Mapping[str, pd.DataFrame]
 
 
-Check = Callable[[Tables, Claim], Finding]
+ClaimCheck = Callable[[Tables, Claim], Finding]
 
 _TEXTS = (
     "id",
@@ -208,11 +208,11 @@ def _id(entry: Any) -> Any:
     return entry.get("id") if isinstance(entry, Mapping) else None
 
 
-def check_of(claim: Claim) -> Check:
+def check_of(claim: Claim) -> ClaimCheck:
     """Return the function that decides a claim: the paper's own, or one of this module."""
     own = module_name(claim.paper, "claims")
     for name in (own, __name__) if importlib.util.find_spec(own) else (__name__,):
-        function: Check | None = getattr(importlib.import_module(name), claim.check, None)
+        function: ClaimCheck | None = getattr(importlib.import_module(name), claim.check, None)
         # The helpers of a module decide nothing.
         if inspect.isfunction(function) and [*inspect.signature(function).parameters] == ["tables", "claim"]:
             return function

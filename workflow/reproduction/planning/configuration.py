@@ -16,6 +16,10 @@ from jsonschema.exceptions import ValidationError
 from reproduction.data.catalogue import catalogue, own_tables
 from reproduction.planning.paper import Paper
 
+#: The merged configuration, and the arguments of a function by name.
+Configuration = Mapping[str, Any]
+Arguments = dict[str, Any]
+
 _TYPES = {
     "object": "a mapping",
     "array": "a list",

@@ -54,7 +54,7 @@ ROOT = Path(__file__).resolve().parents[2] / "papers"
 #: What goes beyond them: folders beside that one, packages of these names, which are described as they are.
 BEYOND = ("beyond", "open_questions")
 
-T = TypeVar("T", bound="Call")
+T = TypeVar("T", bound="FunctionCall")
 
 
 class PaperError(ValueError):
@@ -81,7 +81,7 @@ class Parts:
 
 
 @dataclass(frozen=True)
-class Call:
+class FunctionCall:
     """A function of a paper with its arguments: the common part of tables, figures and layouts."""
 
     paper: str
@@ -125,7 +125,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Table(Call):
+class Table(FunctionCall):
     """A table of results.
 
     `schema` is a name in `reproduction.results.tables`, or ``module:NAME`` in the paper's folder; `parts` a
@@ -174,7 +174,7 @@ class Table(Call):
 
 
 @dataclass(frozen=True)
-class Layout(Call):
+class Layout(FunctionCall):
     """A table of texts to read, in Markdown."""
 
 
@@ -196,7 +196,7 @@ class Paper:
     version: str = ""
     builds_on: tuple[str, ...] = ()
     tables: Mapping[str, Table] = field(default_factory=dict)
-    figures: Mapping[str, Call] = field(default_factory=dict)
+    figures: Mapping[str, FunctionCall] = field(default_factory=dict)
     layouts: Mapping[str, Layout] = field(default_factory=dict)
     claims: Sequence[Mapping[str, Any]] = ()
     errata: Sequence[Mapping[str, Any]] = ()
@@ -315,7 +315,9 @@ def read(path: Path) -> Paper:
     paper = replace(
         paper,
         tables={name: _read_call(path, Table, "experiments", name, x) for name, x in paper.tables.items()},
-        figures={name: _read_call(path, Call, "figures", name, x) for name, x in paper.figures.items()},
+        figures={
+            name: _read_call(path, FunctionCall, "figures", name, x) for name, x in paper.figures.items()
+        },
         layouts={name: _read_call(path, Layout, "summaries", name, x) for name, x in paper.layouts.items()},
     )
     for call in (*paper.tables.values(), *paper.figures.values(), *paper.layouts.values()):
@@ -351,7 +353,7 @@ def _wrong_neighbours(paper: Paper, papers: Mapping[str, Paper]) -> Iterator[str
                 yield f"has the claim {claim.get('id')} about the table {place}, which is not there."
 
 
-def _contradictions(call: Call, paper: Paper) -> Iterator[str]:
+def _contradictions(call: FunctionCall, paper: Paper) -> Iterator[str]:
     """Yield what does not go together, as the rest of a sentence."""
     others = [name.partition("/")[0] for name in call.tables if "/" in name]
     if strange := [other for other in others if other not in paper.builds_on]:
@@ -409,7 +411,7 @@ def module_name(paper: str, name: str) -> str:
     return f"{paper}.{name}" if paper in BEYOND else f"papers.{paper}.{name}"
 
 
-def _call_of_plan(call: Call, name: str, configuration: Mapping[str, Any]) -> dict[str, Any]:
+def _call_of_plan(call: FunctionCall, name: str, configuration: Mapping[str, Any]) -> dict[str, Any]:
     missing = PaperError(f"{call.name} of {call.paper} asks for {name} of plan.py, which is not there.")
     if importlib.util.find_spec(module_name(call.paper, "plan")) is None:
         raise missing

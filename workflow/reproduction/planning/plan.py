@@ -12,7 +12,16 @@ from typing import Any
 from reproduction.base.entries import parse_yaml
 from reproduction.planning.imports import ROOT, code_hash
 from reproduction.planning.own_mechanisms import own_mechanisms
-from reproduction.planning.paper import Call, Paper, Parts, Table, count_arguments, papers, plain, table_place
+from reproduction.planning.paper import (
+    FunctionCall,
+    Paper,
+    Parts,
+    Table,
+    count_arguments,
+    papers,
+    plain,
+    table_place,
+)
 
 
 class PlanError(ValueError):
@@ -62,7 +71,7 @@ class Plan:
             self._parts[key] = table.part_arguments(self.configuration)
         return self._parts[key]
 
-    def arguments(self, call: Call, part: str | None = None) -> dict[str, Any]:
+    def arguments(self, call: FunctionCall, part: str | None = None) -> dict[str, Any]:
         """Return the arguments of a call, or of a part of a table; a part that is not there is refused."""
         if not isinstance(call, Table) or not call.parts:
             return call.resolve(self.configuration)
@@ -100,22 +109,22 @@ class Plan:
             return [f"results/tables/{table.paper}/{table.name}.parquet"]
         return self.part_files(table)
 
-    def input_tables(self, call: Call) -> list[Table]:
+    def input_tables(self, call: FunctionCall) -> list[Table]:
         """Return the tables that a call reads."""
         places = (name.rpartition("/") for name in call.tables)
         return [self.papers[paper or call.paper].tables[name] for paper, _, name in places]
 
-    def input_files(self, call: Call, part: str | None = None) -> list[list[str]]:
+    def input_files(self, call: FunctionCall, part: str | None = None) -> list[list[str]]:
         """Return the files of every table that a call, or a part of a table, reads."""
         chosen = {name: x for name, x in self.arguments(call, part).items() if isinstance(x, Parts)}
         return [self.table_files(table, chosen.get(table.name)) for table in self.input_tables(call)]
 
-    def count_files(self, call: Call, part: str | None = None) -> list[str]:
+    def count_files(self, call: FunctionCall, part: str | None = None) -> list[str]:
         """Return the files of the tables of counts that a call, or a part of a table, reads."""
         counts = (c for _, c in count_arguments(self.arguments(call, part)))
         return [f"results/data/{c.data}/{c.sensitive}/{c.useful}.csv" for c in counts]
 
-    def job_description(self, call: Call, part: str | None = None) -> dict[str, Any]:
+    def job_description(self, call: FunctionCall, part: str | None = None) -> dict[str, Any]:
         """Return what a job is told, as plain values: its function, its arguments, and what it reads.
 
         That is the schema of every table with the number of its files, and the names of the arguments that
@@ -136,7 +145,7 @@ class Plan:
             "own": self._own(call, arguments.get("mechanisms", ())),
         }
 
-    def _own(self, call: Call, names: Sequence[str]) -> dict[str, list[str]]:
+    def _own(self, call: FunctionCall, names: Sequence[str]) -> dict[str, list[str]]:
         """Return what makes the user's own mechanisms that a call computes, and the looks of what it shows.
 
         What is made from tables in a moment has columns for them, curves or words. Other tables have not.

@@ -28,7 +28,7 @@ from ldpfrontier.base.atomic import replacing
 from reproduction.job import load
 from reproduction.ledger.claims import LEDGER, NOT_REPRODUCED, VERDICTS, count_verdicts, errata_of
 from reproduction.ledger.quotes import highlights_of
-from reproduction.planning.paper import Call, Paper
+from reproduction.planning.paper import FunctionCall, Paper
 from reproduction.results.certificates import count_certificates
 from reproduction.results.files import read_metadata, read_table, require_csv
 from reproduction.results.tables import RESULTS, SKIPPED
@@ -76,7 +76,7 @@ class Figure:
 
 
 @dataclass
-class Table:
+class ShownTable:
     """A table: its files, the worst of its certificates if it has any, and what made it.
 
     `methods` counts the optima by what they were found with, the most frequent first.
@@ -169,7 +169,7 @@ def _paper_entry(
     paper: Paper,
     ledger: pd.DataFrame,
     figures: Mapping[str, Figure],
-    tables: Mapping[str, Table],
+    tables: Mapping[str, ShownTable],
     assumptions: Mapping[str, str],
 ) -> dict[str, Any]:
     """Return what the template is told of a paper; every claim is under its figure if that is there."""
@@ -210,7 +210,7 @@ def _missing(entries: Sequence[Mapping[str, Any]], is_checked: bool) -> list[dic
 
 
 def _cards(
-    paper: Paper, claims: Sequence[Mapping[str, Any]], tables: Mapping[str, Table]
+    paper: Paper, claims: Sequence[Mapping[str, Any]], tables: Mapping[str, ShownTable]
 ) -> list[dict[str, Any]]:
     """Return what a reader should know first: every claim that is not reproduced, and the highlights."""
     highlights = highlights_of(paper)
@@ -331,9 +331,9 @@ def _template(name: str) -> str:
 
 def _collect(
     finished: Sequence[str], page: Path, papers: Mapping[str, Paper]
-) -> tuple[dict[str, dict[str, Figure]], dict[str, dict[str, Table]]]:
+) -> tuple[dict[str, dict[str, Figure]], dict[str, dict[str, ShownTable]]]:
     figures: dict[str, dict[str, Figure]] = {}
-    tables: dict[str, dict[str, Table]] = {}
+    tables: dict[str, dict[str, ShownTable]] = {}
     images: dict[tuple[str, str], dict[str, Path]] = {}
     for path in map(Path, finished):
         key, link = path.parent.name, os.path.relpath(path, page)
@@ -349,7 +349,7 @@ def _collect(
             if path.suffix in _MIME:
                 images.setdefault((key, path.stem), {})[path.suffix] = path
         else:
-            table = tables.setdefault(key, {}).setdefault(path.stem, Table(path.stem))
+            table = tables.setdefault(key, {}).setdefault(path.stem, ShownTable(path.stem))
             table.files[path.suffix[1:]] = link
             if path.suffix == ".parquet":
                 _certificates(table, path, paper.tables[path.stem].schema_name)
@@ -361,7 +361,7 @@ def _collect(
     return figures, tables
 
 
-def _figure(call: Call, paper: Paper) -> Figure:
+def _figure(call: FunctionCall, paper: Paper) -> Figure:
     """Return a figure without its files: an added one has no number."""
     number, shows = call.labels.get("figure", "-"), call.labels.get("shows", call.name)
     place = "Added" if number == "-" else f"Figure {number}" if number[:1].isdigit() else number
@@ -380,7 +380,7 @@ def _image(files: Mapping[str, Path]) -> str:
     return f"data:{_MIME['.png']};base64,{base64.b64encode(files['.png'].read_bytes()).decode()}"
 
 
-def _certificates(table: Table, path: Path, schema_name: str) -> None:
+def _certificates(table: ShownTable, path: Path, schema_name: str) -> None:
     """Enter the worst gap and privacy slack (what a channel guarantees less what it must), and methods."""
     schema = load(schema_name)
     table.metadata, table.source = read_metadata(path), path
@@ -423,7 +423,7 @@ def _value_text(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def _versions(tables: Sequence[Table]) -> dict[str, str]:
+def _versions(tables: Sequence[ShownTable]) -> dict[str, str]:
     """Return what the tables say they were made with; more than one version is listed as such."""
     found: dict[str, set[str]] = {}
     for table in tables:

@@ -33,7 +33,7 @@ _SHORT_STEP_CENTERING = 0.6
 
 
 @dataclass(frozen=True, eq=False)
-class Weights:
+class DesignWeights:
     """Weights of columns, and what bounds the error of all others."""
 
     theta: FloatArray  # (m,)
@@ -43,7 +43,7 @@ class Weights:
     rounds: int
 
 
-def a_optimal(c: FloatArray, alpha: FloatArray, gap: float, max_rounds: int) -> Weights:
+def a_optimal(c: FloatArray, alpha: FloatArray, gap: float, max_rounds: int) -> DesignWeights:
     """Minimize tr(alpha S^-1 alpha') over weights of columns c, (m, r), to a relative gap.
 
     The columns span all r dimensions, and alpha, (k, r), is not 0. Where the gap is not reached before rounds
@@ -65,7 +65,7 @@ def a_optimal(c: FloatArray, alpha: FloatArray, gap: float, max_rounds: int) -> 
     target[0] = 1.0
     theta, slack, prices = np.full(m, 1.0 / m), np.ones(m), np.zeros(r + 1)
     centering = _SHORT_STEP_CENTERING
-    best: Weights | None = None
+    best: DesignWeights | None = None
     least = np.inf
     for rounds in range(max_rounds + 1):
         inverse = _inverse((c * theta[:, None]).T @ c)
@@ -79,7 +79,7 @@ def a_optimal(c: FloatArray, alpha: FloatArray, gap: float, max_rounds: int) -> 
         value, residual = float((alpha * beta).sum()), float(np.abs(off).max())
         reached = raised[0] / value - 1.0 if residual < SETTINGS.row_sums else np.inf
         if best is None or reached < least:
-            best, least = Weights(theta, beta, raised, value, rounds), reached
+            best, least = DesignWeights(theta, beta, raised, value, rounds), reached
         if reached <= gap or rounds == max_rounds or time_is_up():
             break
         aim = centering * float(theta @ slack) / m

@@ -134,7 +134,7 @@ def _sets_of_large_entries(channel: Channel) -> Subsets:
 
 
 @dataclass(frozen=True, eq=False)
-class Weights:
+class SetWeights:
     """A mechanism as weights of sets, and duals of the program, in the unit of the utility."""
 
     subsets: Subsets  # (m,)
@@ -179,12 +179,12 @@ class ExactCover:
         return max(float(self.column_values[1].max()), 0.0) / 100.0
 
     @cached_property
-    def randomized_response(self) -> Weights:
+    def randomized_response(self) -> SetWeights:
         """Randomized response, and the duals that prove it optimal if it is (kairouz2016, (82))."""
         single = 1 << np.arange(self.inputs)
         g = self.column_values[1][single]
         value = float(g.sum()) / (1.0 + (self.inputs - 1) * self.floor)
-        return Weights(single, np.ones(self.inputs), g - self.floor * value, value)
+        return SetWeights(single, np.ones(self.inputs), g - self.floor * value, value)
 
     def add(self, subsets: Subsets) -> None:
         """Add all but the empty one of some sets to the program."""
@@ -195,7 +195,7 @@ class ExactCover:
         add_columns(self._lp, self.column_values[1][subsets] / self.objective_unit, columns)
         self.subsets = np.append(self.subsets, subsets)
 
-    def solve(self) -> Weights:
+    def solve(self) -> SetWeights:
         """Solve the program over the sets added so far."""
         value, weights, duals = solve(self._lp)
         used = np.flatnonzero(weights[1:] > NUMERICS.lp_tolerance)
@@ -206,20 +206,20 @@ class ExactCover:
         exact = shares + np.linalg.lstsq(cover, 1.0 - cover @ shares, rcond=None)[0]
         if exact.min() >= 0.0 and np.abs(1.0 - cover @ exact).max() <= NUMERICS.lp_tolerance:
             shares = exact
-        return Weights(subsets, shares, duals[:-1] * self.objective_unit, value * self.objective_unit)
+        return SetWeights(subsets, shares, duals[:-1] * self.objective_unit, value * self.objective_unit)
 
-    def value(self, weights: Weights) -> float:
+    def value(self, weights: SetWeights) -> float:
         """Return the utility of a mechanism, before the entries of its channel are rounded."""
         g = self.column_values[1][weights.subsets]
         return float(weights.shares @ g) / (self.share + self.floor * float(weights.shares.sum()))
 
-    def channel(self, weights: Weights) -> Channel:
+    def channel(self, weights: SetWeights) -> Channel:
         """Return the channel of a mechanism."""
         inside = weights.subsets >> np.arange(self.inputs)[:, None] & 1
         scale = weights.shares / (self.share + self.floor * float(weights.shares.sum()))
         return Channel(np.where(inside == 1, 1.0, self.floor) * scale)
 
-    def price(self, weights: Weights) -> tuple[float, Subsets]:
+    def price(self, weights: SetWeights) -> tuple[float, Subsets]:
         """Return a bound on the utility of every mechanism, and the nonempty sets of largest reduced cost."""
         lam = weights.objective
         duals = self._shifted(weights.duals, lam)

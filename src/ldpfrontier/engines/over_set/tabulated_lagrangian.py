@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ldpfrontier.base.types import FloatArray
 from ldpfrontier.engines.over_set.nodes import positive_linear
 from ldpfrontier.engines.over_set.settings import SETTINGS
-from ldpfrontier.engines.over_set.workspace import Corners, Tables
+from ldpfrontier.engines.over_set.workspace import Corners, LetterTables
 from ldpfrontier.numerics.jit import borrowing_kernel
 from ldpfrontier.numerics.rounding import gamma
 
@@ -63,7 +63,7 @@ def tabulate(
     minorant: FloatArray,
     gamma: FloatArray,
     rounding: float,
-    tables: Tables,
+    tables: LetterTables,
 ) -> None:
     """Fill in the ends of the letters' grid intervals and their base, at `count` ends of t."""
     spacing, points, base = tables.spacing, tables.points, tables.base
@@ -134,7 +134,9 @@ def tabulate_constraint(
 
 
 @borrowing_kernel
-def best_point(x: tuple[float, float], end: int, i: int, j: int, u: int, tables: Tables) -> tuple[float, int]:
+def best_point(
+    x: tuple[float, float], end: int, i: int, j: int, u: int, tables: LetterTables
+) -> tuple[float, int]:
     """Return the largest contribution of a letter in a corner at an end of t, and its point."""
     base, a, b = tables.base[end, u], tables.a[end, i, u], tables.b[end, j, u]
     largest, where = -np.inf, 0
@@ -151,7 +153,7 @@ def lagrangian(
     corners: Corners,
     minorant: FloatArray,
     r: FloatArray,
-    tables: Tables,
+    tables: LetterTables,
     trial: NDArray[np.int64],
     argmax: NDArray[np.int64],
 ) -> tuple[float, int, int]:
@@ -178,7 +180,7 @@ def lagrangian_at(
     share: float,
     minorant: FloatArray,
     r: FloatArray,
-    tables: Tables,
+    tables: LetterTables,
 ) -> float:
     """Return the Lagrangian without constants at one t, a share of the way from one end to the other."""
     best, base, a, b = -np.inf, tables.base, tables.a, tables.b

@@ -61,7 +61,7 @@ class KnotData(NamedTuple):
     at_breakpoints: FloatArray  # (E,): the largest f of points with z at each breakpoint, or -inf
 
 
-class Sides(NamedTuple):
+class BestVertices(NamedTuple):
     """The best vertices on either side of breakpoints at several lam, shape (lams, breakpoints)."""
 
     left: NDArray[np.int64]
@@ -286,7 +286,7 @@ class VertexTrack:
         return body.folded_vectors(self._select_candidates(f, z, lams, sides))
 
     def _select_candidates(
-        self, f: FloatArray, z: FloatArray, lams: FloatArray, sides: Sides
+        self, f: FloatArray, z: FloatArray, lams: FloatArray, sides: BestVertices
     ) -> NDArray[np.int64]:
         """Return the best vertices at some slopes, and those between two breakpoints or beside one."""
         kept = SETTINGS.kept_vertices
@@ -297,17 +297,17 @@ class VertexTrack:
             chosen.append(order[interval == n][:kept])
         return np.unique(np.concatenate([*chosen, sides.left.ravel(), sides.right.ravel()]))
 
-    def _best_on_either_side(self, f: FloatArray, z: FloatArray, lam: float) -> Sides:
+    def _best_on_either_side(self, f: FloatArray, z: FloatArray, lam: float) -> BestVertices:
         """Return the best vertices on either side of the breakpoints, at slopes on both sides of `lam`."""
         order = np.argsort(z, kind="stable")
         at = np.searchsorted(z[order], self.breakpoints)
         both = np.flatnonzero((at > 0) & (at < len(z)))
         left, right = np.zeros((2, len(_LAM_OFFSETS), len(both)), dtype=np.int64)
         _best_before_and_after(f[order], z[order], lam + _LAM_OFFSETS, at[both], left, right)
-        return Sides(order[left], order[right], both)
+        return BestVertices(order[left], order[right], both)
 
     def _best_at_breakpoints(
-        self, f: FloatArray, z: FloatArray, sides: Sides, w: Callable[[NDArray[np.int64]], FloatArray]
+        self, f: FloatArray, z: FloatArray, sides: BestVertices, w: Callable[[NDArray[np.int64]], FloatArray]
     ) -> FloatArray:
         """Return the largest f of points between two vertices with z at each breakpoint, or -inf.
 

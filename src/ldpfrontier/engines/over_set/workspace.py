@@ -38,7 +38,7 @@ class Corners(NamedTuple):
     eta: int
 
 
-class Tables(NamedTuple):
+class LetterTables(NamedTuple):
     """What n letters contribute to the relaxation of a node, at the ends of the intervals of their grids."""
 
     spacing: FloatArray  # (intervals of the grid + 1,): their ends, as shares
@@ -51,7 +51,7 @@ class Tables(NamedTuple):
 class Workspace(NamedTuple):
     """The tables for one node with n letters, and the point that attains its relaxation."""
 
-    tables: Tables
+    tables: LetterTables
     argmax: NDArray[np.int64]  # (planes, n): the best points
     argmax_t: NDArray[np.int64]  # (planes,): the best end of t
     trial: NDArray[np.int64]  # (n,)
@@ -68,7 +68,7 @@ class Workspace(NamedTuple):
     def of(cls, n: int, breakpoints: int) -> Workspace:
         """Return arrays for a search with n letters and a number of breakpoints of the majorant."""
         grid, m = SETTINGS.grid, SETTINGS.max_planes
-        tables = Tables(
+        tables = LetterTables(
             # Denser at the lower end, where x log x bends.
             np.array([(j / grid) ** 1.4 for j in range(grid + 1)]),
             np.empty((2, 2, n, 2 * grid)),

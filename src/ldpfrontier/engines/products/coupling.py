@@ -26,7 +26,7 @@ from ldpfrontier.engines.products.geometry.vertex_list import VertexList
 from ldpfrontier.engines.products.settings import SETTINGS
 
 #: Weights of the blocks of a product, each a mapping vertex index -> weight; all have the same total.
-Weights = list[dict[int, float]]
+BlockWeights = list[dict[int, float]]
 
 
 class Coupling(NamedTuple):
@@ -40,7 +40,7 @@ class Coupling(NamedTuple):
 
 def couple(
     blocks: list[VertexList],
-    classes: Sequence[tuple[Weights, float]],
+    classes: Sequence[tuple[BlockWeights, float]],
     sweeps: int = SETTINGS.coupling_sweeps,
 ) -> Coupling:
     """Couple block weights into joint columns with Z near the mean of their class, a pair (weights, low).
@@ -82,7 +82,7 @@ def couple(
     return Coupling(choice, mass, owner, means)
 
 
-def _mean(blocks: list[VertexList], weights: Weights) -> float:
+def _mean(blocks: list[VertexList], weights: BlockWeights) -> float:
     """Return the mean of Z under block weights."""
     total = sum(b.z[i] * w for b, own in zip(blocks, weights, strict=True) for i, w in own.items())
     return float(total / sum(weights[0].values()))
@@ -102,7 +102,7 @@ def _shared_vertices(
 
 
 def _side_by_side(
-    blocks: list[VertexList], weights: Weights, low: float
+    blocks: list[VertexList], weights: BlockWeights, low: float
 ) -> tuple[NDArray[np.int64], FloatArray]:
     """Lay the vertices with z > low along a circle of masses, one after the other, if low > 0.
 

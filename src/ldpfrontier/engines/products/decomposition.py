@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from ldpfrontier.base.types import FloatArray
 from ldpfrontier.engines.column_generation.settings import SETTINGS as GENERATION
-from ldpfrontier.engines.products.coupling import Coupling, Weights, couple
+from ldpfrontier.engines.products.coupling import BlockWeights, Coupling, couple
 from ldpfrontier.engines.products.geometry.vertex_list import best_at_slope
 from ldpfrontier.engines.products.pricing import BlockProduct, bregman
 from ldpfrontier.engines.products.settings import SETTINGS
@@ -207,9 +207,9 @@ class Decomposition:
             own_weights = [(weights[own], own.low) for own in together]
             yield together, couple(first.product.blocks, own_weights, sweeps)
 
-    def _weights(self) -> dict[ProductClass, Weights]:
+    def _weights(self) -> dict[ProductClass, BlockWeights]:
         """Return the block weights of every class in the last LP."""
-        weights: dict[ProductClass, Weights] = {}
+        weights: dict[ProductClass, BlockWeights] = {}
         for owner, weight in zip(self._owners, self._primal, strict=False):  # later ones have no weight yet
             if owner and weight > 1e-13:
                 own, s, i = owner
@@ -282,7 +282,9 @@ class Decomposition:
                 new |= self._split_class(own, weights, value)
         return new
 
-    def _split_class(self, own: ProductClass, weights: dict[ProductClass, Weights], price: float) -> bool:
+    def _split_class(
+        self, own: ProductClass, weights: dict[ProductClass, BlockWeights], price: float
+    ) -> bool:
         """Split a class by z, if the vertices in use differ enough; return whether they do."""
         product = own.product
         inner = _splits(own, weights[own])
@@ -371,7 +373,7 @@ def _constants(product: BlockProduct) -> list[tuple[int, int]]:
     return [(s, i) for s, block in enumerate(product.blocks) for i in block.constants]
 
 
-def _splits(own: ProductClass, weights: Weights) -> list[float]:
+def _splits(own: ProductClass, weights: BlockWeights) -> list[float]:
     """Return values of z at which to split a class: multiples of the mean of Z, or the median weight."""
     above = sorted(
         (float(block.z[i]), weight)

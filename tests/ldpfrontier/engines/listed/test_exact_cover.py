@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from ldpfrontier.engines.listed.exact_cover import ExactCover, Weights, optimal_exact_cover
+from ldpfrontier.engines.listed.exact_cover import ExactCover, SetWeights, optimal_exact_cover
 from ldpfrontier.model.privacy import ldp_epsilon
 from support.utilities import KINDS, random_utility
 
@@ -55,7 +55,7 @@ def test_a_price_bounds_the_optimum_at_any_duals(utility, epsilon, seed) -> None
     scale = rng.choice([0.1, 1.0, 10.0]) * best
     for duals in (rng.normal(scale=scale, size=cover.inputs), np.zeros(cover.inputs)):
         none = np.empty(0)
-        bound, better = cover.price(Weights(none.astype(np.int64), none, duals, scale * rng.random()))
+        bound, better = cover.price(SetWeights(none.astype(np.int64), none, duals, scale * rng.random()))
         assert bound >= best * (1.0 - 1e-6) - 1e-9
         assert (better > 0).all()
 
