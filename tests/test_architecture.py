@@ -621,15 +621,15 @@ def test_files_beside_the_modules_are_installed_with_them() -> None:
 
 
 def types_of(path: Path) -> Iterator[str]:
-    """Yield the names of classes and aliases of types that a module defines, without type variables."""
+    """Yield the public names of classes and aliases of types that a module defines; no type variables."""
     for statement in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(statement, ast.ClassDef):
+        if isinstance(statement, ast.ClassDef) and not statement.name.startswith("_"):
             yield statement.name
         elif isinstance(statement, ast.Assign):
             value = statement.value
             variable = isinstance(value, ast.Call) and ast.unparse(value.func) in ("TypeVar", "ParamSpec")
             names = [ast.unparse(target) for target in statement.targets]
-            yield from (name for name in names if re.fullmatch(r"_?[A-Z][a-z]\w*", name) and not variable)
+            yield from (name for name in names if re.fullmatch(r"[A-Z][a-z]\w*", name) and not variable)
 
 
 def test_no_two_types_have_one_name() -> None:

@@ -12,7 +12,6 @@ from papers.lopuhaa2024.catalogue import MECHANISMS
 from papers.lopuhaa2024.contradictions import block_contradictions, pair_contradictions, unknown_mechanisms
 from papers.lopuhaa2024.pairs import (
     DATA,
-    PartsByName,
     chunks_of,
     counts_of,
     file_name,
@@ -22,7 +21,7 @@ from papers.lopuhaa2024.pairs import (
 )
 from papers.lopuhaa2024.plan import blocks_of, solutions
 from reproduction.data.catalogue import attributes
-from reproduction.planning.configuration import values
+from reproduction.planning.configuration import PartsByName, values
 from reproduction.planning.paper import Counts, Parts, claim_entries
 
 #: The pairs of a study: every ordered one of the attributes of `DATA`.

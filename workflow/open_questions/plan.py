@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-PartsByName = dict[str, dict[str, Any]]
+from reproduction.planning.configuration import Configuration, PartsByName
 
 
-def approximate(configuration: Mapping[str, Any]) -> PartsByName:
+def approximate(configuration: Configuration) -> PartsByName:
     """Return the parts of the table of approximately private mechanisms: numbers of letters."""
     study = configuration["open_questions"]["approximate"]
     return {

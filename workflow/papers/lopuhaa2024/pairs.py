@@ -12,9 +12,6 @@ from reproduction.planning.paper import Counts
 #: The data set of a pair that names none.
 DATA = "adult"
 
-#: Arguments of parts, by their names.
-PartsByName = dict[str, dict[str, Any]]
-
 
 def chunks_of(
     paper: Mapping[str, Any], pair: Mapping[str, Any], epsilons: Sequence[float]

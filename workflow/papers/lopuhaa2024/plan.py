@@ -8,7 +8,6 @@ from typing import Any
 
 from papers.lopuhaa2024.contradictions import contradictions as contradictions
 from papers.lopuhaa2024.pairs import (
-    PartsByName,
     chunks_of,
     counts_of,
     file_name,
@@ -17,7 +16,7 @@ from papers.lopuhaa2024.pairs import (
     setting_of,
     solver_of,
 )
-from reproduction.planning.configuration import values
+from reproduction.planning.configuration import PartsByName, values
 from reproduction.planning.paper import Counts, Parts, claim_entries
 
 #: Random tables around one of the user's own unless the entry says another number, and how many per job.

@@ -16,9 +16,10 @@ from jsonschema.exceptions import ValidationError
 from reproduction.data.catalogue import catalogue, own_tables
 from reproduction.planning.paper import Paper
 
-#: The merged configuration, and the arguments of a function by name.
+#: The merged configuration; the arguments of a function by name; and those of the parts of a table.
 Configuration = Mapping[str, Any]
 Arguments = dict[str, Any]
+PartsByName = dict[str, Arguments]
 
 _TYPES = {
     "object": "a mapping",
