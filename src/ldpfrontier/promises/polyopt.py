@@ -62,37 +62,18 @@ def optimal_polyopt(
 
     Parameters
     ----------
-    ball : RenyiBall
-        The uncertainty set F around the estimate P-hat, under which the utility I(X;Y) is measured. At radius
-        0 the optimum is that of `optimal_nonrobust`.
-    epsilon : float
-        Privacy level in nats, 0, or 0.001 to 30.
-    tolerance : float
-        Relative gap at which to stop, 0 or more.
-    max_rounds : int
-        The largest number of times that columns are priced. If it is reached, the result has the status
-        "bounded".
-    start : Channel, optional
-        A mechanism of the class at this epsilon. Its columns are among the first ones that are considered, so
-        that the result is at least as good.
-    max_seconds : float, optional
-        Seconds after which the best mechanism and bound found so far are returned, as "bounded"; 0 or more.
+    ball, epsilon, tolerance, max_rounds, start, max_seconds
+        As of `optimal_robust`; the start must be in the smaller class.
 
     Returns
     -------
     Optimum
-        Inputs (s, u) in row-major order; at most a1 a2 outputs (lopuhaa2024, Theorem 3).
+        As of `optimal_robust`.
 
     Raises
     ------
-    Intractable
-        If the table has more than 1000 cells, or more than 20 useful values occur together with one
-        sensitive value, or 20 of them with more than 20 sensitive values (so many subsets are listed), or the
-        simplices are smaller than 1e-7, as with 10^12 records.
-    ValueError
-        If a number is out of range, or `start` has another number of inputs or is not in the class.
-    ArithmeticError
-        If rounding defeats the linear programs.
+    Intractable, ValueError, ArithmeticError
+        As `optimal_robust`.
     """
     return best_polyopt(checked_arguments(ball, epsilon, tolerance, max_rounds, start))
 
