@@ -61,8 +61,8 @@ if TYPE_CHECKING:
     from ldpfrontier.model.utility import FDivergence, MutualInformation
     from ldpfrontier.numerics.deadline import TimeIsUp, time_limit
     from ldpfrontier.promises.association import optimal_association
+    from ldpfrontier.promises.conditional import optimal_conditional, optimal_conditional_estimation
     from ldpfrontier.promises.estimation import optimal_estimation
-    from ldpfrontier.promises.label import optimal_label, optimal_label_estimation
     from ldpfrontier.promises.ldp import optimal_ldp
     from ldpfrontier.promises.mechanism import optimal_mechanism
     from ldpfrontier.promises.nonrobust import optimal_nonrobust
@@ -140,9 +140,9 @@ __all__ = [
     "mutual_information",
     "nonrobust_certificate",
     "optimal_association",
+    "optimal_conditional",
+    "optimal_conditional_estimation",
     "optimal_estimation",
-    "optimal_label",
-    "optimal_label_estimation",
     "optimal_ldp",
     "optimal_leakage",
     "optimal_mechanism",
@@ -226,8 +226,8 @@ _HOMES = {
     "nonrobust_certificate": "certificates.nonrobust",
     "optimal_association": "promises.association",
     "optimal_estimation": "promises.estimation",
-    "optimal_label": "promises.label",
-    "optimal_label_estimation": "promises.label",
+    "optimal_conditional": "promises.conditional",
+    "optimal_conditional_estimation": "promises.conditional",
     "optimal_ldp": "promises.ldp",
     "optimal_leakage": "hypothesis_testing.leakage",
     "optimal_mechanism": "promises.mechanism",
@@ -258,7 +258,15 @@ _HOMES = {
 }
 
 
+#: Names of earlier versions, and what they are now.
+_RENAMED = {
+    "optimal_label": "optimal_conditional",
+    "optimal_label_estimation": "optimal_conditional_estimation",
+}
+
+
 def __getattr__(name: str) -> Any:
+    name = _RENAMED.get(name, name)
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

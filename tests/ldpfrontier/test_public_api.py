@@ -18,6 +18,7 @@ from ldpfrontier import (
     MutualInformation,
     Optimum,
     RenyiBall,
+    ReportLevels,
     optimal_ldp,
     optimal_leakage,
     optimal_nonrobust,
@@ -81,6 +82,13 @@ def test_every_name_is_exported_from_where_it_is_defined() -> None:
     assert set(ldpfrontier.__all__) <= set(dir(ldpfrontier))
     for name in ldpfrontier.__all__:
         assert getattr(ldpfrontier, name).__module__ == f"ldpfrontier.{homes[name]}"
+
+
+def test_names_of_earlier_versions_are_those_of_today() -> None:
+    for old, new in ldpfrontier._RENAMED.items():
+        assert old not in ldpfrontier.__all__
+        assert getattr(ldpfrontier, old) is getattr(ldpfrontier, new)
+    assert ReportLevels(3.0, 1.0, 2.0, None, True).given_useful == 1.0
 
 
 FAMILY = {

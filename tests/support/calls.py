@@ -128,8 +128,8 @@ def good_calls() -> dict[str, dict[str, Any]]:
         "binary_domination_threshold": {"pair": l.FDivergence(*PAIR)},
         "randomized_response_threshold": {"utility": utility},
         "robust_bound": {"ball": small, "epsilon": 1.0, "max_nodes": 1},
-        "optimal_label": {"prior": ball.centre, "epsilon": 1.0, "tolerance": 1e-6},
-        "optimal_label_estimation": {
+        "optimal_conditional": {"prior": ball.centre, "epsilon": 1.0, "tolerance": 1e-6},
+        "optimal_conditional_estimation": {
             "prior": ball.centre,
             "epsilon": 1.0,
             "target": None,

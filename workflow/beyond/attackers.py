@@ -34,7 +34,7 @@ _LEVEL = PRIVACY_TOLERANCE
 #: By how much the odds must change by more than the level to count, nats: more than optima exceed it by.
 _BEYOND = 1e-6
 
-#: What NMI may lose with a larger level given U: rounding.
+#: What NMI may lose with a larger conditional level: rounding.
 _NMI = 1e-12
 
 
@@ -63,7 +63,7 @@ ATTACKERS = Schema(
         "epsilon": "float64",
         # Levels in nats.
         "over_set": "float64",  # of S over F, for those who know nothing else of a person
-        "given_useful": "float64",  # of S for those who know U
+        "given_useful": "float64",  # of S for insiders
         # of S for those who know anything about U alone: with the odds ratios of the estimate, in intervals
         "about_useful_known": "float64",
         "about_useful": "float64",
@@ -90,10 +90,10 @@ TWO_LEVELS = Schema(
     columns={
         **PLACE,
         "epsilon": "float64",
-        "conditional_epsilon": "float64",  # level given U, nats; inf: no demand
+        "conditional_epsilon": "float64",  # conditional level, nats; inf: no demand
         "nmi": "float64",  # of the optimum over F with that level
         "bound": "float64",  # NMI that no such mechanism passes
-        "realized": "float64",  # level given U that it has, nats
+        "realized": "float64",  # conditional level that it has, nats
         "optimum": "float64",  # NMI of the optimum over F, with no demand
         "kept": "float64",  # share of that NMI
         "polyopt": "float64",  # NMI of PolyOpt, with no demand; missing if it was skipped
@@ -173,7 +173,7 @@ def attackers(fig2: pd.DataFrame) -> pd.DataFrame:
 
 
 def two_levels(second_level: pd.DataFrame) -> pd.DataFrame:
-    """Return the optima with a second level beside those without, PolyOpt and the unconditional optimum."""
+    """Return the optima with a conditional level beside those without, and two others."""
     rows = select(second_level[second_level["status"] != SKIPPED], metric="nmi")
     key = [*PLACE, "epsilon"]
     optima = select(rows, mechanism="exact")

@@ -48,7 +48,7 @@ UNCONDITIONAL = "unconditional"
 class Promise(Look):
     """From whom a mechanism protects S at a level, with the look of its curve.
 
-    `name` is that of its optimum in tables of results. With a `second_level`, it has the level given U, too.
+    `name` is that of its optimum in tables of results. A `second_level` is a conditional one.
     """
 
     name: str = field(kw_only=True)
@@ -82,7 +82,7 @@ PROMISES: Mapping[str, Promise] = {
 class LeastErrorDesign(Look):
     """A mechanism with the least error of estimates, by whom it protects S from, with the look of its curve.
 
-    With `both_levels`, it is also computed with the level given U.
+    With `both_levels`, it is also computed with the conditional level.
     """
 
     both_levels: bool = field(default=False, kw_only=True)

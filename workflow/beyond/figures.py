@@ -49,7 +49,7 @@ _CALIBRATED_FACTOR = "×: factor over calibrated PolyOpt"
 #: The relative gap up to which the best mechanism found is called the optimum.
 _CERTIFIED = 1e-3
 
-#: The marker of equal levels, and the columns and dashes of what has no second level, by label.
+#: The marker of equal levels, and the columns and dashes of what has no conditional level, by label.
 _SAME_LEVEL: dict[str, Any] = {"linestyle": "", "marker": "o", "markersize": 7.5, "markerfacecolor": "none"}
 _WITHOUT_SECOND_LEVEL: Mapping[str, tuple[str, Any]] = {
     "PolyOpt": ("polyopt", (0, (5, 1.5))),
@@ -193,7 +193,7 @@ def two_levels(table: pd.DataFrame) -> Figure:
 
 # People -----------------------------------------------------------------------------------------------------
 
-#: The least errors by their names in tables and the level given U: equal to epsilon, or none asked for.
+#: The least errors by their names in tables and the conditional level: equal to epsilon, or none asked for.
 _SET = DESIGNS["set"]
 _BOTH = replace(_SET, label=f"{_SET.label}, and insiders", dash=(0, (5, 1.5)), filled=False)
 _DESIGNS: dict[tuple[str, bool], Look] = {

@@ -70,7 +70,7 @@ def mechanisms(
     in nats, which epsilon does not limit: ``worst_case_epsilon`` over F, for those who know nothing else of a
     person; ``association_epsilon`` for acquaintances, with the odds ratios of the estimate, and
     ``association_epsilon_intervals`` with those in confidence intervals; ``unconditional_epsilon`` under
-    every distribution of (S, U); ``ldp_epsilon`` between any two people. The level for those who know U is
+    every distribution of (S, U); ``ldp_epsilon`` between any two people. The level for insiders is
     the column `conditional_privacy` of every row. What the reports tell of S and of U alone, and how well
     tables are estimated from them, is measured as in `reported.measures`.
 

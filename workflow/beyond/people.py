@@ -62,7 +62,7 @@ PEOPLE = Schema(
         **PLACE,
         "epsilon": "float64",
         "mechanism": "str",
-        "conditional_epsilon": "float64",  # level given U asked for, nats; inf: no demand
+        "conditional_epsilon": "float64",  # conditional level asked for, nats; inf: no demand
         "target": "str",  # what is estimated: the probabilities of all cells, or the distribution of S
         "determined": "bool",  # whether the reports determine it, so that it can be estimated
         "error": "float64",  # n MSE under P-hat; inf if it cannot be estimated

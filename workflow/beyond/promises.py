@@ -1,7 +1,7 @@
 """Six promises side by side, and what mechanisms tell acquaintances.
 
 A promise says from whom S is protected at the level eps: from outsiders, over F (the optimum over F); from
-outsiders and insiders (with the second level k = eps); from acquaintances, who know anything about U alone,
+outsiders and insiders (with the conditional level k = eps); from acquaintances, who know anything about U,
 with known odds ratios, under every distribution with odds ratios in confidence intervals, or with any that a
 distribution in F has (docs/beyond/theorems.md, statement 11); from anyone (the unconditional optimum). Of the
 promises to acquaintances only the last one implies the guarantee over F.
@@ -45,7 +45,7 @@ def promises(
 ) -> pd.DataFrame:
     """Compute the optimum of each of six promises on one table of counts, and what it tells acquaintances.
 
-    The optima over F, without and with a second level, and the unconditional optimum are those of
+    The optima over F, without and with a conditional level, and the unconditional optimum are those of
     `second_level`, with PolyOpt beside them. The optima against acquaintances are the mechanisms
     "association_known", "association" and "association_set", with at most `max_nodes` nodes of branch and
     bound per pricing on tables small enough for joint columns; on tables too large for them they are skipped.

@@ -1,4 +1,4 @@
-"""The optimum over F that protects S from those who know U as well.
+"""The optimum over F that protects S from insiders as well.
 
 A mechanism has two levels: eps over the uncertainty set F, for those who know nothing else of a person, and k
 for those who know the person's useful value: all its columns are in two cones (`ldpfrontier.model.cones`). At
@@ -48,11 +48,11 @@ def second_level(
     tolerance: float = 1e-3,
     max_rounds: int = 300,
 ) -> pd.DataFrame:
-    """Compute the optimum over F with a second level, given U, on one table of counts.
+    """Compute the optimum over F with a conditional level on one table of counts.
 
     The mechanism "exact" is the optimum with the level `conditional_epsilon` given U, and at inf the optimum
     over F. Beside it, with no second demand, are PolyOpt ("polyopt") and the best mechanism that is private
-    under every distribution of (S, U) ("unconditional"), whose level given U is at most eps by itself.
+    under every distribution of (S, U) ("unconditional"), whose conditional level is at most eps by itself.
     Metrics are ``mutual_information`` and ``nmi`` as in `optima.mechanisms`, whose arguments these
     are. `levels` are those given U in nats, on tables of up to 16 cells; k = eps and infinity are always
     there.
@@ -72,7 +72,7 @@ def solve_levels(
     tolerance: float,
     max_rounds: int,
 ) -> Iterator[Solution]:
-    """Yield the two mechanisms to compare with, and the optima by their level given U, at one epsilon.
+    """Yield the two mechanisms to compare with, and the optima by their conditional level, at one epsilon.
 
     Arguments are as of `second_level`, for one uncertainty set.
     """

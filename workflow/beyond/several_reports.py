@@ -77,7 +77,7 @@ def levels(
                 rows.append(
                     {
                         **place, "epsilon": epsilon, "mechanism": mechanism, "reports": number,
-                        "outsiders": told.outsiders, "given_useful": told.given_useful,
+                        "outsiders": told.outsiders, "given_useful": told.insiders,
                         "acquaintances": told.acquaintances, "anyone": told.anyone, "exact": told.exact,
                     }
                 )  # fmt: skip

@@ -17,7 +17,7 @@ from reproduction.results.tables import OPTIMUM_TOLERANCE, PRIVACY_TOLERANCE, Sc
 CALIBRATED, ADAPTIVE, ANYONE, ONCE = "calibrated", "adaptive", "anyone", "once"
 CHOICES = (ONCE, CALIBRATED, ADAPTIVE, ANYONE)
 
-#: The optimum over F with the same level given U, of which "exact" is the name without it.
+#: The optimum over F with the same conditional level, of which "exact" is the name without it.
 INSIDERS = "exact_and_insiders"
 
 

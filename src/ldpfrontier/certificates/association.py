@@ -1,4 +1,4 @@
-"""Certificate documents for optima that protect S from all who know something about U."""
+"""Certificate documents for optima that protect S from acquaintances."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ASSUMED_ODDS = (
 
 
 def association_claim(odds: OddsRatios, epsilon: float) -> dict[str, Any]:
-    """Return the claim that a channel is private for all who know something about U.
+    """Return the claim that a channel is private for acquaintances.
 
     It has the least odds ratios rho(s, t, u, w), rounded down, and at most 1, as larger ones are no
     conditions: for every s < t a row for each u, and in it a number for each w.
@@ -116,7 +116,7 @@ def association_certificate(
     Parameters
     ----------
     optimum : Optimum
-        Of `optimal_association`, or another mechanism for all who know something about U.
+        Of `optimal_association`, or another mechanism for acquaintances.
     odds : OddsRatios
         With at least two sensitive values.
     epsilon : float

@@ -367,7 +367,7 @@ def local_cone(inputs: int, epsilon: float) -> PolyhedralCone:
 
 
 def conditional_cone(shape: tuple[int, int], epsilon: float) -> PolyhedralCone:
-    """Return the columns that protect S from those who know U: v_{s,u} <= e^eps v_{s',u}.
+    """Return the columns that protect S from insiders, who know U: v_{s,u} <= e^eps v_{s',u}.
 
     That is local label differential privacy, with S as the label.
 

@@ -39,7 +39,7 @@ def ldp_epsilon(channel: Channel) -> float:
 
 
 def conditional_epsilon(channel: Channel, shape: tuple[int, int]) -> float:
-    """Compute the smallest level at which the channel protects S from people who know U, in nats.
+    """Compute the smallest level at which the channel protects S from insiders, who know U, in nats.
 
     The maximum over u, outputs y and pairs s, s' of log Q(y|s,u) / Q(y|s',u), where Q(y|s,u) is the entry of
     the input (s, u); 0/0 = 1, x/0 = inf. By mixing, it is also the level for everyone to whom S and U are

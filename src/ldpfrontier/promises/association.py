@@ -1,4 +1,4 @@
-r"""The most informative mechanism that is private for all who know anything about U alone.
+r"""The most informative mechanism that is private for acquaintances.
 
 The cone of its columns is that of `joint.association_cone`. The column program over it is solved by the
 engine for any cone (`mechanism`), with a certificate, for tables with few cells. On larger ones columns are
@@ -52,7 +52,7 @@ def optimal_association(
     max_rounds: int = GENERATION.usual_rounds,
     max_seconds: float | None = None,
 ) -> Optimum:
-    """Find the best mechanism that protects S from all who know anything about U alone, with a bound.
+    """Find the best mechanism that protects S from acquaintances, who know anything about U alone.
 
     A report changes the odds of two values of S by at most e^eps for everybody whose knowledge Z of the
     person concerns U alone, Z - U - S: those who know nothing, those who know U, and all between them,
@@ -115,7 +115,7 @@ def optimal_association(
         value = utility(channel)
         method = choose("closed form").method(_MECHANISMS)
         return certified(channel, value, value, tolerance, method=method)
-    regime = choose("odds ratios", Call(a1 * a2))
+    regime = choose("association", Call(a1 * a2))
     if regime.name == "joint":
         nodes = JOINT.association_nodes if max_nodes is None else max_nodes
         cone = AssociationCone(odds, epsilon)
@@ -134,7 +134,7 @@ def _searched(
     odds: OddsRatios, epsilon: float, columns: bool, rounds: int, tolerance: float
 ) -> tuple[Channel, int]:
     """Return the best mechanism that is found, and the rounds of the search for columns, if there is one."""
-    # Private under every distribution, and so for all who know something about U.
+    # Private under every distribution, and so for acquaintances.
     channels, number = [secret_randomized_response(*odds.shape, epsilon)], 0
     utility = MutualInformation(odds.prior)
     with recorded_failure("secret randomized response", ArithmeticError, RuntimeError, Intractable):

@@ -1,4 +1,4 @@
-r"""A bound on mechanisms against those who know something about U, by the chain rule.
+r"""A bound on mechanisms against acquaintances, by the chain rule.
 
 It is I(S, U; Y) = I(U; Y) + I(S; Y | U). The mechanism is eps-LDP for S given any u, so that
 I(S; Y | U) <= sum_u P(u) OPT_LDP(P_{S|u}, eps) (kairouz2016). And I(U; Y) is the utility of the averages of
@@ -57,7 +57,7 @@ def association_bound(odds: OddsRatios, epsilon: float, max_nodes: int) -> float
 
 
 def sensitive_bound(prior: FloatArray, level: float) -> float:
-    """Return an upper bound on I(S; Y | U) under a prior, (a1, a2), at a level given U, in nats."""
+    """Return an upper bound on I(S; Y | U) under a prior, (a1, a2), at a conditional level, in nats."""
     bounds = [
         p * optimal_ldp(MutualInformation(column / p), level).upper_bound
         for p, column in zip(prior.sum(axis=0), prior.T, strict=True)

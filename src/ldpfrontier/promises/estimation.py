@@ -384,8 +384,8 @@ def _large_table(
     with _weaker_bound():
         if isinstance(cone, PolyhedralCone):
             bound = max(bound, _bound_by_ratios(problem, cone, max_nodes))
-        elif _few_given_useful(cone.shape, max_nodes):
-            bound = max(bound, _bound_given_useful(problem, cone.shape, known.level_given_useful))
+        elif _few_conditional(cone.shape, max_nodes):
+            bound = max(bound, _conditional_bound(problem, cone.shape, known.conditional_level))
     return BoundedChannel(channel, bound, rounds, name)
 
 
@@ -431,7 +431,7 @@ def _known_columns(
     return np.unique(columns / (columns @ p)[:, None], axis=0)
 
 
-def _few_given_useful(shape: tuple[int, int], max_nodes: int) -> bool:
+def _few_conditional(shape: tuple[int, int], max_nodes: int) -> bool:
     """Tell whether columns given all useful values are few enough for a bound; else it is a weaker one."""
     a1, a2 = shape
     few = a1 <= SETTINGS.max_enumerated_inputs and a2 << a1 <= SETTINGS.priced_columns * max_nodes
@@ -449,12 +449,12 @@ def _bound_by_ratios(problem: EstimationProblem, cone: PolyhedralCone, max_nodes
 
         bounds.append(relaxed_bound(problem, math.exp(levels.max()), rounds=0))
     given = levels.reshape(a1, a2, a1, a2).diagonal(axis1=1, axis2=3).max()
-    if a1 > 1 and given <= MAX_EPSILON and _few_given_useful((a1, a2), max_nodes):
-        bounds.append(_bound_given_useful(problem, cone.shape, float(given)))
+    if a1 > 1 and given <= MAX_EPSILON and _few_conditional((a1, a2), max_nodes):
+        bounds.append(_conditional_bound(problem, cone.shape, float(given)))
     return max(bounds)
 
 
-def _bound_given_useful(problem: EstimationProblem, shape: tuple[int, int], level: float) -> float:
+def _conditional_bound(problem: EstimationProblem, shape: tuple[int, int], level: float) -> float:
     """Return the least error of mechanisms that tell u, and S at the conditional level, or a bound of it.
 
     With p_u the distribution of S given u, of weight m_u, and A_u the columns of A for u, columns need have

@@ -159,7 +159,7 @@ def _over_set(call: RobustArguments, max_nodes: int | None) -> Optimum | None:
     subsets = count_subsets(ball)
     small = len(ball.centre) <= LIMITS.max_sensitive and subsets <= LIMITS.max_subsets
     if small and is_in_range(ball.radius, ball.order, epsilon):
-        regime = choose("F itself", Call(ball.centre.size))
+        regime = choose("over F", Call(ball.centre.size))
         solve = _jointly if regime.name == "joint" else _by_products
         found = solved_in_time(
             lambda: solve(call, max_nodes),

@@ -2,7 +2,7 @@ r"""Several reports of one person: their channel, their level for each attacker,
 
 Reports on the same (S, U), each drawn by a mechanism of its own, are a channel whose columns are the products
 of columns, one from each (their *composition*). Under privacy from anyone, and given U, it has at most the
-sum of the levels; for those who know something about U, little more; under RLDP alone nothing holds
+sum of the levels; for acquaintances, little more; under RLDP alone nothing holds
 (docs/beyond/theorems.md, statement 11, where the proofs are). What is needed for that is the *interaction* of
 a column v, ::
 
@@ -115,10 +115,10 @@ class ReportLevels:
     ----------
     anyone : float
         For everybody, whatever he knows.
-    given_useful : float
-        For those who know U, and nothing else of S.
+    insiders : float
+        For insiders, who know U and nothing else of S.
     acquaintances : float or None
-        For all who know something about U alone; None without odds ratios.
+        For acquaintances, who know something about U alone; None without odds ratios.
     outsiders : float or None
         For those who know the distribution alone, any in the uncertainty set; None without one.
     exact : bool
@@ -127,10 +127,15 @@ class ReportLevels:
     """
 
     anyone: float
-    given_useful: float
+    insiders: float
     acquaintances: float | None
     outsiders: float | None
     exact: bool
+
+    @property
+    def given_useful(self) -> float:
+        """The level for insiders, by its name in earlier versions."""
+        return self.insiders
 
 
 def levels_of_reports(
@@ -164,7 +169,7 @@ def levels_of_reports(
     >>> odds = OddsRatios.confidence([[30, 20], [10, 40]])
     >>> best = optimal_association(odds, 1.0).channel
     >>> together = levels_of_reports([best, best], (2, 2), odds=odds)
-    >>> round(together.given_useful, 3) <= 2.0 <= round(together.acquaintances, 3)
+    >>> round(together.insiders, 3) <= 2.0 <= round(together.acquaintances, 3)
     True
     """
     groups = _grouped(channels)
@@ -216,7 +221,7 @@ def interactions(channel: Channel, shape: tuple[int, int]) -> FloatArray:
     """Return by how much a report may lower the logarithms of odds ratios, shape (a1, a1, a2, a2), nats.
 
     At (s, t, u, w), the largest log(v_su v_tw / (v_sw v_tu)) over columns v; inf where an entry is 0. It is
-    at most twice the level given U.
+    at most twice the conditional level.
     """
     blocks = channel.matrix.reshape(*shape, -1)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,4 +1,4 @@
-r"""Odds ratios of the sensitive and the useful value, and the level for those who know something about U.
+r"""Odds ratios of the sensitive and the useful value, and the level for acquaintances.
 
 Somebody who knows something about a person's U, but nothing else about S, has a Z with Z - U - S, and
 P(z|u) = w_u is any vector of weights. A column v is private at the level eps for him if, for all w >= 0, with
@@ -144,8 +144,8 @@ class OddsRatios:
     def widened(self, level: ArrayLike) -> OddsRatios:
         """Return the intervals with both ends moved outwards by e^level.
 
-        Whoever has seen reports whose levels given U add up to k reads the next one at odds ratios within the
-        intervals widened by 2 k: mechanisms that are private over these have together at most the sum of
+        Whoever has seen reports whose conditional levels add up to k reads the next one at odds ratios within
+        the intervals widened by 2 k: mechanisms that are private over these have together at most the sum of
         their levels, even if each is chosen after the reports before it were seen (docs/beyond/theorems.md,
         statement 11).
 
@@ -398,7 +398,7 @@ def _at(low: FloatArray, where: NDArray[np.bool_]) -> str:
 
 
 def association_epsilon(channel: Channel, odds: OddsRatios) -> float:
-    r"""Compute the smallest level at which S is private for all who know anything about U alone, in nats.
+    r"""Compute the smallest level at which S is private for acquaintances, in nats.
 
     The largest log P(y|s,z) / P(y|t,z) over outputs, s != t, all Z with Z - U - S, and all distributions
     whose odds ratios are in the intervals; 0/0 = 1, x/0 = inf. Of two values u, w with weights a and b given
@@ -406,8 +406,8 @@ def association_epsilon(channel: Channel, odds: OddsRatios) -> float:
 
         (a x_u + b x_w) / (a + b)   to   (rho a y_u + b y_w) / (rho a + b),
 
-    with x = v_s and y = v_t, is the larger of its ends, the level given U, or has one interior maximum, where
-    a quadratic is 0. The level is between `conditional_epsilon` and `unconditional_epsilon`, to rounding.
+    with x = v_s and y = v_t, is the larger of its ends, the conditional level, or has one interior maximum,
+    where a quadratic is 0. To rounding, it is between `conditional_epsilon` and `unconditional_epsilon`.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ def level_of_reports(
     if against == "acquaintance" and population is not None:
         odds = replace(population, widened=0.0).odds(table)
     found = levels_of_reports([channel] * reports, table.counts.shape, odds=odds)
-    level = found.given_useful if against == "insider-only" else found.anyone
+    level = found.insiders if against == "insider-only" else found.anyone
     if found.acquaintances is not None:
         level = found.acquaintances
     return level + SETTINGS.level_error * max(1.0, level)
@@ -72,7 +72,7 @@ def check_allowance(
 ) -> None:
     """Refuse what a person may report, with a `ValueError`, if all of it together does not keep its level.
 
-    Reports of the same answers have at most the sum of their levels for anyone, and for those who know U. For
+    Reports of the same answers have at most the sum of their levels for anyone, and for insiders. For
     acquaintances they do if each report protects over intervals of the odds ratios that are widened at both
     ends by twice the levels of all others (docs/beyond/theorems.md, statement 11 (f)).
     """

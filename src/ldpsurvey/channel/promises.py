@@ -111,9 +111,9 @@ def kept_by_all(private: Promising) -> Kept | None:
 def kept_by_two(private: Promising) -> Kept:
     """Return what two reports of the same answers keep, of a channel for one; the level inf is no limit.
 
-    Independent reports have at most the sum of their levels for anyone, and for those who know u. For
+    Independent reports have at most the sum of their levels for anyone, and for insiders. For
     acquaintances the largest odds ratio comes on top, once: given u, products of entries differ by a factor
-    of at most e^E, E the sum of the levels given u, and the weights of two values of u by at most an odds
+    of at most e^E, E the sum of the conditional levels, and the weights of two values of u by at most an odds
     ratio (docs/beyond/theorems.md, statement 11 (f)). What outsiders are promised says nothing of a second
     report.
     """

@@ -57,7 +57,7 @@ def levels_together(privates: Sequence[PrivateChannel]) -> list[LevelTogether]:
     )
     levels = [LevelTogether("anyone", found.anyone, True)]
     if table.useful:
-        levels.insert(0, LevelTogether("insider-only", found.given_useful, True))
+        levels.insert(0, LevelTogether("insider-only", found.insiders, True))
     if found.acquaintances is not None and found.outsiders is not None:
         levels.insert(1, LevelTogether("acquaintance", found.acquaintances, found.exact))
         levels.insert(0, LevelTogether("outsider", found.outsiders, found.exact))

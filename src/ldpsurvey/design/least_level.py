@@ -129,7 +129,7 @@ def design_for_reports(
 ) -> Design:
     """Compute mechanisms of which one person may give several reports that keep a level together.
 
-    For anyone, and for those who know U, each report has its share of the level. For acquaintances the level
+    For anyone, and for insiders, each report has its share of the level. For acquaintances the level
     of one is the largest one found at which all together, by the mechanism that is chosen, have at most
     epsilon: it is searched for by designs, and reached to a share of `calibration_gap` of the settings.
 

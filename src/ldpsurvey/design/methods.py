@@ -27,9 +27,9 @@ from ldpfrontier import (
     independent_reporting,
     local_cone,
     optimal_association,
+    optimal_conditional,
+    optimal_conditional_estimation,
     optimal_estimation,
-    optimal_label,
-    optimal_label_estimation,
     optimal_ldp,
     optimal_nonrobust,
     optimal_robust,
@@ -118,7 +118,7 @@ class DesignProblem:
     def frequencies(self) -> Optimum:
         """Solve for the mechanism of the least error, with few outputs."""
         if self.tells_useful:
-            found = optimal_label_estimation(
+            found = optimal_conditional_estimation(
                 self.table.expected,
                 self.epsilon,
                 self.target,
@@ -311,7 +311,7 @@ ROBUST_METHODS: Mapping[Attacker, Mapping[str, OfferedMechanism]] = {
     "insider-only": {
         "label": _informative(
             "from insiders only",
-            lambda p: optimal_label(p.table.distribution, p.epsilon, tolerance=_TOLERANCE),
+            lambda p: optimal_conditional(p.table.distribution, p.epsilon, tolerance=_TOLERANCE),
         ),
         **_ROBUST,
     },

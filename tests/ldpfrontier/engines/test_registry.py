@@ -26,8 +26,8 @@ from ldpfrontier.numerics.deadline import TimeIsUp
 from ldpfrontier.promises import (
     association,
     closed_forms,
+    conditional,
     estimation,
-    label,
     ldp,
     listed_rays,
     polyopt,
@@ -36,8 +36,8 @@ from ldpfrontier.promises import (
 )
 from ldpfrontier.promises import mechanism as general
 from ldpfrontier.promises.association import optimal_association
+from ldpfrontier.promises.conditional import optimal_conditional
 from ldpfrontier.promises.estimation import optimal_estimation
-from ldpfrontier.promises.label import optimal_label
 from ldpfrontier.promises.ldp import optimal_ldp
 from ldpfrontier.promises.mechanism import optimal_mechanism
 from ldpfrontier.promises.nonrobust import optimal_nonrobust
@@ -76,11 +76,11 @@ CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str
     ),
     ("simplex", "coupled"): (lambda: optimal_robust(BALL, 1.0), {"max_master_cells": 5}),
     ("simplex", "exact"): (lambda: optimal_robust(BALL, 1.0), {}),
-    ("F itself", "joint"): (lambda: optimal_robust(BALL, 1.0, envelope="exact", max_nodes=5), {}),
-    ("F itself", "products"): (lambda: optimal_robust(BALL, 1.0, envelope="exact"), {"max_joint_cells": 5}),
-    ("given U", "label"): (lambda: optimal_label(BALL.centre, 1.0), {}),
-    ("odds ratios", "joint"): (lambda: optimal_association(ODDS, 1.0, max_nodes=10), {}),
-    ("odds ratios", "search"): (lambda: optimal_association(ODDS, 1.0, max_rounds=2), {"max_joint_cells": 5}),
+    ("over F", "joint"): (lambda: optimal_robust(BALL, 1.0, envelope="exact", max_nodes=5), {}),
+    ("over F", "products"): (lambda: optimal_robust(BALL, 1.0, envelope="exact"), {"max_joint_cells": 5}),
+    ("conditional", "useful told"): (lambda: optimal_conditional(BALL.centre, 1.0), {}),
+    ("association", "joint"): (lambda: optimal_association(ODDS, 1.0, max_nodes=10), {}),
+    ("association", "search"): (lambda: optimal_association(ODDS, 1.0, max_rounds=2), {"max_joint_cells": 5}),
     ("estimates", "rays"): (lambda: optimal_estimation(UNIFORM[4].prior, local_cone(4, 1.0)), {}),
     ("estimates", "staircases"): (lambda: optimal_estimation(UNIFORM[22].prior, local_cone(22, 3.0)), {}),
     ("estimates", "branches"): (
@@ -120,11 +120,11 @@ CALLED: dict[tuple[str, str], tuple[object, str]] = {
     ("unconditional", "products"): (unconditional, "over_products"),
     ("simplex", "coupled"): (product_optimum, "_refined"),
     ("simplex", "exact"): (product_optimum, "generate"),
-    ("F itself", "joint"): (robust, "joint_optimum"),
-    ("F itself", "products"): (robust, "shared_budget_mechanism"),
-    ("given U", "label"): (label, "optimal_ldp"),
-    ("odds ratios", "joint"): (association, "optimal_mechanism"),
-    ("odds ratios", "search"): (column_search, "searched_columns"),
+    ("over F", "joint"): (robust, "joint_optimum"),
+    ("over F", "products"): (robust, "shared_budget_mechanism"),
+    ("conditional", "useful told"): (conditional, "optimal_ldp"),
+    ("association", "joint"): (association, "optimal_mechanism"),
+    ("association", "search"): (column_search, "searched_columns"),
     ("estimates", "rays"): (estimation, "_over_listed_rays"),
     ("estimates", "staircases"): (estimation, "_large_alphabet"),
     ("estimates", "branches"): (ExcessBound, "bound"),
@@ -163,7 +163,7 @@ def test_what_the_registry_says_is_what_runs(regime: Regime, monkeypatch: pytest
 def test_the_first_entry_of_a_class_that_serves_is_the_one() -> None:
     assert choose("LDP", registry.Call(20)).name == "listed"
     assert choose("LDP", registry.Call(21)).name == "packing"
-    assert choose("F itself", registry.Call(LIMITS.max_joint_cells + 1)).name == "products"
+    assert choose("over F", registry.Call(LIMITS.max_joint_cells + 1)).name == "products"
     # The last entry of every class serves all that is left, but the list of columns of other utilities.
     for cone in {regime.cone for regime in REGIMES}:
         last = [regime for regime in REGIMES if regime.cone == cone][-1]
@@ -185,7 +185,7 @@ def test_the_first_entry_of_a_class_that_serves_is_the_one() -> None:
             (column_search, "searched_columns"),
         ),
     ],
-    ids=["packing", "F itself", "odds ratios"],
+    ids=["packing", "over F", "association"],
 )
 def test_a_step_that_ends_at_a_size_is_not_taken_beyond_it(
     solve: Callable[[], Optimum],

@@ -79,7 +79,7 @@ def test_the_optimum_is_private_and_certified() -> None:
         assert optimum.gap <= 1e-3
         assert association_epsilon(optimum.channel, odds) == pytest.approx(0.7, rel=1e-9)
         assert association_epsilon(optimum.channel, odds) <= 0.7
-        # Nothing else than the second level, and less than privacy from everybody.
+        # Nothing else than the conditional level, and less than privacy from everybody.
         unconditional = optimal_unconditional(odds.prior, 0.7)
         assert association_epsilon(unconditional.channel, odds) <= 0.7 + 1e-9
         assert unconditional.value <= optimum.upper_bound
@@ -100,7 +100,7 @@ def test_both_levels_under_a_known_distribution_are_implied() -> None:
 
 
 def test_limits_of_the_odds_ratios() -> None:
-    """Independence leaves the second level alone, and odds ratios of any size privacy from everybody."""
+    """Independence leaves the conditional level alone, and odds ratios of any size privacy from everybody."""
     independent = np.outer([0.4, 0.6], [0.5, 0.2, 0.3])
     low = np.ones((2, 2, 3, 3))
     alone = optimal_association(OddsRatios(independent, low), 1.0, tolerance=1e-4)

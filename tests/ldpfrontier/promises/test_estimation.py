@@ -542,5 +542,5 @@ def test_the_bound_of_mechanisms_that_tell_the_useful_value() -> None:
     prior, shape = np.array([[0.2, 0.1, 0.15], [0.05, 0.3, 0.2]]), (2, 3)
     listed = optimal_estimation(prior, conditional_cone(shape, 0.8))
     problem = column_weights.EstimationProblem(prior.ravel(), np.eye(6))
-    assert solve._bound_given_useful(problem, shape, 0.8) == pytest.approx(listed.value, rel=2e-4)
+    assert solve._conditional_bound(problem, shape, 0.8) == pytest.approx(listed.value, rel=2e-4)
     assert listed.value < optimal_estimation(prior, unconditional_cone(shape, 0.8)).value

@@ -76,14 +76,14 @@ def test_levels_of_reports_by_random_mechanisms(monkeypatch: pytest.MonkeyPatch)
         pairs = list(itertools.permutations(range(shape[0]), 2))
         given = max(np.log(blocks[s] / blocks[t]).max() for s, t in pairs)
         anyone = max(np.log(blocks[s].max(axis=0) / blocks[t].min(axis=0)).max() for s, t in pairs)
-        assert (level.given_useful, level.anyone) == pytest.approx((given, anyone), rel=1e-9)
+        assert (level.insiders, level.anyone) == pytest.approx((given, anyone), rel=1e-9)
         with monkeypatch.context() as patch:
             patch.setattr("ldpfrontier.reports.several_reports.MOST_ENTRIES", 0)
             bound = levels_of_reports(channels, shape, odds=odds)
         assert not bound.exact
         assert bound.acquaintances is not None
         assert level.acquaintances <= bound.acquaintances * (1 + 1e-9)
-        assert bound.acquaintances <= level.given_useful + math.log(odds.high.max()) + 1e-9
+        assert bound.acquaintances <= level.insiders + math.log(odds.high.max()) + 1e-9
 
 
 def test_a_bound_for_outsiders_holds_where_the_product_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,7 +174,7 @@ def test_reports_without_a_level_together() -> None:
     polyopt = optimal_robust(ball, 0.3, envelope="simplex").channel
     assert ball.worst_case_epsilon(polyopt) <= 0.3
     together = levels_of_reports([polyopt, polyopt], (2, 5), ball=ball)
-    assert together.outsiders == together.given_useful == math.inf
+    assert together.outsiders == together.insiders == math.inf
 
 
 def test_levels_of_acquaintances_nearly_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,7 +230,7 @@ def test_what_the_machine_cannot_compose_is_bounded(chance, number):
         [Channel(rows)] * number, (2, 2), odds=OddsRatios.confidence([[30, 20], [10, 40]])
     )
     assert not found.exact
-    assert found.given_useful - 1e-9 <= found.acquaintances <= found.anyone + 1e-9
+    assert found.insiders - 1e-9 <= found.acquaintances <= found.anyone + 1e-9
 
 
 def test_reports_are_at_a_level_at_which_all_keep_theirs(monkeypatch):

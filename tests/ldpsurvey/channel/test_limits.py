@@ -57,7 +57,7 @@ def test_levels_of_different_reports_are_raised_by_what_searches_may_lack(table,
     monkeypatch.setattr(together, "levels_of_reports", lacking)
     found = {one.against: one.level for one in levels_together(privates)}
     assert found["anyone"] >= real.anyone
-    assert found["insider-only"] >= real.given_useful
+    assert found["insider-only"] >= real.insiders
 
 
 def test_a_budget_is_no_less_than_one_report_and_widens_intervals(table, channel):

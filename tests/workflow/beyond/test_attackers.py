@@ -40,7 +40,7 @@ def summary(rows) -> pd.DataFrame:
     return attackers.two_levels(rows)
 
 
-# Optima with a second level
+# Optima with a conditional level
 
 
 def test_every_level_is_there_and_kept(rows):

@@ -46,8 +46,8 @@ class Solution:
     I(X; Y) under P-hat and `bound` what no mechanism of the class can pass, in nats: the bound of an optimum
     is that of its own class; closed forms and heuristics have NR's. The level `privacy` is guaranteed over
     the product of the projections of F; of the optimum over F, over F; of NR, under P-hat alone.
-    `conditional_epsilon` is the level given U asked for (inf: no demand), and `conditional_privacy` the one
-    that the channel has. `method` is that of an optimum, else empty.
+    `conditional_epsilon` is the conditional level asked for (inf: no demand), and `conditional_privacy` the
+    one that the channel has. `method` is that of an optimum, else empty.
     """
 
     mechanism: str
@@ -128,7 +128,7 @@ SOLUTIONS = Schema(
 
 
 def solution_row(place: Place, h: float, solution: Solution, over_set: float = math.nan) -> Row:
-    """Return the row of `SOLUTIONS` of a solution without a second level, for H(X) = `h`."""
+    """Return the row of `SOLUTIONS` of a solution without a conditional level, for H(X) = `h`."""
     channel = solution.channel
     return {
         **{name: place[name] for name in PLACE},  # type: ignore[literal-required]

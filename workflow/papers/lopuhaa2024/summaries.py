@@ -85,7 +85,7 @@ def fig2(solutions: Rows) -> pd.DataFrame:
 
     Every mechanism has the metrics ``mutual_information`` (nats, under P-hat) and ``nmi`` (divided by H(X)),
     with certificates as in `Solution`. What is not robust has ``worst_case_epsilon``, its level over F in
-    nats, where it was measured; epsilon does not limit it. The level for those who know U is the column
+    nats, where it was measured; epsilon does not limit it. The level for insiders is the column
     `conditional_privacy`.
     """
     return RESULTS.table(result_rows(batches_of(solutions), "fig2"))

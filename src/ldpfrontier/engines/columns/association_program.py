@@ -1,6 +1,6 @@
-r"""Linear programs over the columns that are private for all who know anything about U alone.
+r"""Linear programs over the columns that are private for acquaintances.
 
-The cone is that of `joint.association_cone`: the level given U, and for all s != t and u != w with the least
+The cone is that of `joint.association_cone`: the conditional level, and for all s != t and u != w with least
 odds ratio rho < 1 and all shares a of u given s the cuts ::
 
     a v_su + (1 - a) v_sw  <=  e^eps (a' v_tu + (1 - a') v_tw),       a' = rho a / (rho a + 1 - a).

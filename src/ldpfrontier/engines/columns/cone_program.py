@@ -1,4 +1,4 @@
-r"""Linear programs over the columns that are private over an uncertainty set and for those who know u.
+r"""Linear programs over the columns that are private over an uncertainty set and for insiders.
 
 Let x be the share of the budget of F that R in F_{U|s} needs. A column v is private at eps over F, and at the
 conditional level k, if there are numbers b, nu >= 0 and c_u with ::

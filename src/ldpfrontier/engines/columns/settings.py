@@ -23,7 +23,7 @@ class ColumnsSettings:
     #: Ascents of a round.
     starts: int = 24
 
-    # Tuning: against those who know something about U. Tuned on Adult 16 x 7 and 15 x 16.
+    # Tuning: against acquaintances. Tuned on Adult 16 x 7 and 15 x 16.
     #: Programs of one step, with cuts added between them.
     association_programs: int = 3
     #: Violation of a cut, relative to the scale P-hat . v = 1, from which on it is added.

@@ -120,7 +120,7 @@ class Programs(NamedTuple):
 
     program: Program
     level: float
-    level_given_useful: float = math.inf
+    conditional_level: float = math.inf
 
 
 def programs_of(cone: Cone, p: FloatArray) -> Programs | None:

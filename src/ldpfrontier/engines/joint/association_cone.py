@@ -1,4 +1,4 @@
-r"""The cone of columns that are private for all who know anything about U alone.
+r"""The cone of columns that are private for acquaintances, who know anything about U alone.
 
 A column v is in the cone (docs/beyond/theorems.md, statement 11) if, for all s != t and all u != w with the
 least odds ratio rho < 1, and all shares a of u given s, ::
@@ -11,7 +11,7 @@ minus ::
     ((v_su - v_sw) g + e^eps rho (v_tu - v_tw) / g) / (1 - rho),
 
 so that the most violated cut of a column has g^2 = e^eps rho (v_tu - v_tw) / (v_su - v_sw), or is at an end.
-The ends a = 0 and a = 1 are the level given U. At rho = 0 the condition is v_su <= e^eps v_tw.
+The ends a = 0 and a = 1 are the conditional level. At rho = 0 the condition is v_su <= e^eps v_tw.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ class Shares(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class AssociationCone(ComparedMeans):
-    """The columns that are private for all who know anything about U alone; methods as of `Cone`.
+    """The columns that are private for acquaintances; methods as of `Cone`.
 
-    Entries of impossible cells meet the level given U as well, although nothing asks for it: that costs no
-    utility, as no other condition has them, and the entry of another s with the same u will do. The level is
-    in nats, 0 or more.
+    Entries of impossible cells meet the conditional level as well, although nothing asks for it: that costs
+    no utility, as no other condition has them, and the entry of another s with the same u will do. The
+    level is in nats, 0 or more.
     """
 
     odds: OddsRatios
@@ -77,7 +77,7 @@ class AssociationCone(ComparedMeans):
 
     @cached_property
     def inequalities(self) -> FloatArray:
-        """The level given U, and the conditions of odds ratios that may be 0, shape (m, a1 a2)."""
+        """The conditional level, and the conditions of odds ratios that may be 0, shape (m, a1 a2)."""
         cells, compared = self._cells, self.odds.comparisons
         pairs = [(cells[s], cells[t]) for s, t in itertools.permutations(range(len(cells)), 2)]
         zero = compared.rho == 0.0
@@ -173,7 +173,7 @@ class AssociationCone(ComparedMeans):
         return SETTINGS.max_cuts[1]
 
     def raised(self, columns: FloatArray) -> FloatArray:
-        """Return columns, (m, a1 a2), with entries raised until they meet the level given U."""
+        """Return columns, (m, a1 a2), with entries raised until they meet the conditional level."""
         return raised_to_level(columns, self.shape, self.epsilon)
 
     def worst_comparisons(self, columns: FloatArray) -> tuple[FloatArray, CutsOf]:
@@ -191,7 +191,7 @@ class AssociationCone(ComparedMeans):
 
 
 def association_cone(odds: OddsRatios, epsilon: float) -> AssociationCone:
-    """Return the columns that are private for all who know anything about U alone (`optimal_association`).
+    """Return the columns that are private for acquaintances, who know anything about U alone.
 
     Parameters
     ----------

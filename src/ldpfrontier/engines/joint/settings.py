@@ -12,7 +12,7 @@ class JointSettings:
     # Stated limits.
     #: Nodes per pricing of joint columns, by default; up to six cells a few thousand close the gap.
     joint_nodes: int = 20_000
-    #: The same against those who know something about U, whose cone is round: a gap of 1e-3 on 2 x 6.
+    #: The same against acquaintances, whose cone is round: a gap of 1e-3 on 2 x 6.
     association_nodes: int = 200_000
     #: The same over polyhedral cones with too many extreme rays to list: a gap of 1e-3 for PolyOpt on 3 x 4.
     polyhedral_nodes: int = 300_000

@@ -1,4 +1,4 @@
-r"""The best mechanisms that protect S from whoever knows U: local label differential privacy, S the label.
+r"""The best mechanisms that protect S from insiders, who know U: local label differential privacy.
 
 The cone asks for v_{s,u} <= e^eps v_{s',u} alone (`conditional_cone`), for every u by itself. With v^u the
 part of a column at one u, and 0 elsewhere, each v^u is in the cone if v is. A report that tells u as well
@@ -69,7 +69,7 @@ def with_useful(channels: Sequence[Channel]) -> Channel:
 
 @records_fallbacks
 @keeps_time_limit
-def optimal_label(
+def optimal_conditional(
     prior: ArrayLike, epsilon: float, *, tolerance: float = 1e-6, max_seconds: float | None = None
 ) -> Optimum:
     """Return the mechanism whose reports carry the most information about (S, U), with a bound.
@@ -107,12 +107,12 @@ def optimal_label(
         bound += float(share) * best.bound
     channel = with_useful(found)
     value = mutual_information(prior.ravel(), channel)
-    return certified(channel, value, bound, tolerance, method=choose("given U").method(_MECHANISMS))
+    return certified(channel, value, bound, tolerance, method=choose("conditional").method(_MECHANISMS))
 
 
 @records_fallbacks
 @keeps_time_limit
-def optimal_label_estimation(
+def optimal_conditional_estimation(
     prior: ArrayLike,
     epsilon: float,
     target: ArrayLike | None = None,
@@ -169,5 +169,5 @@ def optimal_label_estimation(
     status = "optimal" if value - bound <= tolerance * value else "bounded"
     rounds = max(best.iterations for best in found)
     return Optimum(
-        channel, value, bound, status, rounds, "1", "min", method=choose("given U").method(_MECHANISMS)
+        channel, value, bound, status, rounds, "1", "min", method=choose("conditional").method(_MECHANISMS)
     )
