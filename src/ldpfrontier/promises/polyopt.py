@@ -62,8 +62,10 @@ def optimal_polyopt(
 
     Parameters
     ----------
-    ball, epsilon, tolerance, max_rounds, start, max_seconds
+    ball, epsilon, tolerance, max_rounds, start
         As of `optimal_robust`; the start must be in the smaller class.
+    max_seconds : float, optional
+        As of `optimal_robust`.
 
     Returns
     -------
