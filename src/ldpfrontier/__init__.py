@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from ldpfrontier.promises.repeated import RepeatedReports, optimal_repeated
     from ldpfrontier.promises.robust import optimal_robust
     from ldpfrontier.promises.robust_bound import robust_bound
+    from ldpfrontier.promises.robust_testing import RobustTest, optimal_robust_test
     from ldpfrontier.promises.thresholds import (
         binary_domination_threshold,
         binary_threshold,
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
     from ldpfrontier.reports.calibration import Calibration, calibrated
     from ldpfrontier.reports.several_reports import ReportLevels, composition, levels_of_reports
     from ldpfrontier.reports.two_reports import BudgetSplit, budget_split, independent_reporting
+    from ldpfrontier.uncertainty.divergence_ball import DivergenceBall
     from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
     from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
@@ -95,6 +97,7 @@ __all__ = [
     "Channel",
     "ColumnUtility",
     "Cone",
+    "DivergenceBall",
     "FDivergence",
     "Intractable",
     "Lot",
@@ -108,6 +111,7 @@ __all__ = [
     "RenyiBall",
     "RepeatedReports",
     "ReportLevels",
+    "RobustTest",
     "SourceSet",
     "TimeIsUp",
     "association_certificate",
@@ -151,6 +155,7 @@ __all__ = [
     "optimal_questionnaire",
     "optimal_repeated",
     "optimal_robust",
+    "optimal_robust_test",
     "optimal_unconditional",
     "polyopt_cone",
     "projective_geometry_response",
@@ -180,6 +185,7 @@ _HOMES = {
     "Channel": "model.channel",
     "ColumnUtility": "model.column_utility",
     "Cone": "model.cones",
+    "DivergenceBall": "uncertainty.divergence_ball",
     "FDivergence": "model.utility",
     "Intractable": "base.types",
     "Lot": "questionnaires.mechanism",
@@ -193,6 +199,7 @@ _HOMES = {
     "RenyiBall": "uncertainty.renyi_ball",
     "RepeatedReports": "promises.repeated",
     "ReportLevels": "reports.several_reports",
+    "RobustTest": "promises.robust_testing",
     "SourceSet": "hamming.sources",
     "TimeIsUp": "numerics.deadline",
     "association_certificate": "certificates.association",
@@ -236,6 +243,7 @@ _HOMES = {
     "optimal_questionnaire": "questionnaires.optimum",
     "optimal_repeated": "promises.repeated",
     "optimal_robust": "promises.robust",
+    "optimal_robust_test": "promises.robust_testing",
     "optimal_unconditional": "promises.unconditional",
     "polyopt_cone": "model.cones",
     "projective_geometry_response": "model.block_designs",

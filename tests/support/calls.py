@@ -16,7 +16,7 @@ PAIR = np.array([[0.2, 0.8], [0.6, 0.4]])
 #: What its users make of others: results, and an error.
 RESULTS = {"BudgetSplit", "Calibration", "Cone", "Intractable", "Optimum", "RepeatedReports", "ReportLevels"}
 #: An error, and a context, which says so where it is entered.
-RESULTS |= {"TimeIsUp", "time_limit", "Lot", "QuestionnaireMechanism", "QuestionnaireOptimum"}
+RESULTS |= {"RobustTest", "TimeIsUp", "time_limit", "Lot", "QuestionnaireMechanism", "QuestionnaireOptimum"}
 METHODS = {
     "RenyiBall.confidence",
     "RenyiBall.worst_case_epsilon",
@@ -114,6 +114,15 @@ def good_calls() -> dict[str, dict[str, Any]]:
         "AverageUtility": {
             "utilities": [l.FDivergence(*PAIR), l.FDivergence(*PAIR[::-1])],
             "weights": [0.3, 0.7],
+        },
+        "DivergenceBall": {"centre": PRIOR, "radius": 0.1, "kind": "tv"},
+        "optimal_robust_test": {
+            "null": PAIR[0],
+            "alternative": PAIR[1],
+            "epsilon": 1.0,
+            "kind": "kl",
+            "tolerance": 1e-6,
+            "max_rounds": 9,
         },
         "ColumnUtility": {"prior": PRIOR, "function": lambda v: v.max(axis=1), "unit": "1"},
         "PolyhedralCone": {"inequalities": [[1.0, -2.0, 0.0]], "table": (1, 3)},

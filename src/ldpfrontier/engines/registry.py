@@ -187,6 +187,14 @@ REGIMES = (
         "statement 15, with the bound on an average of the utilities",
     ),
     Regime(
+        "classes",
+        "saddle",
+        f"two classes of distributions, up to {LIMITS.max_listed_inputs} inputs",
+        "the least of several utilities, for pairs of members found by linear programs over tangents",
+        "promises/robust_testing",
+        "statements 15 and 16",
+    ),
+    Regime(
         "unconditional",
         "listed",
         f"two sensitive values, or up to {LIMITS.max_listed_inputs} cells",
@@ -325,6 +333,7 @@ _CALLED_BY = {
     "LDP": "`optimal_ldp`; for S alone `optimal_nonrobust`",
     "approximate LDP": "`optimal_ldp`, delta above 0",
     "several": "`optimal_ldp`, `optimal_mechanism`: a sequence of utilities",
+    "classes": "`optimal_robust_test`: private for a test between two classes",
     "unconditional": "`optimal_unconditional`: private under every distribution",
     "simplex": "`optimal_polyopt`: PolyOpt as published",
     "over F": '`optimal_robust(envelope="exact")`: private over F',

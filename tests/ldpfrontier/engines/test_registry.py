@@ -32,6 +32,7 @@ from ldpfrontier.promises import (
     listed_rays,
     polyopt,
     robust,
+    robust_testing,
     unconditional,
 )
 from ldpfrontier.promises import mechanism as general
@@ -43,6 +44,7 @@ from ldpfrontier.promises.mechanism import optimal_mechanism
 from ldpfrontier.promises.nonrobust import optimal_nonrobust
 from ldpfrontier.promises.polyopt import optimal_polyopt
 from ldpfrontier.promises.robust import optimal_robust
+from ldpfrontier.promises.robust_testing import optimal_robust_test
 from ldpfrontier.promises.unconditional import optimal_unconditional
 from ldpfrontier.reports.two_reports import BudgetSplit
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios
@@ -69,6 +71,7 @@ CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str
         lambda: optimal_ldp([UNIFORM[4], MutualInformation([0.1, 0.2, 0.3, 0.4])], 1.0),
         {},
     ),
+    ("classes", "saddle"): (lambda: optimal_robust_test([0.2, 0.8], [0.6, 0.4], 1.0), {}),
     ("unconditional", "listed"): (lambda: optimal_unconditional(BALL.centre, 1.0), {}),
     ("unconditional", "products"): (
         lambda: optimal_unconditional(THREE.centre, 1.0),
@@ -116,6 +119,7 @@ CALLED: dict[tuple[str, str], tuple[object, str]] = {
     ("approximate LDP", "listed"): (ldp, "optimal_approximate"),
     ("approximate LDP", "mixture"): (ldp, "mixture_with_truth"),
     ("several", "least"): (ldp, "least_of"),
+    ("classes", "saddle"): (robust_testing, "optimal_ldp"),
     ("unconditional", "listed"): (unconditional, "generate"),
     ("unconditional", "products"): (unconditional, "over_products"),
     ("simplex", "coupled"): (product_optimum, "_refined"),

@@ -62,13 +62,14 @@ def least_of(
     bound, program.master.unit = first.bound, first.bound
     for best in found:
         program.add(best.channel)
-    channel = max((best.channel for best in found), key=program.value)
+    value, channel = max(((program.value(best.channel), best.channel) for best in found), key=lambda x: x[0])
     while rounds < max_rounds:
         try:
             mixed, weights = program.solve()
             mixed = allowed(mixed)
-            channel = max(channel, mixed, key=program.value)
-            if bound - program.value(channel) <= tolerance * bound:
+            if (reached := program.value(mixed)) > value:
+                value, channel = reached, mixed
+            if bound - value <= tolerance * bound:
                 break
             rounds += 1
             best = solve(AverageUtility(utilities, weights))
@@ -77,7 +78,6 @@ def least_of(
         bound = min(bound, best.bound)
         if not program.add(best.channel):
             break
-    value = program.value(channel)
     unit = utilities[0].unit
     return certified(channel, value, bound, tolerance, rounds, unit=unit, error=NO_ERROR)
 
