@@ -25,7 +25,7 @@ from ldpfrontier.numerics.arguments import as_distribution, as_number, as_number
 from ldpfrontier.uncertainty.divergence import minimizers
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
-Kind = Literal["tv", "chi2"]
+BallKind = Literal["tv", "chi2"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,14 +48,14 @@ class DivergenceBall:
 
     centre: FloatArray
     radius: float
-    kind: Kind = "tv"
+    kind: BallKind = "tv"
 
     def __post_init__(self) -> None:
         centre = as_distribution(self.centre, "The centre of the ball").ravel()
         object.__setattr__(self, "centre", centre / centre.sum())
         radius = as_number(self.radius, "The radius of the ball", "0 or more", least=0.0)
         object.__setattr__(self, "radius", radius)
-        check_choice(self.kind, "kind", get_args(Kind))
+        check_choice(self.kind, "kind", get_args(BallKind))
 
     def least_member(self, q: FloatArray) -> FloatArray:
         """Return a member with the least mean of q, shape (k,)."""
