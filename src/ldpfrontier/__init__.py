@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ldpfrontier.engines.joint.association_cone import association_cone
     from ldpfrontier.engines.joint.separation import robust_cone
     from ldpfrontier.engines.listed.double_description import extreme_rays
+    from ldpfrontier.hamming.any_distortion import distortion_leakage, least_distortion
     from ldpfrontier.hamming.dp_leakage import hamming_leakage
     from ldpfrontier.hamming.mi_leakage import information_leakage
     from ldpfrontier.hamming.sources import SourceSet
@@ -126,6 +127,7 @@ __all__ = [
     "composition",
     "conditional_cone",
     "conditional_epsilon",
+    "distortion_leakage",
     "entropy",
     "estimation_error",
     "extreme_rays",
@@ -136,6 +138,7 @@ __all__ = [
     "information_leakage",
     "ldp_certificate",
     "ldp_epsilon",
+    "least_distortion",
     "level_certificate",
     "levels_of_reports",
     "local_cone",
@@ -214,6 +217,7 @@ _HOMES = {
     "composition": "reports.several_reports",
     "conditional_cone": "model.cones",
     "conditional_epsilon": "model.privacy",
+    "distortion_leakage": "hamming.any_distortion",
     "entropy": "model.information",
     "estimation_error": "engines.designs.error",
     "extreme_rays": "engines.listed.double_description",
@@ -224,6 +228,7 @@ _HOMES = {
     "information_leakage": "hamming.mi_leakage",
     "ldp_certificate": "certificates.local",
     "ldp_epsilon": "model.privacy",
+    "least_distortion": "hamming.any_distortion",
     "level_certificate": "certificates.levels",
     "levels_of_reports": "reports.several_reports",
     "local_cone": "model.cones",

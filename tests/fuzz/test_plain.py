@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from fuzz.common import (
+    LEVEL_ROUNDING,
     Arguments,
     Beyond,
     Target,
@@ -20,6 +21,7 @@ from fuzz.common import (
     level,
     like,
 )
+from ldpfrontier.hamming.any_distortion import distortion_leakage, least_distortion
 from ldpfrontier.hamming.dp_leakage import hamming_leakage, known_prior_ratio
 from ldpfrontier.hamming.formulas import class_one_information, class_one_leakage
 from ldpfrontier.hamming.mi_leakage import information_leakage
@@ -183,6 +185,28 @@ def check_hamming(sources, distortion) -> None:
         assert math.log(known_prior_ratio(p, float(distortion))) <= optimum.value + 1e-9
 
 
+def draw_any_distortion(rng: np.random.Generator) -> Arguments:
+    sources = draw_sources(rng)["sources"]
+    d = rng.random((sources.shape[1], int(rng.integers(1, 6)))) * 10.0 ** rng.uniform(-3, 3)
+    d[rng.random(d.shape) < rng.choice([0.0, 0.3, 1.0])] = 0.0
+    return {"sources": sources, "distortion": d, "epsilon": level(rng, most=300.0)}
+
+
+def check_any_distortion(sources, distortion, epsilon) -> None:
+    optimum = least_distortion(sources, distortion, epsilon)
+    assert_certified(optimum, TOLERANCE)
+    assert_private(ldp_epsilon(optimum.channel), epsilon)
+    reached = (sources @ (distortion * optimum.channel.matrix).sum(axis=1)).max()
+    assert math.isclose(reached, optimum.value, rel_tol=1e-12, abs_tol=1e-15 * distortion.max())
+    # Nothing told is worth a little more.
+    limit = min(1.1 * optimum.value + 1e-6 * distortion.max(), 1e100)
+    leakage = distortion_leakage(sources, distortion, limit)
+    assert 0.0 <= leakage.bound <= leakage.value
+    assert leakage.bound <= float(epsilon) + LEVEL_ROUNDING
+    assert_private(ldp_epsilon(leakage.channel), leakage.value)
+    assert leakage.distortion <= limit + 2e-13 * distortion.max()
+
+
 def check_information_leakage(sources, distortion) -> None:
     optimum = information_leakage(sources, distortion)
     assert math.isfinite(optimum.value)
@@ -200,6 +224,7 @@ TARGETS = [
     Target("optimal_nonrobust", draw_table, check_nonrobust, 40),
     Target("optimal_leakage", draw_hypotheses, check_leakage, 8),
     Target("hamming_leakage", draw_sources, check_hamming, 20),
+    Target("least_distortion", draw_any_distortion, check_any_distortion, 12),
     Target("information_leakage", draw_sources, check_information_leakage, 10),
 ]
 

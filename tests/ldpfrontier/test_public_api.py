@@ -122,7 +122,13 @@ def test_every_optimizer_takes_and_documents_a_time_limit() -> None:
             assert (parameter.kind, parameter.default) == (inspect.Parameter.KEYWORD_ONLY, None)
             assert "max_seconds : float, optional" in value.__doc__
     optima = {name for name in ldpfrontier.__all__ if name.startswith("optimal_")}
-    others = {"calibrated", "hamming_leakage", "information_leakage"}
+    others = {
+        "calibrated",
+        "distortion_leakage",
+        "hamming_leakage",
+        "information_leakage",
+        "least_distortion",
+    }
     assert limited == optima | others
 
 

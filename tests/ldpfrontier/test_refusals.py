@@ -144,6 +144,15 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: l.hamming_leakage([HALF, [1.2, -0.2]], 0.2), "negative"),
     (lambda: l.hamming_leakage([HALF, PRIOR], 0.2), "3 entries"),
     (lambda: l.hamming_leakage([[1.0]], 0.2), "at least 2"),
+    (lambda: l.least_distortion(PRIOR, np.ones((2, 3)), 1.0), "3 rows"),
+    (lambda: l.least_distortion(PRIOR, np.ones(3), 1.0), "must be a matrix"),
+    (lambda: l.least_distortion(PRIOR, 1.0 - 2.0 * np.eye(3), 1.0), "entry -1"),
+    (lambda: l.least_distortion(PRIOR, np.full((3, 2), np.inf), 1.0), "entry inf"),
+    (lambda: l.least_distortion(PRIOR, np.ones((3, 4000)), 1.0), "10,000 entries"),
+    (lambda: l.least_distortion(PRIOR, np.eye(3), 1e-9), "0.001"),
+    (lambda: l.distortion_leakage(PRIOR, np.eye(3), -0.1), "limit of the distortion is -0.1"),
+    (lambda: l.distortion_leakage(PRIOR, 2.0 - np.eye(3), 0.9), "at least 1, the least"),
+    (lambda: l.distortion_leakage(PRIOR, 1.0 - np.eye(3), 0.0), "1e-09 times"),
     (lambda: class_two_leakage([[0.6, 0.4], [0.3, 0.7]], 0.2), "order"),
 ]
 

@@ -120,6 +120,7 @@ SMALL_BALL = l.RenyiBall.confidence([[30, 10], [10, 30]])
 BALL, WIDE = l.RenyiBall.confidence([[30, 10, 5], [10, 30, 9]]), ball_of(3, 4)
 HYPOTHESES = np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
 SOURCES = l.SourceSet(np.random.default_rng(0).dirichlet(np.ones(6), 4))
+LINE = np.abs(np.arange(6)[:, None] - np.arange(6))
 SIX, RAYS = l.local_cone(6, 1.0), l.unconditional_cone((2, 3), 1.0)
 
 SMALL = {
@@ -154,6 +155,12 @@ SMALL = {
     "leakage, two outputs": told_apart(np.array([[0.5, 0.5], [0.2, 0.8]]), 0.1, outputs=2),
     "DP leakage": distorted(l.hamming_leakage, SOURCES),
     "DP leakages": distorted(lambda s, D, **k: hamming_leakages(s, [0.5, D], **k)[1], SOURCES),
+    "any distortion": Case(lambda **k: l.least_distortion(SOURCES, LINE, 1.0, **k), l.ldp_epsilon, 1.0),
+    "leakage at any distortion": Case(
+        lambda **k: l.distortion_leakage(SOURCES, LINE, 1.0, **k),
+        lambda channel: float((SOURCES.distributions @ (LINE * channel.matrix).sum(axis=1)).max()),
+        1.0,
+    ),
     "MI leakage": distorted(l.information_leakage, SOURCES),
     "calibration": calibration(BALL),
 }

@@ -214,5 +214,18 @@ def good_calls() -> dict[str, dict[str, Any]]:
             "tolerance": 1e-9,
             "max_rounds": 9,
         },
+        "least_distortion": {
+            "sources": l.SourceSet(PAIR),
+            "distortion": [[0, 1, 2], [2, 1, 0]],
+            "epsilon": 1.0,
+            "tolerance": 1e-9,
+        },
+        "distortion_leakage": {
+            "sources": PAIR,
+            "distortion": [[0, 1, 2], [2, 1, 0]],
+            "limit": 0.4,
+            "tolerance": 1e-6,
+            "max_rounds": 9,
+        },
         "information_leakage": {"sources": PAIR, "distortion": 0.2, "tolerance": 1e-9, "max_rounds": 9},
     }

@@ -1,4 +1,4 @@
-"""The result type for the least leakage at a distortion."""
+"""The result types for the least leakage at a distortion, and for the least distortion at a level."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ldpfrontier.base.types import FloatArray
-from ldpfrontier.model.optimum import Optimum
+from ldpfrontier.model.optimum import Optimum, Unit
 
 #: Distortion that a channel may have beyond the one asked for: rounding.
 DISTORTION_ROUNDING = 1e-13
@@ -33,4 +33,22 @@ class LeakageOptimum(Optimum):
 
     prior: FloatArray
     distortion: float
+    direction: Literal["max", "min"] = "min"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DistortionOptimum(Optimum):
+    """The least distortion at a level, between that of a channel and a converse.
+
+    `value` is the largest expected distortion of `channel` over the set, and `bound` a lower bound: that of
+    no channel of the level is less. The unit is that of the distortion.
+
+    Attributes
+    ----------
+    prior : ndarray, shape (M,)
+        The distribution of the hull that certifies `bound`: to know it exactly would not help.
+    """
+
+    prior: FloatArray
+    unit: Unit = "1"
     direction: Literal["max", "min"] = "min"

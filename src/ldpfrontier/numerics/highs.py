@@ -5,6 +5,7 @@ from __future__ import annotations
 import highspy
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from ldpfrontier.base.types import FloatArray
 from ldpfrontier.numerics.deadline import check_time, seconds_left, time_ended
@@ -40,8 +41,11 @@ def add_columns(lp: highspy.Highs, costs: FloatArray, columns: FloatArray) -> No
     lp.addCols(len(costs), costs, nothing, no_limit, *_sparse(columns))
 
 
-def _sparse(matrix: FloatArray) -> tuple[int, NDArray[np.int32], NDArray[np.int32], FloatArray]:
+def _sparse(matrix: FloatArray | csr_array) -> tuple[int, NDArray[np.int32], NDArray[np.int32], FloatArray]:
     """Return the entries of a matrix row by row, as HiGHS takes them."""
+    if isinstance(matrix, csr_array):
+        first, index = matrix.indptr[:-1].astype(np.int32), matrix.indices.astype(np.int32)
+        return matrix.nnz, first, index, np.asarray(matrix.data)
     row, column = np.nonzero(matrix)
     start = np.searchsorted(row, np.arange(len(matrix)))
     return len(row), start.astype(np.int32), column.astype(np.int32), matrix[row, column]
@@ -98,7 +102,7 @@ def _run(lp: highspy.Highs) -> None:
 
 def maximize(
     cost: FloatArray,
-    matrix: FloatArray,
+    matrix: FloatArray | csr_array,
     lower: FloatArray,
     upper: FloatArray,
     least: FloatArray | None = None,
@@ -106,8 +110,8 @@ def maximize(
 ) -> tuple[float, FloatArray, FloatArray] | None:
     """Maximize cost . x subject to lower <= matrix x <= upper and least <= x <= most (0 and infinity).
 
-    The matrix, shape (m, n), is dense; its zeros are left out. Limits may be infinite. Return the value, x
-    and the duals of the rows, with errors as of `solve`; None if the program is infeasible.
+    The matrix has shape (m, n); zeros of a dense one are left out. Limits may be infinite. Return the value,
+    x and the duals of the rows, with errors as of `solve`; None if the program is infeasible.
     """
     rows, columns = matrix.shape
     model = highspy.HighsLp()
