@@ -56,7 +56,7 @@ MOST = 1e100
 _ENGINE = "a linear program over all channels"
 
 
-class Solution(NamedTuple):
+class LeastCost(NamedTuple):
     """A channel with its distortion, a lower bound, and the weights of the sources that prove it."""
 
     channel: Channel
@@ -94,7 +94,7 @@ class DistortionProgram:
         around = sparse.csr_array((size, entries)), sparse.csr_array((size, 1))
         self._silent = sparse.csr_array(sparse.hstack([around[0], silent, around[1]]))
 
-    def solve(self, epsilon: float) -> Solution:
+    def solve(self, epsilon: float) -> LeastCost:
         """Solve the program at a level, nats."""
         J, inputs, outputs = self.costs.shape
         entries, e = inputs * outputs, math.exp(-epsilon)
@@ -110,7 +110,7 @@ class DistortionProgram:
         weights = np.maximum(duals[entries:-inputs], 0.0)
         weights = weights / weights.sum() if weights.sum() > 0 else np.full(J, 1.0 / J)
         bound = self._bound(weights, -duals[-inputs:], epsilon)
-        return Solution(channel, self.value(channel), bound, weights)
+        return LeastCost(channel, self.value(channel), bound, weights)
 
     def value(self, channel: Channel) -> float:
         """Return the largest cost of a channel."""
@@ -190,7 +190,7 @@ def least_distortion(
         best = int((sources.distributions @ d).max(axis=0).argmin())
         same = Channel(np.tile(np.eye(d.shape[1])[best], (len(d), 1)))
         weights = np.eye(len(sources.distributions))[0]
-        found = Solution(same, program.value(same), 0.0, weights)
+        found = LeastCost(same, program.value(same), 0.0, weights)
     value = unit * found.value
     optimum = DistortionOptimum(
         found.channel, value, min(unit * found.bound, value), "optimal", 1,
