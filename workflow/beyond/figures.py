@@ -13,14 +13,14 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, MultipleLocator, NullLocator, PercentFormatter
 
 from beyond.catalogue import ACQUAINTANCES, CELLS, DESIGNS, PROMISES, WHOLE, designed
 from beyond.several_tables import ADAPTIVE, ANYONE, CALIBRATED, ONCE
-from papers.lopuhaa2024.figures import information
+from papers.lopuhaa2024.figures import band_to_bound, information
 from papers.lopuhaa2024.panels import (
     EQUALITY,
-    FRONTIER,
     LOOKS,
     NMI,
     by_pair,
@@ -33,6 +33,12 @@ from reproduction.figure_style import EPSILON
 from reproduction.look import Look
 from reproduction.plotting import graded
 from reproduction.results.tables import select
+
+#: What no robust mechanism passes: the bound of the optimum over F.
+UPPER_BOUND = Look("Upper bound over F", LOOKS["exact"].colour, "", "-")
+
+#: A bound that is so many times the best mechanism found says little about it.
+_WEAK = 2.0
 
 #: In the legend, of mechanisms as they are.
 _HOLLOW = Look("hollow: uncalibrated", "#333333", "o", "", filled=False)
@@ -62,8 +68,49 @@ _TOP = 1.4
 
 
 def optimum(table: pd.DataFrame, bounds: pd.DataFrame) -> Figure:
-    """Plot all mechanisms of Figure 2 of lopuhaa2024, with the best one found over F and what bounds it."""
-    return information(table, bounds)
+    """Plot all mechanisms of Figure 2 of lopuhaa2024, with the best one found over F and what bounds it.
+
+    The bound over F, which no robust mechanism passes, is a thin line, with a band below. Each of the
+    `bounds` on robust mechanisms holds at its level and at all lower ones.
+    """
+
+    def beside(ax: Axes, name: str, curve: pd.DataFrame) -> str:
+        if name != "exact":
+            return band_to_bound(ax, name, curve)
+        first = curve.iloc[0]
+        own = select(bounds, size=first["size"], instance=first["instance"]).sort_values("epsilon")
+        return _draw_upper_bound(ax, curve, own)
+
+    more: list[Artist] = []
+    if not select(table, metric="nmi", mechanism="exact").dropna(subset=["value"]).empty:
+        band: dict[str, Any] = {"facecolor": UPPER_BOUND.colour, "alpha": 0.18, "linewidth": 0}
+        more = [entry(UPPER_BOUND, linewidth=0.9), Patch(**band, label="The optimum over F is in here")]
+    return information(table, beside=beside, more=more)
+
+
+def _draw_upper_bound(ax: Axes, curve: pd.DataFrame, bounds: pd.DataFrame) -> str:
+    """Draw what no robust mechanism passes, and the band to the best one found; say where the bound is weak.
+
+    The bounds of a curve are near each other and joined by lines, as the curves are. The others may be far
+    apart: each is a step, which ends at its level. A bound is weak if it is more than `_WEAK` times the best
+    mechanism.
+    """
+    levels, value = curve["epsilon"].to_numpy(), curve["value"].to_numpy()
+    own = np.minimum(curve["bound"].to_numpy(), 1.0)
+    ends = bounds["epsilon"].to_numpy()
+    # On either side of the end of every step.
+    grid = np.unique(np.concatenate([levels, ends, ends * (1.0 + 1e-9)]))
+    grid = grid[(levels[0] <= grid) & (grid <= levels[-1])]
+    upper, lower = np.interp(grid, levels, own), np.interp(grid, levels, value)
+    for end, bound in zip(ends, bounds["bound"], strict=True):
+        upper = np.where(grid <= end, np.minimum(upper, bound), upper)
+    ax.fill_between(grid, lower, np.maximum(upper, lower), color=UPPER_BOUND.colour, alpha=0.18, linewidth=0)
+    ax.plot(grid, upper, zorder=2.2, **UPPER_BOUND.line(linewidth=0.9))
+    weak = upper > _WEAK * lower
+    if not weak.any():
+        return ""
+    most = float((upper[weak] / lower[weak]).max())
+    return f"weak bound up to {EPSILON} = {grid[weak].max():.2g}: there up to {most:.2g} times the best found"
 
 
 def calibrated(table: pd.DataFrame) -> Figure:
@@ -84,7 +131,7 @@ def calibrated(table: pd.DataFrame) -> Figure:
             at = place + shift[row["mechanism"]]
             before, after = row["nmi"], row["nmi_calibrated"]
             if row["mechanism"] == "exact":
-                ax.plot([place - 0.4, place + 0.4], [row["bound"]] * 2, **FRONTIER.line(linewidth=0.9))
+                ax.plot([place - 0.4, place + 0.4], [row["bound"]] * 2, **UPPER_BOUND.line(linewidth=0.9))
                 before, after = after, before
             ax.plot([at, at], [before, after], color=look.colour, linewidth=0.9, zorder=2)
             for value, face in ((before, "white"), (after, look.colour)):
@@ -104,7 +151,7 @@ def calibrated(table: pd.DataFrame) -> Figure:
     best = select(table, mechanism="exact")
     looks = _named(best["nmi"], best["bound"])
     shown = [entry(looks[name], linestyle="", markerfacecolor=looks[name].colour) for name in found]
-    shown += [entry(FRONTIER, linewidth=0.9), entry(_HOLLOW, linestyle="")]
+    shown += [entry(UPPER_BOUND, linewidth=0.9), entry(_HOLLOW, linestyle="")]
     if "polyopt" in found:
         shown += [Line2D([], [], linestyle="", label=_CALIBRATED_FACTOR)]
     above = by_pair(table)

@@ -11,11 +11,12 @@ import pytest
 
 from beyond import bounds, figures, summaries
 from beyond.calibration import calibration
+from beyond.figures import UPPER_BOUND
 from ldpfrontier.engines.products.geometry import vertex_list
 from ldpfrontier.model.information import entropy, mutual_information
 from ldpfrontier.model.mechanisms import randomized_response
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
-from papers.lopuhaa2024.panels import FRONTIER, LOOKS
+from papers.lopuhaa2024.panels import LOOKS
 from reproduction.figure_style import save
 from reproduction.results.tables import SKIPPED, select
 from support.mechanisms import measured
@@ -105,12 +106,12 @@ def test_figure_of_equal_realized_privacy_shows_both(equal, tmp_path):
 def test_the_bound_of_the_optimum_is_a_line(sweep):
     figure = figures.optimum(select(sweep, metric="nmi"), NO_BOUNDS)
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert FRONTIER.label in labels
-    (line,) = [line for line in figure.axes[0].lines if line.get_label() == FRONTIER.label]
+    assert UPPER_BOUND.label in labels
+    (line,) = [line for line in figure.axes[0].lines if line.get_label() == UPPER_BOUND.label]
     expected = select(sweep, mechanism="exact", metric="nmi")["bound"]
     np.testing.assert_array_equal(line.get_ydata(), np.minimum(expected, 1.0))
     without = figures.optimum(sweep[sweep["mechanism"] != "exact"], NO_BOUNDS)
-    assert FRONTIER.label not in [text.get_text() for text in without.legends[0].get_texts()]
+    assert UPPER_BOUND.label not in [text.get_text() for text in without.legends[0].get_texts()]
 
 
 def test_bounds_are_for_large_tables_alone():

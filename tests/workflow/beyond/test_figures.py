@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from beyond import figures
-from papers.lopuhaa2024.panels import FRONTIER
+from beyond.figures import UPPER_BOUND
 from reproduction.results.tables import select
 from support.mechanisms import measured
 
@@ -21,7 +21,7 @@ def test_a_bound_at_one_level_holds_at_all_lower_ones():
     setting = {name: best[name].iloc[0] for name in ("size", "instance", "beta", "order")}
     bounds = pd.DataFrame([{**setting, "epsilon": levels[1], "bound": bound, "nr": 1.0}])
     ax = figures.optimum(pd.concat([table, best]), bounds).axes[0]
-    (line,) = [line for line in ax.lines if line.get_label() == FRONTIER.label]
+    (line,) = [line for line in ax.lines if line.get_label() == UPPER_BOUND.label]
     x, y = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
     np.testing.assert_array_equal(y[x <= levels[1]], bound)
     own = select(best, metric="nmi").set_index("epsilon")["bound"]

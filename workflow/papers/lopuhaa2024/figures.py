@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,10 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
-from papers.lopuhaa2024.catalogue import MECHANISMS, OF_THE_PAPER, OPTIMA, OWN
+from papers.lopuhaa2024.catalogue import COMPUTED, MECHANISMS, OF_THE_PAPER, OPTIMA, OWN
 from papers.lopuhaa2024.panels import (
     EQUALITY,
-    FRONTIER,
     LOOKS,
     NMI,
     by_pair,
@@ -28,14 +26,13 @@ from papers.lopuhaa2024.panels import (
     plot_panels,
     set_plain_ticks,
 )
-from reproduction.figure_style import EPSILON
 from reproduction.results.batches import Rows, gather
 from reproduction.results.tables import SKIPPED, select
 
 #: What Figures 3, 4 and 5 show unless told otherwise: the mechanisms of the paper there, the new ones,
 #: and the user's own.
-AVERAGED = tuple(name for name in MECHANISMS if name != "ir_tight")
-REALIZED = ("nr", "exact", "polyopt", *OWN)
+AVERAGED = tuple(name for name in COMPUTED if name != "ir_tight")
+REALIZED = ("nr", "polyopt", *OWN)
 COMPARED = ("polyopt", "ir", "srr", *OWN)
 
 #: Mechanisms of the paper and the user's own: on top of ours in every figure.
@@ -49,9 +46,6 @@ _THIN = 0.7
 
 #: Ticks of a logarithmic axis of privacy levels, nats.
 _LEVELS = (0.1, 0.2, 0.5, 1, 2, 5)
-
-#: A bound that is so many times the best mechanism found says little about it.
-_WEAK = 2.0
 
 
 def fig2(table: pd.DataFrame) -> Figure:
@@ -67,39 +61,42 @@ def own_fig2(table: pd.DataFrame) -> Figure:
     return information(table)
 
 
+#: Given the axes, a mechanism and its curve: draws what is beside the curve, and returns what is said of it.
+Beside = Callable[[Axes, str, pd.DataFrame], str]
+
+
+def band_to_bound(ax: Axes, name: str, curve: pd.DataFrame) -> str:
+    """Draw the band between the curve of an optimum and its certified bound, of which nothing is said."""
+    if name in OPTIMA:
+        bound = np.minimum(curve["bound"].to_numpy(), 1.0)
+        epsilon, value = curve["epsilon"].to_numpy(), curve["value"].to_numpy()
+        ax.fill_between(epsilon, value, bound, color=LOOKS[name].colour, alpha=0.18, linewidth=0)
+    return ""
+
+
 def information(
-    table: pd.DataFrame, bounds: pd.DataFrame | None = None, mechanisms: Sequence[str] = tuple(LOOKS)
+    table: pd.DataFrame,
+    mechanisms: Sequence[str] = tuple(LOOKS),
+    beside: Beside = band_to_bound,
+    more: Sequence[Artist] = (),
 ) -> Figure:
     """Plot normalized mutual information against epsilon, one panel per pair of attributes.
 
-    Small tables come first, and skipped rows leave no curve. A certified bound that is visibly above its
-    curve is a band, and that of the optimum over F, which no robust mechanism passes, a thin line as well.
-    Each of the `bounds` on robust mechanisms holds at its level and at all lower ones.
+    Small tables come first, and skipped rows leave no curve. The legend has entries for `more`.
     """
 
     def panel(ax: Axes, rows: pd.DataFrame) -> None:
         remarks = [_absent(nmi, rows)]
         for name, curve in _curves(rows):
-            look = LOOKS[name]
             epsilon, value = curve["epsilon"].to_numpy(), curve["value"].to_numpy()
-            ax.plot(epsilon, value, markevery=_marker_places(name, len(curve)), **line(look))
-            if name == "exact":
-                remarks.append(_draw_frontier(ax, curve, _bounds_of(curve, bounds)))
-            elif name in OPTIMA:
-                bound = np.minimum(curve["bound"].to_numpy(), 1.0)
-                ax.fill_between(epsilon, value, bound, color=look.colour, alpha=0.18, linewidth=0)
+            ax.plot(epsilon, value, markevery=_marker_places(name, len(curve)), **line(LOOKS[name]))
+            remarks.append(beside(ax, name, curve))
         _set_level_axis(ax, rows["epsilon"])
         ax.set_ylim(0.0, 1.02)
         note(ax, "\n".join(filter(None, remarks)), top=True)
 
     nmi = select(table, metric="nmi", mechanism=list(mechanisms))
-    rows = nmi.dropna(subset=["value"])
-    found = set(rows["mechanism"])
-    more: list[Artist] = []
-    if "exact" in found:
-        band: dict[str, Any] = {"facecolor": FRONTIER.colour, "alpha": 0.18, "linewidth": 0}
-        more = [entry(FRONTIER, linewidth=0.9), Patch(**band, label="The optimum over F is in here")]
-    panels = by_pair(rows)
+    panels = by_pair(nmi.dropna(subset=["value"]))
     return plot_panels(panels, panel, NMI, share_y=False, legend=[*mechanisms_in(panels), *more])
 
 
@@ -223,39 +220,6 @@ def fig5(table: Rows, epsilon: float, mechanisms: Sequence[str] = COMPARED) -> F
 
     label = r"$(I_{\hat P} - I_{P^*})\,/\,I_{\hat P}$  (%)"
     return plot_panels(by_size(rows), panel, label, xlabel=None, share_x=False, share_y=False)
-
-
-def _bounds_of(curve: pd.DataFrame, bounds: pd.DataFrame | None) -> pd.DataFrame:
-    """Return the bounds of the table that a curve is of, by level; none of them if there are none."""
-    first = curve.iloc[0]
-    if bounds is None:
-        return pd.DataFrame({"epsilon": [], "bound": []}, dtype="float64")
-    return select(bounds, size=first["size"], instance=first["instance"]).sort_values("epsilon")
-
-
-def _draw_frontier(ax: Axes, curve: pd.DataFrame, bounds: pd.DataFrame) -> str:
-    """Draw what no robust mechanism passes, and the band to the best one found; say where the bound is weak.
-
-    The bounds of a curve are near each other and joined by lines, as the curves are. The others may be far
-    apart: each is a step, which ends at its level. A bound is weak if it is more than `_WEAK` times the best
-    mechanism.
-    """
-    levels, value = curve["epsilon"].to_numpy(), curve["value"].to_numpy()
-    own = np.minimum(curve["bound"].to_numpy(), 1.0)
-    ends = bounds["epsilon"].to_numpy()
-    # On either side of the end of every step.
-    grid = np.unique(np.concatenate([levels, ends, ends * (1.0 + 1e-9)]))
-    grid = grid[(levels[0] <= grid) & (grid <= levels[-1])]
-    upper, lower = np.interp(grid, levels, own), np.interp(grid, levels, value)
-    for end, bound in zip(ends, bounds["bound"], strict=True):
-        upper = np.where(grid <= end, np.minimum(upper, bound), upper)
-    ax.fill_between(grid, lower, np.maximum(upper, lower), color=FRONTIER.colour, alpha=0.18, linewidth=0)
-    ax.plot(grid, upper, zorder=2.2, **FRONTIER.line(linewidth=0.9))
-    weak = upper > _WEAK * lower
-    if not weak.any():
-        return ""
-    most = float((upper[weak] / lower[weak]).max())
-    return f"weak bound up to {EPSILON} = {grid[weak].max():.2g}: there up to {most:.2g} times the best found"
 
 
 def _width(curve: pd.DataFrame) -> dict[str, float]:

@@ -25,9 +25,6 @@ from reproduction.results.tables import select
 #: How the mechanisms look, in the order of the legend.
 LOOKS: Mapping[str, Look] = MECHANISMS
 
-#: What no robust mechanism passes: the bound of the optimum over F.
-FRONTIER = Look("Upper bound over F", LOOKS["exact"].colour, "", "-")
-
 #: Where a level is the one that was asked for: a wide line behind the curves.
 EQUALITY = Look(f"level asked for, {EPSILON}", "#BBBBBB", "", "-")
 
