@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ldpfrontier.engines.designs.worst_error import worst_estimation_error
     from ldpfrontier.engines.joint.association_cone import association_cone
     from ldpfrontier.engines.joint.separation import robust_cone
+    from ldpfrontier.engines.joint.unasked import unasked_cone
     from ldpfrontier.engines.listed.double_description import extreme_rays
     from ldpfrontier.hamming.any_distortion import distortion_leakage, least_distortion
     from ldpfrontier.hamming.dp_leakage import hamming_leakage
@@ -174,6 +175,7 @@ __all__ = [
     "secret_randomized_response",
     "subset_selection",
     "time_limit",
+    "unasked_cone",
     "unconditional_cone",
     "unconditional_epsilon",
     "with_united_outputs",
@@ -264,6 +266,7 @@ _HOMES = {
     "secret_randomized_response": "model.mechanisms",
     "subset_selection": "model.mechanisms",
     "time_limit": "numerics.deadline",
+    "unasked_cone": "engines.joint.unasked",
     "unconditional_cone": "model.cones",
     "unconditional_epsilon": "model.privacy",
     "with_united_outputs": "engines.designs.united_outputs",

@@ -19,6 +19,7 @@ from fuzz.common import (
     like,
 )
 from fuzz.common import channel as draw_channel
+from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.information import mutual_information
 from ldpfrontier.model.mechanisms import randomized_response, secret_randomized_response
 from ldpfrontier.model.privacy import rldp_epsilon
@@ -190,6 +191,31 @@ def draw_beyond(rng: np.random.Generator) -> Arguments:
     }
 
 
+def draw_unasked(rng: np.random.Generator) -> Arguments:
+    exact = rng.integers(4) == 0
+    return {
+        "ball": draw_ball(rng),
+        "epsilon": level(rng, 1e-3, 30.0),
+        "tolerance": 1e-2 if exact else float(rng.choice([1e-7, 0.0])),
+        "envelope": "exact" if exact else "simplex",
+    }
+
+
+def check_unasked(ball, epsilon, tolerance, envelope) -> None:
+    optimum = optimal_robust(
+        ball, epsilon, observed="useful", tolerance=tolerance, envelope=envelope, max_nodes=50, max_rounds=20
+    )
+    assert_certified(optimum, max(float(tolerance), 1e-4) if envelope != "simplex" else float(tolerance))
+    repeated = Channel(np.tile(optimum.channel.matrix, (len(ball.centre), 1)))
+    if envelope == "simplex" or len(ball.centre) > 1:
+        assert_level(ball, repeated, float(epsilon))
+    known = randomized_response(ball.centre.shape[1], epsilon)
+    if epsilon > 0:
+        useful = ball.centre.sum(axis=0)
+        assert_above(optimum.bound, mutual_information(useful, known), entry_rounding(epsilon))
+    assert optimum.value <= mutual_information(ball.centre, repeated) * (1 + 1e-6) + 1e-300
+
+
 def draw_unconditional(rng: np.random.Generator) -> Arguments:
     shape = SHAPES[rng.integers(len(SHAPES))]
     return {"prior": distribution(rng, shape[0] * shape[1]).reshape(shape), "epsilon": level(rng, 1e-3, 30.0)}
@@ -265,6 +291,7 @@ TARGETS = [
     Target("RenyiBall.worst_case_epsilon", draw_worst, check_worst, 20),
     Target("optimal_robust, simplex", draw_robust, check_robust, 10),
     Target("optimal_robust, beyond", draw_beyond, check_robust, 2),
+    Target("optimal_robust, unasked", draw_unasked, check_unasked, 8),
     Target("optimal_unconditional", draw_unconditional, check_unconditional, 30),
     Target("budget_split", draw_split, check_split, 10),
     Target("calibrated", draw_calibrated, check_calibrated, 10),

@@ -87,7 +87,13 @@ def good_calls() -> dict[str, dict[str, Any]]:
             "max_rounds": 9,
             "start": channel,
         },
-        "optimal_nonrobust": {"estimate": ball.centre, "epsilon": 1.0, "tolerance": 1e-9, "max_rounds": 9},
+        "optimal_nonrobust": {
+            "estimate": ball.centre,
+            "epsilon": 1.0,
+            "observed": "both",
+            "tolerance": 1e-9,
+            "max_rounds": 9,
+        },
         "optimal_unconditional": {
             "prior": ball.centre,
             "epsilon": 1.0,
@@ -106,6 +112,7 @@ def good_calls() -> dict[str, dict[str, Any]]:
             "ball": ball,
             "epsilon": 1.0,
             "envelope": "simplex",
+            "observed": "both",
             "tolerance": 1e-6,
             "max_rounds": 9,
             "max_nodes": 0,
@@ -131,6 +138,7 @@ def good_calls() -> dict[str, dict[str, Any]]:
         "unconditional_cone": {"shape": (2, 3), "epsilon": 1.0},
         "polyopt_cone": {"lower": ball.lower_bounds, "epsilon": 1.0, "pairs": "distinct"},
         "robust_cone": {"ball": ball, "epsilon": 1.0},
+        "unasked_cone": {"cone": l.robust_cone(ball, 1.0)},
         "association_cone": {"odds": l.OddsRatios.known(ball.centre), "epsilon": 1.0},
         "extreme_rays": {"inequalities": [[1.0, -2.0, 0.0]], "max_rays": 9},
         "binary_threshold": {"utility": l.FDivergence(*PAIR)},
@@ -183,6 +191,7 @@ def good_calls() -> dict[str, dict[str, Any]]:
         "optimal_association": {
             "odds": l.OddsRatios.known(small.centre),
             "epsilon": 1.0,
+            "observed": "both",
             "tolerance": 1e-3,
             "max_nodes": 10,
             "max_rounds": 2,

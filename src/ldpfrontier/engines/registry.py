@@ -36,6 +36,9 @@ class Limits:
     max_subsets: int = 2**22
     #: Inputs of a polyhedral cone up to which its extreme rays are listed: PolyOpt's on 2 x 6 in a second.
     max_ray_inputs: int = 13
+    #: Useful values up to which those of mechanisms that see these alone are, if distributions are known: an
+    #: extreme ray has at most as many letters as there are sensitive values.
+    max_known_inputs: int = 60
     #: Inputs up to which all 2^n - 2 extreme rays of LDP are listed: 3 s for a least error; 10 s with 15.
     max_staircase_inputs: int = 14
     #: Extreme rays of a polyhedral cone, also on the way to them, up to which they are; the least error over

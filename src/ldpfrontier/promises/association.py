@@ -19,6 +19,7 @@ from ldpfrontier.base.types import Intractable
 from ldpfrontier.engines.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.engines.joint.association_cone import AssociationCone
 from ldpfrontier.engines.joint.settings import SETTINGS as JOINT
+from ldpfrontier.engines.joint.unasked import unasked_association
 from ldpfrontier.engines.products.product_optimum import allowed_level
 from ldpfrontier.engines.registry import LIMITS, Call, choose
 from ldpfrontier.model.channel import Channel
@@ -34,11 +35,14 @@ from ldpfrontier.model.optimum import (
 from ldpfrontier.model.utility import MutualInformation
 from ldpfrontier.numerics.arguments import as_count, as_instance, as_number
 from ldpfrontier.promises.mechanism import optimal_mechanism
+from ldpfrontier.promises.nonrobust import Observed, check_observed, told_as_it_is
 from ldpfrontier.promises.settings import SETTINGS
+from ldpfrontier.promises.unasked import unasked_optimum
 from ldpfrontier.promises.unconditional import optimal_unconditional
 from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 
-_MECHANISMS = "mechanisms private for all who know something about U"
+_PRIVATE = "private for all who know something about U"
+_MECHANISMS = f"mechanisms {_PRIVATE}"
 
 
 @records_fallbacks
@@ -47,6 +51,7 @@ def optimal_association(
     odds: OddsRatios,
     epsilon: float,
     *,
+    observed: Observed = "both",
     tolerance: float = 1e-3,
     max_nodes: int | None = None,
     max_rounds: int = GENERATION.usual_rounds,
@@ -65,6 +70,9 @@ def optimal_association(
         Intervals of the odds ratios, with the estimate.
     epsilon : float
         Privacy level in nats, 0, or 0.001 to 30.
+    observed : {"both", "useful"}
+        What the mechanism sees: S and U, or U alone, where S is not asked and the intervals come from another
+        table (docs/beyond/theorems.md, statement 18). Of U alone there are up to 16 values.
     tolerance : float
         Relative gap at which to stop, 0 or more; 1e-4 is the finest one.
     max_nodes : int, optional
@@ -79,7 +87,8 @@ def optimal_association(
     Returns
     -------
     Optimum
-        Inputs (s, u) in row-major order. Its level is `association_epsilon`. On tables of up to 16 cells the
+        Inputs (s, u) in row-major order; inputs u if U alone is observed. Its level is
+        `association_epsilon`. On tables of up to 16 cells the
         gap is mostly at most the tolerance; on larger ones the mechanism is found by a search, and the bound
         is far above it (docs/beyond/theorems.md).
 
@@ -110,11 +119,19 @@ def optimal_association(
             f"Useful value {int(empty.argmax())} has no probability in the estimate; every value of U must"
             " occur, as what is not seen has no utility."
         )
+    unasked = check_observed(observed)
+    if unasked and a1 == 1:
+        return told_as_it_is(odds.prior, tolerance, _PRIVATE)
     if a1 == 1 or epsilon == 0.0:
         channel = Channel(np.eye(a2)) if a1 == 1 else _without_any_difference(odds)
         value = utility(channel)
         method = choose("closed form").method(_MECHANISMS)
+        if unasked:  # the same at every s
+            channel = Channel(channel.matrix[:a2])
         return certified(channel, value, value, tolerance, method=method)
+    if unasked:
+        ratios = unasked_association(AssociationCone(odds, epsilon))
+        return unasked_optimum(odds.prior, ratios, tolerance, _PRIVATE, max_nodes)
     regime = choose("association", Call(a1 * a2))
     if regime.name == "joint":
         nodes = JOINT.association_nodes if max_nodes is None else max_nodes

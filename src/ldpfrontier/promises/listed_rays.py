@@ -9,6 +9,7 @@ from ldpfrontier.engines.column_generation.smoothed import generate
 from ldpfrontier.engines.listed.double_description import extreme_rays
 from ldpfrontier.engines.listed.listed_columns import ListedColumns
 from ldpfrontier.engines.listed.settings import SETTINGS
+from ldpfrontier.engines.listed.simplex_columns import SimplexColumns
 from ldpfrontier.engines.listed.staircase_rays import local_ratio, staircase_rays
 from ldpfrontier.engines.registry import LIMITS, Call, choose
 from ldpfrontier.model.cones import Cone, PolyhedralCone
@@ -30,7 +31,7 @@ def listed_optimum(
     The rays are listed if they are not given.
     """
     rays = listed_rays(cone) if rays is None else rays
-    if rays is None or not isinstance(cone, PolyhedralCone):
+    if rays is None or not isinstance(cone, PolyhedralCone | SimplexColumns):
         return None
     family = ListedColumns(rays, utility)
     found = generate(family, family.start(), utility, tolerance=tolerance, max_rounds=SETTINGS.max_rounds)
@@ -49,6 +50,8 @@ def listed_optimum(
 
 def listed_rays(cone: Cone) -> FloatArray | None:
     """Return the extreme rays of a polyhedral cone, (rays, inputs), or None where they are too many."""
+    if isinstance(cone, SimplexColumns):
+        return cone.rays
     inputs = cone.shape[0] * cone.shape[1]
     if inputs <= LIMITS.max_staircase_inputs and (ratio := local_ratio(cone)) is not None:
         return staircase_rays(inputs, ratio)

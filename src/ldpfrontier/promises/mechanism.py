@@ -28,6 +28,7 @@ from ldpfrontier.engines.column_generation.several import least_of
 from ldpfrontier.engines.joint.settings import SETTINGS as JOINT
 from ldpfrontier.engines.joint.spatial_branch_and_bound import JointColumns, solve_jointly
 from ldpfrontier.engines.listed.settings import SETTINGS
+from ldpfrontier.engines.listed.simplex_columns import SimplexColumns
 from ldpfrontier.engines.registry import LIMITS, Call, choose
 from ldpfrontier.model.average_utility import checked_utilities
 from ldpfrontier.model.channel import Channel
@@ -118,7 +119,7 @@ def optimal_mechanism(
         return _optimum(several[0], cone, rays, tolerance, nodes)
 
     def allowed(channel: Channel) -> Channel:
-        if isinstance(cone, PolyhedralCone):
+        if isinstance(cone, PolyhedralCone | SimplexColumns):
             return cone.mix_inside(channel)
         check_inside(cone, channel)
         return channel
@@ -183,6 +184,6 @@ def _optimum(
 def quick_mechanism(cone: Cone) -> Channel:
     """Return the inputs themselves, mixed with what tells nothing until all columns are in a cone."""
     inputs = cone.shape[0] * cone.shape[1]
-    if not isinstance(cone, PolyhedralCone) or cone.least_constant_slack == 0.0:
+    if not isinstance(cone, PolyhedralCone | SimplexColumns) or cone.least_constant_slack == 0.0:
         return Channel(np.ones((inputs, 1)))
     return cone.mix_inside(Channel(np.eye(inputs)))

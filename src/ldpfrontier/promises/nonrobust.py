@@ -15,25 +15,54 @@ from bisect import bisect_left
 from dataclasses import replace
 from functools import lru_cache
 from itertools import accumulate, pairwise
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ldpfrontier.base.types import FloatArray
+from ldpfrontier.base.types import FloatArray, Intractable
+from ldpfrontier.engines.listed.simplex_columns import SimplexColumns
+from ldpfrontier.engines.registry import LIMITS, choose
 from ldpfrontier.model.channel import Channel
+from ldpfrontier.model.information import entropy
 from ldpfrontier.model.optimum import (
     NO_ERROR,
     Optimum,
     certified,
+    checked_effort,
     checked_epsilon,
     keeps_time_limit,
     records_fallbacks,
 )
 from ldpfrontier.model.utility import MutualInformation
-from ldpfrontier.numerics.arguments import as_distribution
+from ldpfrontier.numerics.arguments import as_distribution, check_choice
 from ldpfrontier.numerics.deadline import TimeIsUp, check_time
 from ldpfrontier.numerics.rounding import gamma
 from ldpfrontier.promises.ldp import optimal_ldp
+from ldpfrontier.promises.listed_rays import listed_optimum
+
+Observed = Literal["both", "useful"]
+
+#: Which mechanisms do not ask S, in words.
+SEEN = "mechanisms that see the useful value alone,"
+
+
+def check_observed(observed: str, start: Channel | None = None) -> bool:
+    """Return whether the useful value alone is observed; refuse another word, and a start where it is."""
+    check_choice(observed, "observed", get_args(Observed))
+    if observed == "useful" and start is not None:
+        raise ValueError(
+            'A start was given, which sees both values; with observed="useful" there must be none.'
+        )
+    return observed == "useful"
+
+
+def told_as_it_is(prior: FloatArray, tolerance: float, mechanisms: str) -> Optimum:
+    """Return the optimum if nothing has to be hidden: U itself."""
+    useful = prior.sum(axis=0)
+    value = entropy(useful)
+    method = choose("closed form").method(f"{SEEN} {mechanisms}")
+    return certified(Channel(np.eye(useful.size)), value, value, tolerance, method=method)
 
 
 @records_fallbacks
@@ -42,6 +71,7 @@ def optimal_nonrobust(
     estimate: ArrayLike,
     epsilon: float,
     *,
+    observed: Observed = "both",
     tolerance: float = 1e-9,
     max_rounds: int = 1000,
     start: Channel | None = None,
@@ -58,8 +88,11 @@ def optimal_nonrobust(
         Joint distribution of (S, U), rows = sensitive.
     epsilon : float
         Privacy level in nats, 0, or 0.001 to 300.
+    observed : {"both", "useful"}
+        What the mechanism sees: S and U, or U alone, where S is not asked (docs/beyond/theorems.md, statement
+        18). Then an output reveals at most a1 values of U, and a2 is at most 60.
     tolerance : float
-        Relative gap of the staircase optimum on S.
+        Relative gap of the staircase optimum on S, or of that on U.
     max_rounds : int
         Most LPs to solve for it; when they are used up the result has status "bounded".
     start : Channel, optional
@@ -70,10 +103,12 @@ def optimal_nonrobust(
     Returns
     -------
     Optimum
-        Inputs (s, u) in row-major order.
+        Inputs (s, u) in row-major order; inputs u if U alone is observed, and the utility is I(U; Y).
 
     Raises
     ------
+    Intractable
+        If U alone is observed, with more than 60 values or 30,000 extreme rays.
     ValueError
         If the estimate is not a two-dimensional distribution, epsilon or `max_seconds` is out of range, or
         `start` has another number of inputs.
@@ -83,6 +118,9 @@ def optimal_nonrobust(
         raise ValueError(f"The estimate has shape {joint.shape}; it must be (a1, a2), rows = sensitive.")
     sensitive = joint.sum(axis=1)
     epsilon = checked_epsilon(epsilon)
+    if check_observed(observed, start):
+        tolerance, _ = checked_effort(tolerance, max_rounds)
+        return unasked_nonrobust(joint, epsilon, tolerance)
     staircase = optimal_ldp(
         MutualInformation(sensitive), epsilon, tolerance=tolerance, max_rounds=max_rounds, start=start
     )
@@ -103,6 +141,23 @@ def optimal_nonrobust(
     return certified(
         channel, value, bound, float(tolerance), staircase.iterations, error=NO_ERROR, method=method
     )
+
+
+def unasked_nonrobust(joint: FloatArray, epsilon: float, tolerance: float) -> Optimum:
+    """Return the optimum if a distribution of (S, U), (a1, a2), is known."""
+    mechanisms = "private if the estimate is the true distribution"
+    known = joint[joint.sum(axis=1) > 0.0]
+    if len(known) == 1:
+        return told_as_it_is(joint, tolerance, mechanisms)
+    cone = SimplexColumns(known / known.sum(axis=1, keepdims=True), epsilon)
+    found = listed_optimum(MutualInformation(joint.sum(axis=0)), cone, tolerance)
+    if found is None:
+        raise Intractable(
+            f"The estimate has {joint.shape[0]} x {joint.shape[1]} cells; mechanisms that see useful values"
+            f" alone are found for up to {LIMITS.max_known_inputs} of these and {LIMITS.max_rays:,} extreme"
+            " rays, of which there are more."
+        )
+    return replace(found, method=replace(found.method, mechanisms=f"{SEEN} {mechanisms}"))
 
 
 def nonrobust_bound(joint: FloatArray, epsilon: float) -> float:

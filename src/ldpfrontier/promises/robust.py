@@ -41,7 +41,12 @@ from ldpfrontier.model.optimum import (
 from ldpfrontier.model.utility import MutualInformation
 from ldpfrontier.numerics.arguments import as_count, check_choice
 from ldpfrontier.promises.closed_forms import best_closed_form, solved_in_time
-from ldpfrontier.promises.nonrobust import nonrobust_bound, optimal_nonrobust
+from ldpfrontier.promises.nonrobust import (
+    Observed,
+    check_observed,
+    nonrobust_bound,
+    optimal_nonrobust,
+)
 from ldpfrontier.promises.polyopt import (
     RobustArguments,
     best_polyopt,
@@ -51,6 +56,7 @@ from ldpfrontier.promises.polyopt import (
     polyopt_in_time,
 )
 from ldpfrontier.promises.settings import SETTINGS
+from ldpfrontier.promises.unasked import unasked_robust
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 
 Envelope = Literal["simplex", "exact"]
@@ -65,6 +71,7 @@ def optimal_robust(
     epsilon: float,
     *,
     envelope: Envelope = "simplex",
+    observed: Observed = "both",
     tolerance: float = 1e-7,
     max_rounds: int = 300,
     max_nodes: int | None = None,
@@ -85,6 +92,9 @@ def optimal_robust(
         Privacy level in nats, 0, or 0.001 to 30.
     envelope : {"simplex", "exact"}
         Whether the privacy condition is required of all R_s in a simplex around those of F, or of those of F.
+    observed : {"both", "useful"}
+        What the mechanism sees: S and U, or U alone, where S is not asked and `ball` comes from another table
+        (docs/beyond/theorems.md, statement 18). Of U alone there are up to 16 values.
     tolerance : float
         Relative gap at which to stop, 0 or more; over F on tables of up to 16 cells 1e-4 or more.
     max_rounds : int
@@ -108,7 +118,8 @@ def optimal_robust(
     Returns
     -------
     Optimum
-        Inputs (s, u) in row-major order; at most a1 a2 outputs (lopuhaa2024, Theorem 3).
+        Inputs (s, u) in row-major order; at most a1 a2 outputs (lopuhaa2024, Theorem 3). If U alone is
+        observed, inputs u, and the utility is I(U; Y).
 
     Raises
     ------
@@ -117,8 +128,8 @@ def optimal_robust(
         sensitive value, or 20 of them with more than 20 sensitive values (so many subsets are listed), or the
         simplices of PolyOpt are smaller than 1e-7, as with 10^12 records.
     ValueError
-        If a number is out of range, `envelope` is none of those named, or `start` has another number of
-        inputs or is not in the class.
+        If a number is out of range, `envelope` or `observed` is none of those named, or `start` has another
+        number of inputs, is not in the class, or is given where U alone is observed.
     ArithmeticError
         If rounding defeats the linear programs.
 
@@ -133,6 +144,9 @@ def optimal_robust(
     call = checked_arguments(ball, epsilon, tolerance, max_rounds, start)
     if max_nodes is not None:
         max_nodes = as_count(max_nodes, "max_nodes", "a whole number, 0 or more")
+    if check_observed(observed, start):
+        exact = envelope == "exact"
+        return unasked_robust(ball, call.epsilon, call.tolerance, exact, max_rounds, max_nodes)
     if envelope == "simplex":
         return best_polyopt(call)
     cells, closed_form = ball.centre.size, choose("closed form").method(_MECHANISMS)
