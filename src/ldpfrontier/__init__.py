@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from ldpfrontier.numerics.deadline import TimeIsUp, time_limit
     from ldpfrontier.promises.association import optimal_association
     from ldpfrontier.promises.conditional import optimal_conditional, optimal_conditional_estimation
+    from ldpfrontier.promises.distributed_testing import DistributedTest, optimal_distributed_test
     from ldpfrontier.promises.estimation import optimal_estimation
     from ldpfrontier.promises.ldp import optimal_ldp
     from ldpfrontier.promises.mechanism import optimal_mechanism
@@ -99,6 +100,7 @@ __all__ = [
     "Channel",
     "ColumnUtility",
     "Cone",
+    "DistributedTest",
     "DivergenceBall",
     "FDivergence",
     "Intractable",
@@ -150,6 +152,7 @@ __all__ = [
     "optimal_association",
     "optimal_conditional",
     "optimal_conditional_estimation",
+    "optimal_distributed_test",
     "optimal_estimation",
     "optimal_ldp",
     "optimal_leakage",
@@ -190,6 +193,7 @@ _HOMES = {
     "Channel": "model.channel",
     "ColumnUtility": "model.column_utility",
     "Cone": "model.cones",
+    "DistributedTest": "promises.distributed_testing",
     "DivergenceBall": "uncertainty.divergence_ball",
     "FDivergence": "model.utility",
     "Intractable": "base.types",
@@ -239,6 +243,7 @@ _HOMES = {
     "mutual_information": "model.information",
     "nonrobust_certificate": "certificates.nonrobust",
     "optimal_association": "promises.association",
+    "optimal_distributed_test": "promises.distributed_testing",
     "optimal_estimation": "promises.estimation",
     "optimal_conditional": "promises.conditional",
     "optimal_conditional_estimation": "promises.conditional",

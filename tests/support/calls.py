@@ -16,7 +16,8 @@ PAIR = np.array([[0.2, 0.8], [0.6, 0.4]])
 #: What its users make of others: results, and an error.
 RESULTS = {"BudgetSplit", "Calibration", "Cone", "Intractable", "Optimum", "RepeatedReports", "ReportLevels"}
 #: An error, and a context, which says so where it is entered.
-RESULTS |= {"RobustTest", "TimeIsUp", "time_limit", "Lot", "QuestionnaireMechanism", "QuestionnaireOptimum"}
+RESULTS |= {"TimeIsUp", "time_limit", "Lot", "QuestionnaireMechanism", "QuestionnaireOptimum"}
+RESULTS |= {"DistributedTest", "RobustTest"}
 METHODS = {
     "RenyiBall.confidence",
     "RenyiBall.worst_case_epsilon",
@@ -121,6 +122,13 @@ def good_calls() -> dict[str, dict[str, Any]]:
         "AverageUtility": {
             "utilities": [l.FDivergence(*PAIR), l.FDivergence(*PAIR[::-1])],
             "weights": [0.3, 0.7],
+        },
+        "optimal_distributed_test": {
+            "p0": np.array([[0.4, 0.1], [0.1, 0.4]]),
+            "p1": np.full((2, 2), 0.25),
+            "epsilon": 1.0,
+            "kind": "kl",
+            "tolerance": 1e-9,
         },
         "DivergenceBall": {"centre": PRIOR, "radius": 0.1, "kind": "tv"},
         "optimal_robust_test": {

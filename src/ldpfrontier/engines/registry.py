@@ -198,6 +198,14 @@ REGIMES = (
         "statements 15 and 16",
     ),
     Regime(
+        "people",
+        "vertices",
+        "several people, all but one with up to 5 values",
+        "a linear program for the mechanism of one person, for each choice of vertices for the others",
+        "promises/distributed_testing",
+        "statement 17",
+    ),
+    Regime(
         "unconditional",
         "listed",
         f"two sensitive values, or up to {LIMITS.max_listed_inputs} cells",
@@ -337,6 +345,7 @@ _CALLED_BY = {
     "approximate LDP": "`optimal_ldp`, delta above 0",
     "several": "`optimal_ldp`, `optimal_mechanism`: a sequence of utilities",
     "classes": "`optimal_robust_test`: private for a test between two classes",
+    "people": "`optimal_distributed_test`: private for each of several people",
     "unconditional": "`optimal_unconditional`: private under every distribution",
     "simplex": "`optimal_polyopt`: PolyOpt as published",
     "over F": '`optimal_robust(envelope="exact")`: private over F',

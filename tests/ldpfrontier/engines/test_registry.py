@@ -27,6 +27,7 @@ from ldpfrontier.promises import (
     association,
     closed_forms,
     conditional,
+    distributed_testing,
     estimation,
     ldp,
     listed_rays,
@@ -38,6 +39,7 @@ from ldpfrontier.promises import (
 from ldpfrontier.promises import mechanism as general
 from ldpfrontier.promises.association import optimal_association
 from ldpfrontier.promises.conditional import optimal_conditional
+from ldpfrontier.promises.distributed_testing import optimal_distributed_test
 from ldpfrontier.promises.estimation import optimal_estimation
 from ldpfrontier.promises.ldp import optimal_ldp
 from ldpfrontier.promises.mechanism import optimal_mechanism
@@ -72,6 +74,7 @@ CALLS: dict[tuple[str, str], tuple[Callable[[], Optimum | BudgetSplit], dict[str
         {},
     ),
     ("classes", "saddle"): (lambda: optimal_robust_test([0.2, 0.8], [0.6, 0.4], 1.0), {}),
+    ("people", "vertices"): (lambda: optimal_distributed_test(np.eye(2) / 2, np.full((2, 2), 0.25), 1.0), {}),
     ("unconditional", "listed"): (lambda: optimal_unconditional(BALL.centre, 1.0), {}),
     ("unconditional", "products"): (
         lambda: optimal_unconditional(THREE.centre, 1.0),
@@ -120,6 +123,7 @@ CALLED: dict[tuple[str, str], tuple[object, str]] = {
     ("approximate LDP", "mixture"): (ldp, "mixture_with_truth"),
     ("several", "least"): (ldp, "least_of"),
     ("classes", "saddle"): (robust_testing, "optimal_ldp"),
+    ("people", "vertices"): (distributed_testing, "vertices"),
     ("unconditional", "listed"): (unconditional, "generate"),
     ("unconditional", "products"): (unconditional, "over_products"),
     ("simplex", "coupled"): (product_optimum, "_refined"),
