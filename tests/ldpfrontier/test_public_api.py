@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -89,6 +90,17 @@ def test_names_of_earlier_versions_are_those_of_today() -> None:
         assert old not in ldpfrontier.__all__
         assert getattr(ldpfrontier, old) is getattr(ldpfrontier, new)
     assert ReportLevels(3.0, 1.0, 2.0, None, True).given_useful == 1.0
+
+
+def test_functions_of_an_attacker_have_the_word_of_the_glossary() -> None:
+    """The optimum, the cone and the level of each."""
+    page = (PACKAGE.parents[1] / "docs/glossary.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \*\w+\* \|.*\| ([^|]+) \|$", page, re.MULTILINE)
+    assert len(rows) == 4
+    for row in rows:
+        words, kinds = re.findall(r"`(\w+)`", row), ("optimal_{}", "{}_cone", "{}_epsilon")
+        for kind in kinds:
+            assert {kind.format(word) for word in words} & set(ldpfrontier.__all__), (row, kind)
 
 
 FAMILY = {
