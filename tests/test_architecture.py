@@ -555,6 +555,22 @@ def test_tables_of_a_paper_import_no_engine_of_what_it_does_not_have(
     assert not [name for name in found if name.startswith(names)]
 
 
+def test_what_the_page_says_of_the_reach_of_papers_is_so() -> None:
+    """The modules and lines of the library that the tables of a paper import, to a tenth."""
+    page = (ROOT / "docs/reproduction/workflow.md").read_text(encoding="utf-8")
+    rows = {
+        key: numbers
+        for key, *numbers in re.findall(r"^\| (\w+) \| (\d+) \| ([\d,]+) \|$", page, re.MULTILINE)
+    }
+    assert sorted(rows) == sorted(key for key, paper in PAPERS.items() if not paper.is_beyond)
+    for key, (modules, lines) in rows.items():
+        found = imported_modules(*{module_of(table) for table in PAPERS[key].tables.values()})
+        own = [path for name, path in found.items() if name in LIBRARY and path.name != "__init__.py"]
+        length = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in own)
+        assert len(own) == pytest.approx(int(modules), rel=0.1), key
+        assert length == pytest.approx(int(lines.replace(",", "")), rel=0.1), key
+
+
 # One number can be followed --------------------------------------------------------------------------------
 
 
