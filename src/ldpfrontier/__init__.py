@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from ldpfrontier.model.privacy import (
         conditional_epsilon,
         ldp_epsilon,
+        least_delta,
         rldp_epsilon,
         unconditional_epsilon,
     )
@@ -141,6 +142,7 @@ __all__ = [
     "information_leakage",
     "ldp_certificate",
     "ldp_epsilon",
+    "least_delta",
     "least_distortion",
     "level_certificate",
     "levels_of_reports",
@@ -234,6 +236,7 @@ _HOMES = {
     "information_leakage": "hamming.mi_leakage",
     "ldp_certificate": "certificates.local",
     "ldp_epsilon": "model.privacy",
+    "least_delta": "model.privacy",
     "least_distortion": "hamming.any_distortion",
     "level_certificate": "certificates.levels",
     "levels_of_reports": "reports.several_reports",

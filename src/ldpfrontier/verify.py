@@ -25,6 +25,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Context, Decimal
 from functools import lru_cache, partial
+from itertools import product
 from math import isqrt
 from operator import mul
 from pathlib import Path
@@ -35,6 +36,8 @@ SOMETHING = "privacy for all who know something about U"
 #: Limits: bytes of a file, characters of a number, entries of a channel, and terms of all sums that are
 #: checked, which take a few minutes.
 MAX_BYTES, MAX_DIGITS, MAX_TERMS, MAX_WORK = 1 << 26, 400, 20_000_000, 40_000_000
+#: Inputs up to which the columns of approximate privacy are listed: 94,465 of 7.
+MAX_LISTED = 7
 ZERO, ONE, TWO = Decimal(0), Decimal(1), Decimal(2)
 EXACT = Context(prec=8000, Emax=10**6, Emin=-(10**6), traps=list(decimal.getcontext().flags))
 RAISED = [decimal.InvalidOperation, decimal.DivisionByZero, decimal.Overflow]
@@ -253,8 +256,8 @@ def work(document: Document, claim: Any) -> int:
     """Return about how many terms the sums have that prove a claim, whatever it is."""
     inputs = len(document.table) * len(document.table[0])
     entries, parts = sum(map(len, document.channel)), claim if isinstance(claim, dict) else {}
-    # Of people who know something about U, all pairs of inputs are compared.
-    terms = entries * (inputs if parts.get("kind") == SOMETHING else 1)
+    # Of people who know something about U, and with a chance delta, all pairs of inputs are compared.
+    terms = entries * (inputs if parts.get("kind") in (SOMETHING, "approximate privacy") else 1)
     cuts = parts.get("cuts")
     terms += len(cuts) * inputs if isinstance(cuts, list) else 0
     each = {"reports": len(document.table) + len(document.table[0]), "tree": inputs, "trees": inputs}
@@ -325,6 +328,17 @@ def privacy(document: Document, claim: Any) -> str:
             raise Unproved(f"output {y} has a ratio above {t}")
     what = f"({kind}{', if its odds ratios hold' * bool(odds)})"
     return f"the mechanism in this file has ratios at most e^{level(epsilon)} {what}"
+
+
+def approximate_privacy(document: Document, claim: Any) -> str:
+    """Prove that sum_y max(0, Q(y|x) - t Q(y|x')) <= delta for all inputs x, x', with t <= e^epsilon."""
+    epsilon, delta, t = fields(claim, "kind", "epsilon", "delta", "t")[1:]
+    most, columns = checked_ratio(epsilon, t, at_least=False), [*document.columns()]
+    allowed = number(delta, ZERO) * document.denominator
+    for x, z in product(range(len(columns[0])), repeat=2):
+        if sum(max(ZERO, column[x] - most * column[z]) for column in columns) > allowed:
+            raise Unproved(f"inputs {x} and {z} are told apart with a chance above {delta}")
+    return f"the mechanism in this file has ratios at most e^{level(epsilon)} but for a chance of {delta}"
 
 
 def apart(groups: Sequence[tuple[Number, Number]], most: Decimal) -> set[tuple[int, int]]:
@@ -461,6 +475,42 @@ def prices_bound(document: Document, claim: Any) -> str:
     prices = numbers(costs, count=len(weights))
     check_tree(weights, prices, t, items(trees, "trees", 1)[0])
     return f"no mechanism {words} has more than {shown(bounded(bound, rest + sum(prices)), up=True)} nats"
+
+
+def approximate_bound(document: Document, claim: Any) -> str:
+    """Prove a bound by prices of entries, and of what ratios above t need of delta.
+
+    Of all columns it is enough to look at those whose entries are 0 or t^i, i = 0..r, where every i occurs:
+    the others are sums of them, of which the comparisons have the same signs.
+    """
+    names = ("kind", "epsilon", "delta", "t", "bound", "prices", "excess prices")
+    epsilon, delta, ratios, bound, costs, of_excess = fields(claim, *names)[1:]
+    t, weights, chance = (
+        checked_ratio(epsilon, ratios, at_least=True),
+        document.weights(),
+        number(delta, ZERO),
+    )
+    k, total = len(weights), sum(weights)
+    prices, excess = numbers(costs, count=k), [numbers(row, ZERO, k) for row in items(of_excess, "rows", k)]
+    if k > MAX_LISTED:
+        raise Malformed(f"it has {k} inputs; with a chance delta, at most {MAX_LISTED} are checked")
+    powers, most = [t**i for i in range(k)], ln(t)[1]
+    for exponents in product(range(-1, k), repeat=k):
+        if {*exponents} - {-1} != {*range(max(exponents) + 1)} or max(exponents) < 0:
+            continue
+        v = [powers[i] if i >= 0 else ZERO for i in exponents]
+        mass = sum(map(mul, weights, v))
+        value = sum(w * e * i for w, e, i in zip(weights, v, exponents, strict=True)) * most
+        value -= mass * ln(quotient(mass, total)[0])[0] if mass else ZERO
+        needed = sum(map(mul, prices, v))
+        for x, z in product(range(k), repeat=2):
+            if exponents[x] > exponents[z] + 1 or exponents[x] >= 0 > exponents[z]:
+                needed += excess[x][z] * (v[x] - t * v[z])
+        if value > total * needed:
+            raise Unproved(f"the column with the exponents {exponents} is worth more than its prices")
+    least = sum(prices) + chance * sum(map(sum, excess))
+    words = f"with ratios at most e^{epsilon} but for a chance of {delta}"
+    return f"no mechanism {words} has more than {shown(bounded(bound, least), up=True)} nats"
 
 
 def bounded(bound: Any, least: Number) -> Decimal:
@@ -628,8 +678,10 @@ RULES: dict[str, Callable[[Document, Any], str]] = {
     **dict.fromkeys(("local privacy", "privacy given U", "unconditional privacy", SOMETHING), privacy),
     "privacy at the table": privacy,
     "privacy over F": privacy_over_f,
+    "approximate privacy": approximate_privacy,
     "utility": utility,
     **dict.fromkeys(("ldp bound", "nonrobust bound"), prices_bound),
+    "approximate bound": approximate_bound,
     **dict.fromkeys(("robust bound", "association bound"), boxes_bound),
 }
 

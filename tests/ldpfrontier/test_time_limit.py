@@ -18,7 +18,7 @@ from ldpfrontier.engines import registry
 from ldpfrontier.engines.products import product_optimum
 from ldpfrontier.engines.registry import LIMITS
 from ldpfrontier.hamming.dp_leakage import hamming_leakages
-from ldpfrontier.model.privacy import delta_at
+from ldpfrontier.model.privacy import least_delta
 from ldpfrontier.numerics import deadline
 from ldpfrontier.promises import robust
 
@@ -127,7 +127,7 @@ SMALL = {
     "LDP, listed": ldp(l.MutualInformation(drawn(9)), 1.0),
     "LDP, with a delta": Case(
         lambda **k: l.optimal_ldp(l.MutualInformation(drawn(4)), 1.0, 0.1, **k),
-        lambda channel: delta_at(channel, 1.0),
+        lambda channel: least_delta(channel, 1.0),
         0.1,
     ),
     "LDP, packing": ldp(l.MutualInformation(drawn(22)), 2.0),

@@ -52,6 +52,7 @@ def good_calls() -> dict[str, dict[str, Any]]:
         "entropy": {"p": PRIOR, "bits": False},
         "mutual_information": {"prior": PRIOR, "channel": channel, "bits": False},
         "ldp_epsilon": {"channel": channel},
+        "least_delta": {"channel": channel, "epsilon": 1.0},
         "conditional_epsilon": {"channel": square, "shape": (2, 3)},
         "unconditional_epsilon": {"channel": square, "shape": (2, 3)},
         "rldp_epsilon": {"channel": square, "conditionals": ball.conditionals},

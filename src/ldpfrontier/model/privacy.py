@@ -100,7 +100,7 @@ def _blocks(channel: Channel, shape: tuple[int, int]) -> FloatArray:
     return channel.matrix.reshape(int(sizes[0]), int(sizes[1]), -1)
 
 
-def delta_at(channel: Channel, epsilon: float) -> float:
+def least_delta(channel: Channel, epsilon: float) -> float:
     """Compute the smallest delta for which the channel is (epsilon, delta)-LDP (kairouz2016, (33)).
 
     The maximum over pairs of inputs x, x' of sum_y max(0, Q[x, y] - e^epsilon Q[x', y]); at inf, the mass

@@ -202,8 +202,8 @@ def _approximate(
 ) -> Optimum:
     """Return the optimum at a delta above 0; with more inputs than columns are listed for, a mixture."""
     k = len(utility.prior)
-    if delta < SETTINGS.least_delta:
-        raise ValueError(f"delta is {delta:g}; it must be 0, or from {SETTINGS.least_delta:g} to 1.")
+    if delta < SETTINGS.smallest_delta:
+        raise ValueError(f"delta is {delta:g}; it must be 0, or from {SETTINGS.smallest_delta:g} to 1.")
     if epsilon > SETTINGS.max_approximate_epsilon:
         raise ValueError(
             f"epsilon is {epsilon:g}; with a delta above 0 it must be at most"

@@ -17,8 +17,11 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 from ldpfrontier import verify
+from ldpfrontier.base.types import Intractable
+from ldpfrontier.certificates.approximate import approximate_bound
 from ldpfrontier.certificates.association import association_certificate, association_claim
 from ldpfrontier.certificates.levels import level_certificate
 from ldpfrontier.certificates.local import ldp_certificate
@@ -26,9 +29,16 @@ from ldpfrontier.certificates.nonrobust import information_under, nonrobust_cert
 from ldpfrontier.certificates.numbers import whole_channels, written_channel
 from ldpfrontier.certificates.privacy import uncertainty_claim
 from ldpfrontier.certificates.robust import robust_certificate
+from ldpfrontier.engines.listed.approximate import ApproximateColumns
 from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.optimum import Optimum
-from ldpfrontier.model.privacy import conditional_epsilon, ldp_epsilon, rldp_epsilon, unconditional_epsilon
+from ldpfrontier.model.privacy import (
+    conditional_epsilon,
+    ldp_epsilon,
+    least_delta,
+    rldp_epsilon,
+    unconditional_epsilon,
+)
 from ldpfrontier.model.utility import FDivergence, MutualInformation
 from ldpfrontier.promises.association import optimal_association
 from ldpfrontier.promises.ldp import optimal_ldp
@@ -75,6 +85,56 @@ def test_mutual_information(k: int, epsilon: float) -> None:
     utility = MutualInformation(prior(k))
     optimum = optimal_ldp(utility, epsilon)
     assert proved_gap(ldp_certificate(optimum, utility, epsilon), optimum) < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("p", "epsilon", "delta"),
+    [
+        ([0.5, 0.3, 0.2], 1.0, 0.05),
+        ([0.5, 0.5, 0.0], 0.0, 0.1),
+        ([0.4, 0.3, 0.2, 0.1], 2.0, 0.1),
+        (prior(5), 0.3, 0.5),
+        (prior(3), 1.0, 1.0),
+        ([1.0], 1.0, 0.1),
+    ],
+)
+def test_approximate_privacy(p: list[float], epsilon: float, delta: float) -> None:
+    utility = MutualInformation(p)
+    optimum = optimal_ldp(utility, epsilon, delta)
+    document = ldp_certificate(optimum, utility, epsilon, delta)
+    assert proved_gap(document, optimum) < 2e-9
+
+
+def test_every_column_of_approximate_privacy_is_looked_at() -> None:
+    """Prices at which three columns are worth what they cost, then one of these more, and no other."""
+    rng, utility = np.random.default_rng(3), MutualInformation([0.5, 0.3, 0.2])
+    found = set()
+    for _ in range(40):
+        columns = ApproximateColumns(utility, epsilon := float(rng.uniform(0.2, 2.0)))
+        lam = rng.exponential(rng.choice([0.01, 0.1, 1.0]), size=6)
+        worth = columns.values - columns.excesses @ lam
+        c = linprog(np.ones(3), -columns.vectors, -worth, bounds=(None, None)).x
+        tight = np.argsort(columns.vectors @ c - worth)[:3]
+        cases = {None: c}
+        if np.linalg.cond(columns.vectors[tight]) < 1e4:
+            cases |= {
+                int(column): c - np.linalg.solve(columns.vectors[tight], 1e-6 * np.eye(3)[i])
+                for i, column in enumerate(tight)
+            }
+        for column, prices in cases.items():
+            excesses = np.zeros((3, 3))
+            excesses[~np.eye(3, dtype=bool)] = lam
+            about = (prices, excesses, columns.scale)
+            claim = approximate_bound(about, epsilon, 0.2, 1e-9)
+            document = {"format": verify.FORMAT, "version": verify.VERSION, "claims": [claim]}
+            document["utility"] = information_under(utility.prior[None])
+            if column is None:
+                assert verify.check(document)
+            else:
+                found.add(column)
+                with pytest.raises(verify.Unproved, match="is worth more than its prices"):
+                    verify.check(document)
+    assert len(found) > 15
 
 
 @pytest.mark.parametrize(("k", "epsilon"), few([(30, 1.0), (1000, 1.0)], more=[(100, 5.0), (1000, 10.0)]))
@@ -203,8 +263,13 @@ def test_arguments_that_do_not_fit() -> None:
         ldp_certificate(optimum, FDivergence(prior(3), prior(3, 2)), 1.0)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="rows = sensitive"):
         nonrobust_certificate(optimum, prior(3), 1.0)
-    with pytest.raises(ValueError, match="less private"):
-        ldp_certificate(replace(optimum, channel=Channel(np.eye(3))), utility, 1.0)
+    for delta in (0.0, 0.9):
+        with pytest.raises(ValueError, match="less private"):
+            ldp_certificate(replace(optimum, channel=Channel(np.eye(3))), utility, 1.0, delta)
+    with pytest.raises(ValueError, match=r"delta is 1\.5"):
+        ldp_certificate(optimum, utility, 1.0, 1.5)
+    with pytest.raises(Intractable, match="at most 7"):
+        ldp_certificate(optimal_ldp(eight := MutualInformation(prior(8)), 1.0, 0.1), eight, 1.0, 0.1)
     ball = RenyiBall.confidence(TABLE, order=0.5)
     with pytest.raises(ValueError, match="orders above"):
         robust_certificate(optimal_robust(ball, 1.0), ball, 1.0)
@@ -281,8 +346,10 @@ def test_the_proved_level_is_that_of_all_who_know_something_about_u() -> None:
 @cache
 def documents() -> dict[str, Document]:
     information, ball = MutualInformation(prior(5)), RenyiBall.confidence(TABLE)
+    three = MutualInformation(prior(3))
     return {
         "information": ldp_certificate(optimal_ldp(information, 1.0), information, 1.0),
+        "approximate": ldp_certificate(optimal_ldp(three, 1.0, 0.2), three, 1.0, 0.2),
         "nonrobust": nonrobust_certificate(optimal_nonrobust(ball.centre, 1.0), ball.centre, 1.0),
         "robust": robust("exact", 0.7, ball),
         "odds ratios": association(OddsRatios.confidence(TABLE), 0.7),
@@ -334,6 +401,12 @@ def true_claim(claim: Document, utility: MutualInformation, table: np.ndarray, c
         about = {key: claim[key] for key in ("kind", "epsilon", "order", "radius", "odds") if key in claim}
         least = greatest_known(json.dumps(about), table.tobytes(), table.shape)
         return math.log(float(claim["t"])) >= epsilon - 1e-12 and float(claim["bound"]) >= least
+    if kind == "approximate privacy":
+        return least_delta(channel, epsilon) <= float(claim["delta"]) + 1e-9
+    if kind == "approximate bound":
+        level, delta = math.log(float(claim["t"])), float(claim["delta"])
+        optimum = optimal_ldp(utility, level, 0.0 if delta < 1e-9 else min(delta, 1.0))
+        return level >= epsilon - 1e-12 and float(claim["bound"]) >= optimum.value * (1 - 1e-12)
     if kind.endswith("bound"):
         level = min(math.log(float(claim["t"])), 30.0)
         optimum = optimal_ldp(utility, level) if kind == "ldp bound" else optimal_nonrobust(table, level)
@@ -416,7 +489,7 @@ def refused(document: Document) -> bool:
 
 BY_BOXES = ["boxes over F", "boxes of odds ratios"]
 each_document = pytest.mark.parametrize(
-    "name", ["information", "nonrobust", "robust", "odds ratios", *BY_BOXES]
+    "name", ["information", "approximate", "nonrobust", "robust", "odds ratios", *BY_BOXES]
 )
 
 
@@ -434,7 +507,7 @@ def test_mutations_that_make_a_claim_false_are_refused(name: str, long: bool) ->
     assert 0 < passed < 0.5 * number
 
 
-@pytest.mark.parametrize("name", ["information", "nonrobust", *BY_BOXES])
+@pytest.mark.parametrize("name", ["information", "approximate", "nonrobust", *BY_BOXES])
 def test_no_proof_of_a_false_bound_passes(name: str, long: bool) -> None:
     """With bound and prices somewhat below what a mechanism has, no change of anything else is a proof."""
     document, rng = copy.deepcopy(documents()[name]), np.random.default_rng(8)

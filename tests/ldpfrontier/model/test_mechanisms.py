@@ -16,7 +16,7 @@ from ldpfrontier.model.mechanisms import (
     secret_randomized_response,
     subset_selection,
 )
-from ldpfrontier.model.privacy import delta_at, ldp_epsilon
+from ldpfrontier.model.privacy import ldp_epsilon, least_delta
 from ldpfrontier.model.utility import FDivergence, MutualInformation
 from ldpfrontier.numerics.subset_sums import balanced_set
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
@@ -124,7 +124,7 @@ def test_geometric_mechanism_folds_the_tails(k, epsilon):
 @given(st.floats(1e-3, 20), st.floats(0, 1))
 def test_quaternary_mechanism(epsilon, delta):
     channel = quaternary_mechanism(epsilon, delta)
-    assert delta_at(channel, epsilon) == pytest.approx(delta, abs=1e-12)
+    assert least_delta(channel, epsilon) == pytest.approx(delta, abs=1e-12)
     lie = 1 / (1 + math.exp(epsilon))
     assert channel.matrix[0] == pytest.approx(
         [delta, 0.0, (1 - delta) * lie, (1 - delta) * (1 - lie)], abs=1e-15
@@ -138,7 +138,7 @@ def test_quaternary_dominates_by_an_explicit_post_processing(seed, epsilon):
     """kairouz2016, Theorem 18: every (eps, delta) mechanism is the quaternary one, processed further."""
     rng = np.random.default_rng(seed)
     channel = Channel(rng.dirichlet(np.full(4, 0.6), 2))
-    best = quaternary_mechanism(epsilon, min(delta_at(channel, epsilon) + 1e-10, 1.0))
+    best = quaternary_mechanism(epsilon, min(least_delta(channel, epsilon) + 1e-10, 1.0))
     outputs = channel.n_outputs
     equal = np.vstack([np.kron(best.matrix, np.eye(outputs)), np.kron(np.eye(4), np.ones(outputs))])
     solution = linprog(np.zeros(4 * outputs), A_eq=equal, b_eq=np.append(channel.matrix.ravel(), np.ones(4)))

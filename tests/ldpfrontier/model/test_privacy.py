@@ -10,9 +10,9 @@ from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.kairouz_mechanisms import quaternary_mechanism
 from ldpfrontier.model.privacy import (
     conditional_epsilon,
-    delta_at,
     error_region,
     ldp_epsilon,
+    least_delta,
     rldp_epsilon,
     unconditional_epsilon,
 )
@@ -94,7 +94,7 @@ def test_delta_at_by_enumeration_of_events():
             for x in range(3)
             for z in range(3)
         )
-        assert delta_at(channel, epsilon) == pytest.approx(worst, abs=1e-14)
+        assert least_delta(channel, epsilon) == pytest.approx(worst, abs=1e-14)
 
 
 @given(seeds, st.integers(1, 7))

@@ -20,7 +20,7 @@ from ldpfrontier.base.priors import generator
 from ldpfrontier.engines.listed.double_description import extreme_rays
 from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.kairouz_mechanisms import quaternary_mechanism
-from ldpfrontier.model.privacy import delta_at, error_region
+from ldpfrontier.model.privacy import error_region, least_delta
 from ldpfrontier.model.utility import FDivergence, MutualInformation
 from ldpfrontier.promises.ldp import optimal_ldp
 from papers.kairouz2016.instances import PAPER, instance_name
@@ -150,7 +150,7 @@ def _quaternary_checks(instance: int, seed: int, outputs: int = 5) -> Iterator[R
     epsilon = float(rng.uniform(0.0, 2.0))
     channel = Channel(rng.dirichlet(np.full(outputs, 0.7), 2))
     prior = rng.dirichlet(np.ones(2))
-    delta = delta_at(channel, epsilon)
+    delta = least_delta(channel, epsilon)
     best = quaternary_mechanism(epsilon, delta)
     row = partial(
         Check, PAPER, "K-T18", instance_name(instance),

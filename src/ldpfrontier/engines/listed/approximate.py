@@ -27,6 +27,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,7 @@ from ldpfrontier.engines.column_generation.settings import SETTINGS as GENERATIO
 from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.mechanisms import randomized_response
 from ldpfrontier.model.optimum import NO_ERROR, Optimum, certified
-from ldpfrontier.model.privacy import delta_at
+from ldpfrontier.model.privacy import least_delta
 from ldpfrontier.model.utility import SublinearUtility
 from ldpfrontier.numerics.deadline import TimeIsUp
 from ldpfrontier.numerics.highs import add_columns, new_lp, solve
@@ -121,12 +122,42 @@ class ApproximateColumns:
         return reduced, gamma(duals.size + 16) * size
 
 
+class Solved(NamedTuple):
+    """A mechanism, a bound on all of them, and the c and the lam that prove it, after some rounds."""
+
+    matrix: FloatArray
+    bound: float
+    duals: FloatArray
+    rounds: int
+
+
 def optimal_approximate(
     utility: SublinearUtility, epsilon: float, delta: float, *, tolerance: float, max_rounds: int
 ) -> Optimum:
     """Find the best (eps, delta)-LDP mechanism by column generation over the list of all columns.
 
     Arguments and result are those of `optimal_ldp`, with delta from 1e-9.
+    """
+    found = solve_approximate(utility, epsilon, delta, tolerance=tolerance, max_rounds=max_rounds)
+    channel = within(found.matrix, epsilon, delta)
+    return certified(
+        channel,
+        utility(channel),
+        found.bound,
+        tolerance,
+        found.rounds,
+        unit=utility.unit,
+        error=NO_ERROR,
+    )
+
+
+def solve_approximate(
+    utility: SublinearUtility, epsilon: float, delta: float, *, tolerance: float, max_rounds: int
+) -> Solved:
+    """Return the solution of the program and of its dual; the arguments are those of `optimal_approximate`.
+
+    The duals are c, raised so that it holds for all columns, and lam by pairs of inputs, shape
+    (inputs + inputs (inputs - 1),).
     """
     columns = ApproximateColumns(utility, epsilon)
     n, pairs = columns.scale.size, columns.excesses.shape[1]
@@ -138,7 +169,9 @@ def optimal_approximate(
     # The truth, the constant column and all of two levels: the mixture of the truth and an eps-LDP mechanism.
     chosen = np.flatnonzero(column_levels(n).max(axis=1) <= 1)
     used, weights, rounds = np.zeros(0, dtype=np.intp), np.zeros(0), 0
-    bound = (1.0 + 1e-12) * utility(Channel(np.eye(n)))  # nothing tells more than the truth
+    # Nothing tells more than the truth, whose columns are unit vectors.
+    bound, best = (1.0 + 1e-12) * utility(Channel(np.eye(n))), np.zeros(n + pairs)
+    best[:n] = utility.homogeneous_values(np.eye(n))
     with suppress(TimeIsUp):
         while chosen.size and rounds < max_rounds:
             rows = np.column_stack([columns.vectors[chosen], columns.excesses[chosen] / delta])
@@ -149,7 +182,9 @@ def optimal_approximate(
             reduced, error = columns.reduced(duals)
             kappa = max(float((reduced + error).max()), 0.0)
             total = float(duals[:n].sum()) + delta * float(duals[n:].sum()) + kappa
-            bound = min(bound, total + gamma(duals.size + 8) * (float(np.abs(duals).sum()) + kappa))
+            total += gamma(duals.size + 8) * (float(np.abs(duals).sum()) + kappa)
+            if total <= bound:
+                bound, best = total, np.append(duals[:n] + kappa * columns.scale, duals[n:])
             if bound - objective * unit <= tolerance * bound:
                 break
             chosen = np.argsort(-reduced, kind="stable")[: 4 * GENERATION.batch]
@@ -159,8 +194,7 @@ def optimal_approximate(
         matrix = columns.vectors[used[occurs]].T * weights[occurs]
     else:
         matrix = _mixed_with_truth(randomized_response(n, epsilon), delta)
-    channel = within(matrix, epsilon, delta)
-    return certified(channel, utility(channel), bound, tolerance, rounds, unit=utility.unit, error=NO_ERROR)
+    return Solved(matrix, bound, best, rounds)
 
 
 def mixture_with_truth(
@@ -199,7 +233,7 @@ def within(matrix: FloatArray, epsilon: float, delta: float) -> Channel:
     share = 4.0 * gamma(len(matrix)) / min(max(epsilon, 1e-3), 1.0)
     matrix = (1.0 - share) * matrix + share * matrix.mean(axis=0)
     channel = Channel(matrix / matrix.sum(axis=1, keepdims=True))
-    reached = delta_at(channel, epsilon)
+    reached = least_delta(channel, epsilon)
     if reached <= delta:
         return channel
     share = (1.0 - 1e-15) * delta / reached

@@ -11,7 +11,7 @@ class ListedSettings:
 
     # Stated limits. Those of sizes are in `engines.registry`.
     #: Delta of approximate privacy above 0: below, the tolerance of linear programs would cost utility.
-    least_delta: float = 1e-9
+    smallest_delta: float = 1e-9
     #: Inputs of the mixture of the truth and an eps-LDP mechanism: 32 MB for the truth.
     max_mixture_inputs: int = 2_000
     #: Level in nats of approximate privacy above 0: entries of columns are as small as e^-180.

@@ -22,7 +22,7 @@ from ldpfrontier import (
 )
 from ldpfrontier.base.types import FloatArray, Intractable
 from ldpfrontier.engines.listed.approximate import column_levels
-from ldpfrontier.model.privacy import delta_at
+from ldpfrontier.model.privacy import least_delta
 from ldpfrontier.model.utility import SublinearUtility
 
 THREE = np.array([[0.6, 0.3, 0.1], [0.3, 0.3, 0.4], [0.2, 0.6, 0.2]])
@@ -111,7 +111,7 @@ def test_a_delta_above_0() -> None:
     columns /= columns.sum(axis=1, keepdims=True)
     h = [np.maximum(columns[:, x] - np.e * columns[:, z], 0.0) for x, z in permutations(range(3), 2)]
     assert found.value == pytest.approx(solved(utilities, columns, np.array(h).T, delta), rel=1e-6)
-    assert delta_at(found.channel, epsilon) <= delta
+    assert least_delta(found.channel, epsilon) <= delta
     assert found.status == "optimal"
 
 

@@ -15,7 +15,7 @@ from ldpfrontier.engines.listed import approximate
 from ldpfrontier.engines.listed.approximate import ApproximateColumns, column_levels, optimal_approximate
 from ldpfrontier.model.kairouz_mechanisms import quaternary_mechanism
 from ldpfrontier.model.optimum import Optimum
-from ldpfrontier.model.privacy import delta_at
+from ldpfrontier.model.privacy import least_delta
 from ldpfrontier.model.utility import SublinearUtility
 
 P0, P1 = np.array([0.14, 0.46, 0.40]), np.array([0.38, 0.23, 0.39])
@@ -86,7 +86,7 @@ def test_what_holds_of_every_optimum(seed: int, k: int, epsilon: float, delta: f
     utility = drawn(seed, k)
     found = solved(utility, epsilon, delta)
     small = 1e-8 * found.bound + 1e-13
-    assert delta_at(found.channel, epsilon) <= delta
+    assert least_delta(found.channel, epsilon) <= delta
     assert found.value == pytest.approx(utility(found.channel), abs=small)
     assert mixture(utility, epsilon, delta) <= found.bound + small
     nothing = optimal_ldp(utility, epsilon)
@@ -149,7 +149,7 @@ def test_a_search_over_mechanisms_finds_nothing_better() -> None:
         def private(x: FloatArray, k: int = k, epsilon: float = epsilon, delta: float = delta) -> Channel:
             rows = np.exp(x.reshape(k, -1) - x.max())
             rows /= rows.sum(axis=1, keepdims=True)
-            share = min(1.0, delta / max(delta_at(Channel(rows), epsilon), 1e-12))
+            share = min(1.0, delta / max(least_delta(Channel(rows), epsilon), 1e-12))
             return Channel(np.column_stack([share * rows, np.full(k, 1.0 - share)]))
 
         best = max(
@@ -179,7 +179,7 @@ def test_with_more_inputs_the_mixture_has_a_bound_that_holds_on_fewer(seed: int)
     """Of total variation (the last one) both agree, as on a list."""
     utility = drawn(seed, 9)
     found = optimal_ldp(utility, 1.0, 0.1)
-    assert delta_at(found.channel, 1.0) <= 0.1
+    assert least_delta(found.channel, 1.0) <= 0.1
     assert found.value == pytest.approx(mixture(utility, 1.0, 0.1), rel=1e-9)
     assert (found.status == "optimal") == (seed == 3)
     few = drawn(seed, 4)
@@ -195,7 +195,7 @@ def test_what_is_beyond_delta_by_rounding_is_mixed_with_nothing_told() -> None:
     for beyond in (1e-12, 5e-7):
         delta = 0.2 / (1.0 + beyond)
         matrix = np.column_stack([0.2 * np.eye(3), np.full(3, 0.8)])
-        assert 0.999 * delta < delta_at(approximate.within(matrix, 1.0, delta), 1.0) <= delta
+        assert 0.999 * delta < least_delta(approximate.within(matrix, 1.0, delta), 1.0) <= delta
 
 
 def test_utilities_of_ones_own_and_refusals() -> None:
