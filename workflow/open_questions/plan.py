@@ -16,3 +16,40 @@ def approximate(configuration: Configuration) -> PartsByName:
         }
         for letters in study["letters"]
     }
+
+
+def hypotheses(configuration: Configuration) -> PartsByName:
+    """Return the parts of the table of several hypotheses: the named ones, and numbers of letters."""
+    study, seed = configuration["open_questions"]["hypotheses"], configuration["seed"]
+    sizes = {"named": None, **{f"{letters}-letters": letters for letters in study["letters"]}}
+    rest = {name: study[name] for name in ("count", "instances", "epsilons")}
+    return {name: {"letters": letters, **rest, "seed": seed} for name, letters in sizes.items()}
+
+
+def robust(configuration: Configuration) -> PartsByName:
+    """Return the parts of the table of robust tests: what the classes are balls of."""
+    study, seed = configuration["open_questions"]["robust"], configuration["seed"]
+    rest = {name: study[name] for name in ("letters", "instances", "epsilons")}
+    return {
+        members.replace(",", "").replace(" ", "-"): {
+            "members": members,
+            "radii": radii,
+            **rest,
+            "seed": seed,
+        }
+        for members, radii in study["radii"].items()
+    }
+
+
+def distributed(configuration: Configuration) -> PartsByName:
+    """Return the parts of the table of two people: independence, and random joint distributions."""
+    study, seed = configuration["open_questions"]["distributed"], configuration["seed"]
+    kinds = {
+        "independence": {"alike": study["alike"], "epsilons": study["epsilons"]},
+        "random": {"alike": None, "epsilons": study["random_epsilons"]},
+    }
+    return {
+        f"{name}-{letters}": {"letters": letters, "instances": study["instances"], **given, "seed": seed}
+        for name, given in kinds.items()
+        for letters in study["letters"]
+    }
