@@ -11,7 +11,6 @@ reduced costs. The weights are the duals of the program over the columns so far.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -20,7 +19,7 @@ from ldpfrontier.base.types import FloatArray
 from ldpfrontier.engines.column_generation.smoothed import Master
 from ldpfrontier.model.average_utility import AverageUtility
 from ldpfrontier.model.channel import Channel
-from ldpfrontier.model.optimum import NO_ERROR, Optimum, certified
+from ldpfrontier.model.optimum import NO_ERROR, Optimum, certified, fell_back, one_line
 from ldpfrontier.model.utility import SublinearUtility
 from ldpfrontier.numerics.deadline import TimeIsUp
 from ldpfrontier.numerics.highs import add_column
@@ -52,14 +51,13 @@ def least_of(
     excesses : callable, optional
         Maps columns, (m, inputs), to what they need of limits that are 1 each, (m, limits).
     """
-    program = _Program(utilities, excesses)
-    found, bound, rounds = list[Optimum](), math.inf, 0
+    found, rounds = list[Optimum](), 0
     for utility in utilities:
         found.append(solve(utility))
         if found[-1].bound <= 0.0:  # nor has the least one more
             return found[-1]
-    first = min(found, key=lambda best: best.bound)
-    bound, program.master.unit = first.bound, first.bound
+    bound = min(best.bound for best in found)
+    program = _Program(utilities, np.array([best.bound for best in found]), excesses)
     for best in found:
         program.add(best.channel)
     value, channel = max(((program.value(best.channel), best.channel) for best in found), key=lambda x: x[0])
@@ -75,6 +73,9 @@ def least_of(
             best = solve(AverageUtility(utilities, weights))
         except TimeIsUp:
             break
+        except RuntimeError as failure:  # HiGHS gives up some programs, and what was found before holds
+            fell_back(f"the mechanism of the round before, as a program failed: {one_line(failure)}")
+            break
         bound = min(bound, best.bound)
         if not program.add(best.channel):
             break
@@ -83,14 +84,18 @@ def least_of(
 
 
 class _Program:
-    """The linear program over the columns so far; its first variable is the least utility t."""
+    """The linear program over the columns so far; its first variable is the least utility t.
+
+    Each utility is divided by its own unit, about its largest value, and t by the least of them.
+    """
 
     def __init__(
         self,
         utilities: Sequence[SublinearUtility],
+        units: FloatArray,
         excesses: Callable[[FloatArray], FloatArray] | None,
     ) -> None:
-        self.utilities, self.excesses = utilities, excesses
+        self.utilities, self.units, self.excesses = utilities, units, excesses
         self.inputs = utilities[0].prior.size
         self.master, self.known = Master(self.inputs), set[bytes]()
 
@@ -99,8 +104,8 @@ class _Program:
         return min(utility(channel) for utility in self.utilities)
 
     def _rows(self, vectors: FloatArray) -> FloatArray:
-        values = [utility.homogeneous_values(vectors) / self.master.unit for utility in self.utilities]
-        parts = [vectors, np.array(values).T]
+        values = [utility.homogeneous_values(vectors) for utility in self.utilities]
+        parts = [vectors, np.array(values).T / self.units]
         return np.hstack(parts if self.excesses is None else [*parts, self.excesses(vectors)])
 
     def add(self, channel: Channel) -> bool:
@@ -120,7 +125,8 @@ class _Program:
                 lp.addRow(0.0, np.inf, 0, *nothing)
             for _ in range(rows.shape[1] - n - count):
                 lp.addRow(-np.inf, 1.0, 0, *nothing)
-            lp.addCol(1.0, -np.inf, np.inf, count, np.arange(n, n + count, dtype=np.int32), -np.ones(count))
+            least = np.arange(n, n + count, dtype=np.int32), -self.units.min() / self.units
+            lp.addCol(1.0, -np.inf, np.inf, count, *least)
             self.master.vectors.append(np.zeros(n))
         for vector, row in zip(vectors, rows, strict=True):
             used = np.flatnonzero(row)
@@ -132,7 +138,8 @@ class _Program:
         """Return the best channel of the columns so far, and the weights of the utilities."""
         _, weights, duals = self.master.solve()
         weights[0] = 0.0
-        shares = np.maximum(-duals[self.inputs : self.inputs + len(self.utilities)], 0.0)
+        shares = np.maximum(-duals[self.inputs : self.inputs + len(self.utilities)], 0.0) / self.units
+        shares *= self.units.min()
         total = float(shares.sum())
         shares = shares / total if total > 0.0 else np.full(shares.size, 1.0 / shares.size)
         return self.master.channel(weights), shares
