@@ -254,7 +254,6 @@ def test_every_module_serves_somebody() -> None:
 #: Modules of the library that no test imports by name and that have no test file of their own: which tests of
 #: what calls them are theirs.
 TESTED_THROUGH = {
-    "ldpfrontier.certificates.approximate": "ldpfrontier/certificates/test_documents.py",
     "ldpfrontier.certificates.document": "ldpfrontier/certificates/test_documents.py",
     "ldpfrontier.certificates.staircase": "ldpfrontier/certificates/test_documents.py",
     "ldpfrontier.certificates.two_valued": "ldpfrontier/certificates/test_documents.py",
