@@ -115,6 +115,7 @@ def good_calls() -> dict[str, dict[str, Any]]:
             "epsilon": 1.0,
             "envelope": "simplex",
             "observed": "both",
+            "least": False,
             "tolerance": 1e-6,
             "max_rounds": 9,
             "max_nodes": 0,

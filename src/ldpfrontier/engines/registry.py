@@ -250,6 +250,15 @@ REGIMES = (
         "statement 9",
     ),
     Regime(
+        "least over F",
+        "members",
+        f"PolyOpt of up to {LIMITS.max_ray_inputs} cells and {LIMITS.max_rays:,} extreme columns; mechanisms"
+        f" private over F of up to {LIMITS.max_joint_cells} cells",
+        "cutting planes over members of F, with the least information proved by a polytope around F",
+        "promises/least",
+        "statement 19",
+    ),
+    Regime(
         "conditional",
         "useful told",
         "every table",
@@ -349,6 +358,7 @@ _CALLED_BY = {
     "unconditional": "`optimal_unconditional`: private under every distribution",
     "simplex": "`optimal_polyopt`: PolyOpt as published",
     "over F": '`optimal_robust(envelope="exact")`: private over F',
+    "least over F": "`optimal_robust(least=True)`: the least information over F",
     "conditional": "`optimal_conditional`: private for insiders",
     "association": "`optimal_association`, `optimal_repeated`: private for acquaintances",
     "any cone": "`optimal_mechanism`: private by any cone",

@@ -8,12 +8,15 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import xlogy
 
 from ldpfrontier.base.types import FloatArray
 from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.optimum import Unit
-from ldpfrontier.model.utility import Columns, SublinearUtility, check_utility
+from ldpfrontier.model.utility import Columns, MutualInformation, SublinearUtility, check_utility
 from ldpfrontier.numerics.arguments import as_distribution, excerpt
+from ldpfrontier.numerics.rounding import gamma
+from ldpfrontier.numerics.settings import SETTINGS as NUMERICS
 
 #: Most utilities of a list: all pairs of eleven hypotheses.
 MAX_UTILITIES = 110
@@ -90,6 +93,50 @@ class AverageUtility(SublinearUtility):
         )
         mass = masses.mean(axis=0)
         return mass, np.tensordot(np.asarray(self.weights), masses * values, axes=1) / mass
+
+
+@dataclass(frozen=True, eq=False)
+class AverageInformation(AverageUtility):
+    """The average of mutual informations under several distributions of the input; attributes as above.
+
+    Its bounds over boxes are secants of each v_x log v_x and, as the masses Z = P . v of a column are not all
+    1, tangents of each -Z log Z, which is concave.
+    """
+
+    @cached_property
+    def _weighted(self) -> tuple[FloatArray, FloatArray]:
+        """The distributions, (m, inputs), and their weights, (m,), of those that count."""
+        shares, parts = zip(*self._parts, strict=True)
+        return np.array([part.prior.ravel() for part in parts]), np.array(shares)
+
+    def gradient(self, columns: FloatArray) -> FloatArray:
+        """Return the gradient of mu, shape (m, inputs); small entries count as larger."""
+        P, shares = self._weighted
+        logs = np.log(np.maximum(columns, NUMERICS.gradient_floor))
+        mass = np.log(np.maximum(columns @ P.T, NUMERICS.gradient_floor))
+        return np.asarray(logs * (shares @ P) - (mass * shares) @ P)
+
+    def majorant(self, lo: FloatArray, hi: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return slopes and constants, (inputs,) each, of lines above mu, as of `SublinearUtility`."""
+        P, shares = self._weighted
+        whole = float(shares.sum())
+        slopes, constants = MutualInformation(shares @ P / whole).majorant(lo, hi)
+        middle = np.maximum(P @ (lo + hi) / 2.0, 1e-300)
+        # -Z log Z <= z - (log z + 1) Z at any z.
+        logs = shares * (np.log(middle) + 1.0)
+        rest = float(shares @ middle) + gamma(8 * P.size) * float(np.abs(logs) @ (P @ hi) + shares @ middle)
+        return whole * slopes - logs @ P, whole * constants + rest / lo.size
+
+    def gaps(self, v: FloatArray, lo: FloatArray, hi: FloatArray) -> FloatArray:
+        """Return by how much the majorant exceeds mu at v, as a sum over the inputs, shape (inputs,)."""
+        P, shares = self._weighted
+        whole = float(shares.sum())
+        of_secants = whole * MutualInformation(shares @ P / whole).gaps(v, lo, hi)
+        middle, mass = np.maximum(P @ (lo + hi) / 2.0, 1e-300), P @ v
+        of_tangents = shares * np.maximum(middle - (np.log(middle) + 1.0) * mass + xlogy(mass, mass), 0.0)
+        moved = P * (hi - lo)
+        total = np.maximum(moved.sum(axis=1, keepdims=True), 1e-300)
+        return np.asarray(of_secants + of_tangents @ (moved / total))
 
 
 def checked_utilities(utilities: object) -> tuple[SublinearUtility, ...]:

@@ -41,6 +41,7 @@ from ldpfrontier.model.optimum import (
 from ldpfrontier.model.utility import MutualInformation
 from ldpfrontier.numerics.arguments import as_count, check_choice
 from ldpfrontier.promises.closed_forms import best_closed_form, solved_in_time
+from ldpfrontier.promises.least import least_robust
 from ldpfrontier.promises.nonrobust import (
     Observed,
     check_observed,
@@ -72,6 +73,7 @@ def optimal_robust(
     *,
     envelope: Envelope = "simplex",
     observed: Observed = "both",
+    least: bool = False,
     tolerance: float = 1e-7,
     max_rounds: int = 300,
     max_nodes: int | None = None,
@@ -95,6 +97,10 @@ def optimal_robust(
     observed : {"both", "useful"}
         What the mechanism sees: S and U, or U alone, where S is not asked and `ball` comes from another table
         (docs/beyond/theorems.md, statement 18). Of U alone there are up to 16 values.
+    least : bool
+        Whether the utility is the least I(X;Y) over all members of F, not the one under the centre
+        (statement 19). `Optimum.value` is what the mechanism is proved to have, and `Optimum.bound` what no
+        mechanism exceeds. From about 8 cells on they are close where F is small alone.
     tolerance : float
         Relative gap at which to stop, 0 or more; over F on tables of up to 16 cells 1e-4 or more.
     max_rounds : int
@@ -144,6 +150,9 @@ def optimal_robust(
     call = checked_arguments(ball, epsilon, tolerance, max_rounds, start)
     if max_nodes is not None:
         max_nodes = as_count(max_nodes, "max_nodes", "a whole number, 0 or more")
+    if least is not False:
+        _check_least(least, observed, start)
+        return least_robust(ball, call.epsilon, call.tolerance, envelope == "exact", max_rounds, max_nodes)
     if check_observed(observed, start):
         exact = envelope == "exact"
         return unasked_robust(ball, call.epsilon, call.tolerance, exact, max_rounds, max_nodes)
@@ -163,6 +172,15 @@ def optimal_robust(
         found = replace(found, method=choose("any robust").method())
     found = bounded_by_nonrobust(found, call)
     return replace(found, method=replace(found.method, mechanisms=_MECHANISMS))
+
+
+def _check_least(least: bool, observed: str, start: Channel | None) -> None:
+    """Refuse what is no truth value, and what the least information is not found with."""
+    if least is not True:
+        raise ValueError(f"least is {least!r}; it must be True or False.")
+    if check_observed(observed) or start is not None:
+        given = "a start" if start is not None else 'observed="useful"'
+        raise ValueError(f"The least information over F was asked for with {given}; it is found without.")
 
 
 def _over_set(call: RobustArguments, max_nodes: int | None) -> Optimum | None:

@@ -13,6 +13,7 @@ from ldpfrontier import (
     optimal_ldp,
     randomized_response,
 )
+from ldpfrontier.model.average_utility import AverageInformation
 
 HYPOTHESES = np.array([[0.6, 0.3, 0.1], [0.3, 0.3, 0.4], [0.2, 0.6, 0.2]])
 PAIRS = [FDivergence(p, q) for p, q in permutations(HYPOTHESES, 2)]
@@ -58,3 +59,21 @@ def test_utilities_that_are_refused(utilities: object, said: str) -> None:
 def test_weights_that_are_refused(weights: object) -> None:
     with pytest.raises(ValueError, match="weights"):
         AverageUtility(PAIRS, weights)
+
+
+def test_bounds_of_an_average_of_informations_hold_on_boxes() -> None:
+    rng = np.random.default_rng(7)
+    several = [MutualInformation(p) for p in rng.dirichlet(np.ones(4), size=3)]
+    average = AverageInformation(several, [0.2, 0.5, 0.3])
+    lo = rng.random(4) * 0.5
+    hi = lo + rng.random(4)
+    slopes, constants = average.majorant(lo, hi)
+    v = lo + rng.random((200, 4)) * (hi - lo)
+    values = average.homogeneous_values(v)
+    above = v @ slopes + constants.sum() - values
+    assert above.min() >= 0.0
+    gaps = np.array([average.gaps(each, lo, hi).sum() for each in v])
+    assert gaps == pytest.approx(above, abs=1e-9)
+    ahead = v + 1e-6 * np.eye(4)[0]
+    slope = (average.homogeneous_values(ahead) - values) / 1e-6
+    assert average.gradient(v)[:, 0] == pytest.approx(slope, abs=1e-4)

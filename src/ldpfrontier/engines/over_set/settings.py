@@ -13,6 +13,10 @@ from dataclasses import dataclass
 class OverSetSettings:
     """Numbers that dual bounds are computed with."""
 
+    # Stated limits.
+    #: Vertices of the polytope around F for the least information: up to 6 cells they leave a gap of 1e-5.
+    max_vertices: int = 20_000
+
     # Accuracy and safety.
     #: Letters up to this are zero; phi has no smaller argument.
     zero: float = 1e-9
@@ -51,6 +55,11 @@ class OverSetSettings:
     max_planes: int = 8
     #: Share of an interval that points are kept away from its ends.
     end_share: float = 0.1
+
+    # Tuning: descent to members of F with little information.
+    #: Vertices and borders from which it starts; steps of each.
+    descent_starts: int = 8
+    descent_steps: int = 60
 
 
 SETTINGS = OverSetSettings()
