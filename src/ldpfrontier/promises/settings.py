@@ -16,8 +16,9 @@ class OptimalSettings:
     max_cells: int = 1_000
     #: Subsets of useful values of any table, over the sensitive ones: vertices of blocks, which are listed.
     max_block_subsets: int = 20 * 2**20
-    #: Times that members of F are added for the least information over it, and how many at once.
+    #: Times that members of F are added for the least information over it.
     least_rounds: int = 40
+    #: How many at once.
     least_members: int = 2
     #: The finest relative gaps of that, of PolyOpt and of mechanisms private over F.
     least_tolerances: tuple[float, float] = (1e-5, 1e-3)

@@ -57,8 +57,9 @@ class OverSetSettings:
     end_share: float = 0.1
 
     # Tuning: descent to members of F with little information.
-    #: Vertices and borders from which it starts; steps of each.
+    #: Vertices from which it starts.
     descent_starts: int = 8
+    #: Steps of each.
     descent_steps: int = 60
 
 
