@@ -102,7 +102,7 @@ def robust(
             null, other = (CLASSES[members](centre, radius) for centre in centres)
             for kind in _KINDS:
                 for epsilon in epsilons:
-                    best = optimal_robust_test(null, other, epsilon, kind, tolerance=1e-5)
+                    best = optimal_robust_test(null, other, epsilon, kind, tolerance=1e-4)
                     if best.bound <= 1e-9:
                         continue
                     usual = optimal_ldp(FDivergence(centres[0], centres[1], kind), epsilon).channel
@@ -115,7 +115,7 @@ def robust(
                             "epsilon": epsilon,
                             "value": best.value,
                             "bound": best.bound,
-                            "centres": least_divergence(usual, null, other, kind, 1e-6)[0],
+                            "centres": least_divergence(usual, null, other, kind, 1e-5)[0],
                             "pairs": best.iterations,
                         }
                     )

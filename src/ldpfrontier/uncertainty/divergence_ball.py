@@ -73,26 +73,33 @@ class DivergenceBall:
         return moved
 
     def _tilted(self, q: FloatArray) -> FloatArray:
-        order = np.argsort(q, kind="stable")
+        # Differences keep their digits where q is nearly the same throughout.
+        z = (q - q.min()) / max(float(np.ptp(q)), 1e-300)
+        order = np.argsort(z, kind="stable")
         order = order[self.centre[order] > 0.0]
-        best = np.zeros(q.size)
+        best = self.centre.copy()
         for size in range(order.size, 0, -1):
             inside = order[:size]
             mass = float(self.centre[inside].sum())
-            given = self.centre[inside] / mass
-            apart = q[inside] - given @ q[inside]
-            spare, variance = mass * (1.0 + self.radius) - 1.0, float(given @ apart**2)
             # With all of the alphabet the mass is 1 but for rounding.
-            spare = self.radius if size == order.size else spare
+            spare = self.radius if size == order.size else mass * (1.0 + self.radius) - 1.0
             if spare < 0.0:
                 break
+            given = self.centre[inside] / mass
+            apart = z[inside] - given @ z[inside]
+            variance = float(given @ apart**2)
             tilt = math.sqrt(spare / variance) if variance > 0.0 else 0.0
             member = given * (1.0 - tilt * apart)
-            best[:] = 0.0
+            best = np.zeros(q.size)
             best[inside] = np.maximum(member, 0.0)
             if member.min() >= 0.0:
                 break
-        return np.asarray(best / best.sum())
+        best /= best.sum()
+        known = self.centre > 0.0
+        reached = float(((best - self.centre)[known] ** 2 / self.centre[known]).sum())
+        if reached > self.radius:  # by rounding
+            best = self.centre + math.sqrt(self.radius / reached) * (best - self.centre)
+        return np.asarray(best)
 
 
 #: A class of distributions: a ball, or the hull of the rows of an array.

@@ -55,6 +55,15 @@ def test_members_of_chi_squared_balls(seed: int, k: int, radius: float) -> None:
     assert member @ q == pytest.approx(found.fun, abs=2e-5 * np.abs(q).max())
 
 
+@pytest.mark.parametrize("spread", [1e-16, 1e-13, 1e-6])
+def test_members_are_in_the_ball_where_all_means_are_nearly_the_same(spread: float) -> None:
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        centre, q = rng.dirichlet(np.ones(4)), 3e-10 * (1.0 + spread * rng.normal(size=4))
+        member = DivergenceBall(centre, 0.1, "chi2").least_member(q)
+        assert ((member - centre) ** 2 / centre).sum() <= 0.1 * (1.0 + 1e-12)
+
+
 def test_classes_of_other_kinds() -> None:
     q, p = np.array([3.0, 1.0, 2.0]), np.array([0.5, 0.2, 0.3])
     assert least_member(as_class([p, p[::-1]], "It"), q) @ q == min(p @ q, p[::-1] @ q)
