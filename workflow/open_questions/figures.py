@@ -7,6 +7,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
+from open_questions.summaries import DP_DISTORTION, INFORMATION, LOCAL, MI_DISTORTION
+from papers.kalantari2018.figures import CLASSES, plot_curves
+from reproduction.figure_style import EPSILON, PAGE_WIDTH, style
+from reproduction.look import Look
+from reproduction.plotting import handle
 from reproduction.results.tables import select
 
 #: The utilities of kairouz2016, and how their points look; that of total variation loses nothing.
@@ -14,6 +19,17 @@ _UTILITIES = {
     "kl": ("KL divergence", "o"),
     "chi2": (r"$\chi^2$ divergence", "^"),
     "mutual information": ("mutual information", "s"),
+}
+
+#: The distortions of kalantari2018's sources, by their names in the table.
+_MEASURES = {"line": "$|x - y|$", "tree": "tree of two groups"}
+
+#: Mechanisms that are optimal under a metric.
+_METRICS = {
+    INFORMATION: Look("optimal: mutual information", "#0072B2", "o", "-"),
+    LOCAL: Look("optimal: local privacy", "#D55E00", "s", "-", filled=False),
+    DP_DISTORTION: Look("optimal: DP leakage at a distortion", "#009E73", "^", "-", filled=False),
+    MI_DISTORTION: Look("optimal: MI leakage at a distortion", "#CC79A7", "x", "-"),
 }
 
 
@@ -61,4 +77,66 @@ def distributed(table: pd.DataFrame) -> Figure:
     axes[1, 0].set_ylabel("share of the best pair")
     axes[1, 0].yaxis.set_major_formatter(PercentFormatter(1.0))
     axes[1, -1].legend()
+    return figure
+
+
+def distortions(table: pd.DataFrame) -> Figure:
+    """Plot the least DP leakage against the distortion: a row for each distortion, a column for each size."""
+    sizes, measures = (
+        sorted(table["letters"].unique()),
+        [m for m in _MEASURES if (table["measure"] == m).any()],
+    )
+    looks = {name: look for name, look in CLASSES.items() if (table["sources"] == name).any()}
+    with style():
+        figure = Figure(figsize=(PAGE_WIDTH, 2.4 * len(measures) + 0.3))
+        axes = figure.subplots(len(measures), len(sizes), squeeze=False, sharex=True)
+        for row, measure in zip(axes, measures, strict=True):
+            for ax, letters in zip(row, sizes, strict=True):
+                curves = select(table, measure=measure, letters=letters).set_index("limit")
+                plot_curves(
+                    ax,
+                    [
+                        (look, select(curves, sources=n)["value"].sort_index(), {})
+                        for n, look in looks.items()
+                    ],
+                )
+                ax.set_title(f"{_MEASURES[measure]}, $M = {letters}$", loc="left")
+            row[0].set_ylabel("least DP leakage (nats)")
+        for ax in axes[-1]:
+            ax.set_xlabel("largest expected distortion")
+        handles = [handle(look) for look in reversed(looks.values())]
+        figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), handlelength=2.6)
+    return figure
+
+
+def metrics(table: pd.DataFrame) -> Figure:
+    """Plot the share of the best utility at what a mechanism leaks, by two metrics, against that leakage."""
+    edge = 20.0
+    panels = {
+        "best_information": (INFORMATION, "information", "largest mutual information (bits)"),
+        "best_local": (LOCAL, "epsilon", f"level of local privacy {EPSILON} (nats)"),
+    }
+    with style():
+        figure = Figure(figsize=(PAGE_WIDTH, 3.2))
+        for ax, (best, (own, leakage, label)) in zip(
+            figure.subplots(1, 2, sharey=True), panels.items(), strict=True
+        ):
+            for metric, look in _METRICS.items():
+                if metric == own:
+                    continue
+                for _, rows in select(table, metric=metric).groupby("instance"):
+                    rows = rows.assign(x=rows[leakage].clip(upper=edge)).sort_values("x")
+                    ax.plot(rows["x"], rows["utility"] / rows[best], **look.line(linewidth=0.5))
+            ax.set_xscale("log")
+            ax.set_xlabel(label)
+            ax.yaxis.set_major_formatter(PercentFormatter(1.0))
+            ax.set_ylim(bottom=0.0)
+        ticks = [0.2, 0.5, 1.0, 2.0, 5.0, 10.0, edge]
+        figure.axes[1].set_xticks(ticks, [*(f"{tick:g}" for tick in ticks[:-1]), r"$\infty$"])
+        figure.axes[1].set_xticks([], minor=True)
+        figure.axes[0].set_ylabel("share of the best utility")
+        figure.axes[0].set_title("(a) at the same mutual information", loc="left")
+        figure.axes[1].set_title(f"(b) at the same {EPSILON}", loc="left")
+        handles = [handle(look) for look in _METRICS.values()]
+        figure.legend(handles=handles, loc="outside upper center", ncols=2, handlelength=2.2)
     return figure

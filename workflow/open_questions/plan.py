@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from reproduction.planning.configuration import Configuration, PartsByName
+from papers.kalantari2018 import plan as kalantari2018
+from papers.liao2017 import plan as liao2017
+from reproduction.planning.configuration import Arguments, Configuration, PartsByName, grid
 
 
 def approximate(configuration: Configuration) -> PartsByName:
@@ -53,3 +55,28 @@ def distributed(configuration: Configuration) -> PartsByName:
         for name, given in kinds.items()
         for letters in study["letters"]
     }
+
+
+def distortions(configuration: Configuration) -> PartsByName:
+    """Return the parts of the table of other distortions: the sources of Figures 4 and 5 of kalantari2018."""
+    study = configuration["open_questions"]["distortions"]
+    return {
+        f"{letters}-letters-{measure}": {
+            "sources": figure["sources"],
+            "measure": measure,
+            "limits": grid(**study["limits"]),
+        }
+        for letters, figure in kalantari2018.tradeoff(configuration).items()
+        for measure in study["measures"]
+    }
+
+
+def bounded_support(configuration: Configuration) -> PartsByName:
+    """Return the parts of the table of sources on an interval: numbers of cells."""
+    study = configuration["open_questions"]["bounded_support"]
+    return {f"{n}-cells": {"cells": [n], "epsilons": study["epsilons"]} for n in study["cells"]}
+
+
+def metrics(configuration: Configuration) -> Arguments:
+    """Return the arguments of the comparison of privacy metrics."""
+    return {"instances": liao2017.read_instances(), **configuration["open_questions"]["metrics"]}

@@ -98,3 +98,86 @@ DISTRIBUTED = Schema(
     rules=_no_better("alone", "response"),
     finite=("value", "bound", "alone", "response"),
 )
+
+
+def _leakage_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
+    yield table["bound"] > table["value"], "has the bound {bound}, above the leakage {value}"
+    yield table["distortion"] > table["limit"] + 1e-12, "has a distortion of {distortion}, above its limit"
+
+
+#: Least DP leakage at limits of a distortion whose largest entry is 1 (kalantari2018).
+DISTORTIONS = Schema(
+    name="distortions",
+    columns={
+        "letters": "Int64",
+        "sources": "str",  # the class of the source set, as in Figures 4 and 5
+        "measure": "str",
+        "limit": "float64",
+        "value": "float64",  # nats
+        "bound": "float64",  # nats; no channel that keeps the limit leaks less
+        "distortion": "float64",  # of the channel
+        "status": "str",
+    },
+    key=("letters", "measure", "sources", "limit"),
+    rules=_leakage_rules,
+    finite=("value", "bound", "distortion"),
+)
+
+
+def _support_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
+    yield table["lower"] > table["upper"], "has the bounds {lower} and {upper}, in the wrong order"
+    for side in (-1.0, 1.0):
+        beyond = side * (table["closed_form"] - table["upper" if side > 0 else "lower"]) > 1e-12
+        yield beyond.fillna(False), "has the optimum {closed_form}, outside {lower} to {upper}"
+
+
+#: Least expected distance |X - Y| of mechanisms on [0, 1] (kalantari2018).
+BOUNDED_SUPPORT = Schema(
+    name="bounded support",
+    columns={
+        "source": "str",  # any, or the uniform one
+        "epsilon": "float64",  # nats
+        "cells": "Int64",
+        "plain": "float64",  # the optimum on the middles of cells
+        "lower": "float64",  # on all mechanisms on [0, 1]
+        "upper": "float64",  # of a mechanism on [0, 1]
+        "closed_form": "float64",  # the optimum, if there is a formula
+        "points": "Int64",  # outputs that attain it
+    },
+    key=("source", "epsilon", "cells"),
+    rules=_support_rules,
+    finite=("plain", "lower", "upper"),
+)
+
+
+#: The metrics under which mechanisms are optimal: mutual information (liao2017), local privacy (kairouz2016),
+#: and both at a Hamming distortion (kalantari2018).
+INFORMATION, LOCAL = "mutual information", "local privacy"
+DP_DISTORTION, MI_DISTORTION = "DP leakage at a distortion", "MI leakage at a distortion"
+
+
+def _metric_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
+    for column in ("best_information", "best_local"):
+        beyond = table["utility"] > table[column] * (1.0 + 1e-6) + 1e-12
+        yield beyond, f"has a utility of {{utility}}, above {{{column}}}"
+
+
+#: What mechanisms that are optimal under one privacy metric leak by the others (liao2017).
+METRICS = Schema(
+    name="metrics",
+    columns={
+        "instance": "str",
+        "letters": "Int64",
+        "metric": "str",  # that the mechanism is optimal for
+        "limit": "float64",  # bits, nats, or a distortion
+        "utility": "float64",  # least relative entropy from the first hypothesis, bits
+        "information": "float64",  # largest mutual information of a hypothesis, bits
+        "epsilon": "float64",  # nats; may be infinite
+        "worst_information": "float64",  # largest mutual information of a mixture of the hypotheses, bits
+        "best_information": "float64",  # bound on the utility at that mutual information
+        "best_local": "float64",  # bound on it at that level
+    },
+    key=("instance", "metric", "limit"),
+    rules=_metric_rules,
+    finite=("utility", "information", "worst_information"),
+)

@@ -55,7 +55,7 @@ def leakage(table: pd.DataFrame, size: str) -> Figure:
     with style():
         figure = Figure(figsize=(0.72 * PAGE_WIDTH, 3.2))
         ax = figure.subplots()
-        _plot(ax, [(look, curves[name], {}) for name, look in looks.items()])
+        plot_curves(ax, [(look, curves[name], {}) for name, look in looks.items()])
         ax.set_xlabel(DISTORTION)
         ax.set_ylabel(r"least DP leakage $\varepsilon^*_{\mathrm{DP}}$ (nats)")
         ax.set_title(f"$M = {size}$", loc="left")
@@ -80,7 +80,7 @@ def comparison(table: pd.DataFrame, size: str) -> Figure:
                 curves = _optima(table, size, measure)
                 options = thin if measure == MI else {}
                 entries += [(look, curves[n], options) for n, look in looks[measure].items() if n in curves]
-            _plot(ax, entries)
+            plot_curves(ax, entries)
             ax.set_xlabel(DISTORTION)
         left.set_ylabel("least leakage (nats)")
         left.set_title(f"(a) DP and MI, $M = {size}$", loc="left")
@@ -103,7 +103,9 @@ def bounds(table: pd.DataFrame) -> Figure:
                 wide.index, wide["theorem3_lower"], wide["theorem3_upper"], color="#DDDDDD", linewidth=0
             )
             # The curves go on beyond the axes.
-            _plot(ax, [(look, wide[mechanism], {"clip_on": True}) for mechanism, look in BOUNDS.items()])
+            plot_curves(
+                ax, [(look, wide[mechanism], {"clip_on": True}) for mechanism, look in BOUNDS.items()]
+            )
             # The bounds leave each other where the leakage is moderate.
             ax.set_xlim(0.2, 0.75)
             ax.set_ylim(0.0, 2.6)
@@ -123,7 +125,8 @@ def _optima(table: pd.DataFrame, size: str, metric: str) -> Mapping[str, pd.Seri
     }
 
 
-def _plot(ax: Axes, entries: Iterable[tuple[Look, pd.Series[float], dict[str, Any]]]) -> None:
+def plot_curves(ax: Axes, entries: Iterable[tuple[Look, pd.Series[float], dict[str, Any]]]) -> None:
+    """Draw curves in their order, and where one jumps to 0 as a jump."""
     for order, (look, curve, options) in enumerate(entries):
         every = max(1, len(curve) // 12)
         x, y, jump = _cut_at_jump(curve)
