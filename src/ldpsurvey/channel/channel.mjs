@@ -18,7 +18,7 @@ const ID = "the id of channel.json";
 
 /**
  * Return a promise of a function from a record to its report. A record is an object with a text or a number for every
- * column of the channel; numbers go into the channel's groups.
+ * column that is asked; numbers go into the channel's groups.
  *
  * `file` has the bytes of channel.json; by default they are read from the file beside this one. `random` returns eight
  * bytes; anything but the default is no protection. An Error is thrown if the file is not the one that this sampler was
@@ -27,9 +27,11 @@ const ID = "the id of channel.json";
 export async function reporter(file, random = secure) {
   const channel = await content(file);
   const { sensitive, useful, rows, columns } = channel.design;
-  const attributes = [...sensitive, ...useful];
+  // Where a report does not depend on the sensitive value, that is not asked.
+  const unasked = useful.length > 0 && rows.length > 1 && channel.weights.every((row, x) => row === channel.weights[x % columns.length]);
+  const attributes = unasked ? useful : [...sensitive, ...useful];
   const thresholds = channel.weights.map(runningSums);
-  const labels = rows.flatMap((row) => columns.map((column) => [...row, ...column]));
+  const labels = unasked ? columns : rows.flatMap((row) => columns.map((column) => [...row, ...column]));
   const places = new Map(labels.map((label, place) => [JSON.stringify(label), place]));
   const values = attributes.map((_, field) => [...new Set(labels.map((label) => label[field]))]);
   const fields = attributes.map((name, field) => reader(name, values[field]));

@@ -39,6 +39,7 @@ from ldpsurvey.channel.attackers import (
 )
 from ldpsurvey.channel.promises import ChannelCertificate, promise_of_channel
 from ldpsurvey.channel.routing import refuse_questionnaire
+from ldpsurvey.data.reading import Label
 from ldpsurvey.data.tables import CountTable, check_columns
 from ldpsurvey.data.values import read_rules, stored_rules
 
@@ -93,6 +94,23 @@ class PrivateChannel:
     def outputs(self) -> tuple[str, ...]:
         """The names of the reports, chosen without a meaning so that nobody mistakes a report for a value."""
         return self.reports or tuple(f"y{number}" for number in range(1, self.weights.shape[1] + 1))
+
+    @cached_property
+    def is_unasked(self) -> bool:
+        """Whether reports depend on the useful value alone, so that the sensitive one need not be asked."""
+        a1, a2 = self.table.counts.shape
+        blocks = self.weights.reshape(a1, a2, -1)
+        return bool(self.table.useful) and a1 > 1 and bool((blocks == blocks[0]).all())
+
+    @property
+    def asked(self) -> Label:
+        """The columns whose values a report is drawn from."""
+        return self.table.useful if self.is_unasked else self.table.attributes
+
+    @property
+    def asked_labels(self) -> tuple[Label, ...]:
+        """The values of these, in the order of the first rows of the weights."""
+        return self.table.columns if self.is_unasked else self.table.labels
 
     @cached_property
     def sha256(self) -> str:
@@ -206,11 +224,12 @@ class PrivateChannel:
         apostrophe comes before what a spreadsheet program would take for a formula. Returns the paths.
         """
         path, _ = Path(path), written_files(path)
-        inputs, attributes = self.table.labels, self.table.attributes
-        thresholds = np.cumsum(self.weights, axis=1).tolist()
-        answers = [[*inputs[x], data, self.outputs[y]] for x, data, y in known_answers(self.weights, ANSWERS)]
+        inputs, attributes = self.asked_labels, self.asked
+        weights = self.weights[: len(inputs)]
+        thresholds = np.cumsum(weights, axis=1).tolist()
+        answers = [[*inputs[x], data, self.outputs[y]] for x, data, y in known_answers(weights, ANSWERS)]
         tables = {
-            ".matrix.csv": (self.outputs, _beside(inputs, self.channel.matrix.tolist())),
+            ".matrix.csv": (self.outputs, _beside(inputs, self.channel.matrix[: len(inputs)].tolist())),
             ".thresholds.csv": (self.outputs, _beside(inputs, thresholds)),
             ".answers.csv": (("bytes", "report"), answers),
         }

@@ -41,7 +41,7 @@ def privatize(
     ----------
     private : PrivateChannel
     records : sequence of tuple of str
-        The values of the columns that the channel is for, what is sensitive first.
+        The values of the columns that are asked (`PrivateChannel.asked`), what is sensitive first.
     source : callable, optional
     no_memo : bool
         As in `privatize_file`; there is no memo here.
@@ -53,12 +53,12 @@ def privatize(
         `no_memo` says that no account of them is kept.
     """
     check_account(private, None, no_memo)
-    attributes = private.table.attributes
+    attributes = private.asked
     if wrong := [record for record in records if isinstance(record, str) or len(record) != len(attributes)]:
         raise ValueError(
             f"A record is {wrong[0]!r}; it must have the {len(attributes)} values of {said(attributes)}."
         )
-    codes = Codes("the records", attributes, private.table.labels)
+    codes = Codes("the records", attributes, private.asked_labels)
     inputs = codes(list(map(tuple, records)), range(1, len(records) + 1))
     sampler = Sampler(private.weights, source) if source else Sampler(private.weights)
     return [private.outputs[output] for output in sampler.draw(inputs)]
@@ -141,7 +141,7 @@ def privatize_file(
         that is kept has the name of the reports; or if the memo cannot be used, or a record has no id, or a
         number with decimals as its id.
     """
-    path, target, attributes = Path(path), Path(target), private.table.attributes
+    path, target, attributes = Path(path), Path(target), private.asked
     check_outputs([target] if memo is None else [target, memo.path], [path])
     check_account(private, memo, no_memo)
     person = None if memo is None else memo.column
@@ -150,7 +150,7 @@ def privatize_file(
             f"The column {person!r} identifies people and is reported by the channel; it must be another"
             " column."
         )
-    codes = Codes(path, attributes, private.table.labels)
+    codes = Codes(path, attributes, private.asked_labels)
     table = private.table
     made = translations_for(path, table.values, missing, missing_codes, decimal, table.missing)
     counts = np.zeros(len(private.weights), dtype=np.int64)
@@ -174,7 +174,10 @@ def privatize_file(
         nullcontext(Draw(private, source)) if memo is None else memo.drawing(private),
         reports,
     )
-    same = private.table.counted and bool((counts == private.table.counts.ravel()).all())
+    own, known = counts.reshape(table.counts.shape), table.counts
+    if private.is_unasked:
+        own, known = own.sum(axis=0), known.sum(axis=0)
+    same = table.counted and bool((own == known).all())
     return Privatized(done, same, removed, again, unmatched, new_memo)
 
 

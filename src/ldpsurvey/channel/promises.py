@@ -55,6 +55,10 @@ class Promising(Protocol):
         """The table that the channel was designed for."""
 
     @property
+    def is_unasked(self) -> bool:
+        """Whether reports depend on the useful value alone."""
+
+    @property
     def protects(self) -> Attacker:
         """The strongest attacker for whom the level asked for holds."""
 
@@ -143,7 +147,24 @@ def protects_all(private: Promising) -> bool:
 
 def promise_of_channel(private: Promising) -> str:
     """Return the strongest promise that is kept, and what is not promised."""
-    return " ".join(filter(None, [_promise_of_one_report(private), promise_of_all(private)]))
+    parts = [_promise_of_one_report(private), _basis_of_unasked(private), promise_of_all(private)]
+    return " ".join(filter(None, parts))
+
+
+def _basis_of_unasked(private: Promising) -> str:
+    """Return what the promise rests on if the sensitive value is not asked; nothing if it is, or on nothing.
+
+    A level under every distribution, and one of the whole record, need no table.
+    """
+    kept, table = kept_by_one(private), private.table
+    if not private.is_unasked or kept is None or kept.secret == table.attributes or kept.against == "anyone":
+        return ""
+    secret, known = said(table.sensitive), said(table.useful)
+    among = "F" if kept.against == "outsider" else "the intervals of odds ratios"
+    return (
+        f"{secret} is not asked, and a report tells of it what {known} does: the promise holds as far as"
+        f" {among}, made of the table of the design, contain what is true of those who report."
+    )
 
 
 def _promise_of_one_report(private: Promising) -> str:

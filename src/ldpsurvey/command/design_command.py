@@ -51,7 +51,7 @@ def design(options: argparse.Namespace) -> int:
         from ldpsurvey.command.pictures import channel_picture, check_picture, draw
 
         check_picture(options.picture)
-    options.precise = options.precise or "cells"
+    options.precise = options.precise or ("U" if options.unasked else "cells")
     table = with_expected(_table(options, sources), options.expect)
     usual = USUAL_LOGIT_ERROR if is_formula(options.precise) else USUAL_ERROR
     choice = {"against": options.against, "precise": options.precise, "records": options.records}
@@ -79,7 +79,7 @@ def design(options: argparse.Namespace) -> int:
         solving = Progress("solving for {}" + ("" if most is None else f" (at most {most:g} s)"), 0.0)
         choice |= {"mechanisms": None if named is None else [named], "own": own, "cones": cones}
         choice |= {"purpose": None if options.compare else options.purpose}
-        choice |= {"progress": solving}
+        choice |= {"progress": solving, "unasked": options.unasked}
         choice |= {} if options.prove is None else {"max_nodes": options.prove}
         if options.reports is None:
             made = design_channel(table, epsilon, budget=options.budget, **choice)

@@ -109,6 +109,9 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
         option("--useful", metavar="COLUMN", nargs="+", default=[], help=
             "the columns to be reported together with the sensitive ones; several columns are treated as"
             " one (default: none, so that the whole record is sensitive)"),
+        option("--unasked", action="store_true", help=
+            "design reports of the useful columns alone: the sensitive ones are not asked, and protected by"
+            " what the table says of both"),
         option("--bins", metavar="COLUMN=N", nargs="+", default=[], help=
             "put the numbers of a column into N groups with about as many records each or, with"
             " COLUMN=18,40,65, into groups that begin at these numbers; COLUMN=18, with the comma is one"
@@ -346,7 +349,8 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
 NEEDS: Mapping[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "design": [
         (("people", "design_effect"), ("weight",)),
-        (("reports", "budget"), ("epsilon",)),
+        (("reports", "budget", "unasked"), ("epsilon",)),
+        (("unasked",), ("useful",)),
         (("missing", "count", "weight", "cluster"), ("data", "table")),
         (("decimal",), ("bins", "weight")),
         (("beta", "alpha", "radius_factor", "confidence_method"), ("useful",)),

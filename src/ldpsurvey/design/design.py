@@ -46,6 +46,7 @@ from ldpsurvey.design.methods import (
     OfferedMechanism,
     Purpose,
     attacker_of,
+    check_unasked,
     methods_for,
     nearly_least,
 )
@@ -244,6 +245,7 @@ def design_channel(
     progress: Callable[[str], None] | None = None,
     max_seconds: float | None = None,
     max_nodes: int = SETTINGS.estimate_nodes,
+    unasked: bool = False,
 ) -> Design:
     """Compute mechanisms for a table at one privacy level.
 
@@ -302,6 +304,8 @@ def design_channel(
     max_nodes : int
         As of `optimal_estimation`: what is spent on the bound of the least error, which at times finds a
         slightly better mechanism.
+    unasked : bool
+        Whether mechanisms see the useful value alone, so that S need not be asked; the table links the two.
 
     Raises
     ------
@@ -321,6 +325,8 @@ def design_channel(
     if records < 1:
         raise ValueError(f"The number of records is {records}; it must be a whole number, at least 1.")
     check_precise(table, precise)
+    if unasked:
+        check_unasked(table, against, precise, own=bool(own or cones))
     if entropy(table.distribution) == 0:
         raise ValueError("All records are equal; at least two different records are needed.")
     whom = against if table.useful else "anyone"
@@ -337,8 +343,8 @@ def design_channel(
         allowance = _budget(budget, epsilon, whom)
         if population is not None and whom == "acquaintance":
             population = replace(population, widened=2.0 * (budget - epsilon))
-    problem = DesignProblem(table, epsilon, whom, population, precise, max_nodes)
-    chosen, asked_for = _chosen(table, against, mechanisms, own, cones, purpose)
+    problem = DesignProblem(table, epsilon, whom, population, precise, max_nodes, unasked)
+    chosen, asked_for = _chosen(problem, mechanisms, own, cones, purpose)
     with time_limit(max_seconds):
         candidates, bound = _computed(problem, chosen, asked_for, own, cones, records, progress)
     return Design(table, epsilon, whom, population, records, candidates, bound, precise, allowance)
@@ -356,8 +362,7 @@ def _budget(budget: float, epsilon: float, against: Attacker) -> Allowance:
 
 
 def _chosen(
-    table: CountTable,
-    against: Attacker,
+    problem: DesignProblem,
     mechanisms: Sequence[str] | None,
     own: Mapping[str, OwnFunction] | None,
     cones: Mapping[str, OwnFunction] | None,
@@ -365,7 +370,8 @@ def _chosen(
 ) -> tuple[dict[str, OfferedMechanism], Sequence[str]]:
     """Return the mechanisms to be computed in the order of tables, and those that were named."""
     added = own_methods(own, cones)
-    methods = {**methods_for(table, against), **added}
+    table, against = problem.table, problem.against
+    methods = {**methods_for(table, against, unasked=problem.unasked), **added}
     if unknown := [name for name in mechanisms or () if name not in methods and name not in (cones or {})]:
         whom = f" against {against}" if table.useful else ""
         offered = [name for name, method in methods.items() if method.private]
@@ -390,7 +396,7 @@ def _computed(
     progress: Callable[[str], None] | None,
 ) -> tuple[list[Candidate], float]:
     """Return what mechanisms are found, and a bound of the normalized information of all."""
-    h = entropy(problem.prior)
+    h, bounding = entropy(problem.prior), "unasked" if problem.unasked else BOUNDING[problem.against]
     bound = information_bound(problem.table, problem.epsilon, problem.against)
     kept = made_cones(cones or {}, problem)
     found_by_name = dict[str, Candidate]()
@@ -421,7 +427,7 @@ def _computed(
             continue
         title = f"{method.title} (for comparison: {why})" if why else method.title
         found_by_name[name] = replace(made, title=title, method=_ran(found), out_of_choice=why)
-        if isinstance(found, Optimum) and name == BOUNDING[problem.against] and problem.table.useful:
+        if isinstance(found, Optimum) and name == bounding and problem.table.useful:
             bound = min(bound, found.upper_bound)
     return [found_by_name[name] for name in methods], bound / h
 

@@ -39,12 +39,14 @@ from ldpfrontier import (
     robust_cone,
     secret_randomized_response,
     subset_selection,
+    unasked_cone,
     unconditional_cone,
     with_united_outputs,
 )
 from ldpfrontier.base.types import FloatArray
 from ldpsurvey.base.settings import SETTINGS
 from ldpsurvey.channel.attackers import ATTACKERS, WITHOUT_TABLE, Attacker, Population
+from ldpsurvey.data.reading import said
 from ldpsurvey.data.tables import CountTable
 from ldpsurvey.estimate.targets import target_of
 
@@ -60,7 +62,7 @@ class DesignProblem:
     """What a mechanism is sought for: a table, a level in nats, an attacker, and what has to be precise.
 
     Without a population the whole record is sensitive, or no people were sampled. `max_nodes` is that of
-    `optimal_estimation`.
+    `optimal_estimation`. If S is `unasked`, mechanisms see the useful value alone.
     """
 
     table: CountTable
@@ -69,6 +71,7 @@ class DesignProblem:
     population: Population | None
     precise: str = "cells"
     max_nodes: int = SETTINGS.estimate_nodes
+    unasked: bool = False
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -139,6 +142,46 @@ class DesignProblem:
             max_nodes=self.max_nodes,
         )
         return self._with_few_outputs(found)
+
+    def frequencies_of_useful(self) -> Optimum:
+        """Solve for the mechanism that sees U alone with the least error of its distribution."""
+        found = optimal_estimation(
+            self.table.expected.sum(axis=0),
+            unasked_cone(self.cone()),
+            tolerance=SETTINGS.error_tolerance,
+            max_rounds=self._rounds(),
+            max_nodes=self.max_nodes,
+        )
+        few = with_united_outputs(found.channel, self.table.expected.sum(axis=0))
+        return self.repeated(replace(found, channel=few))
+
+    def informative_of_useful(self) -> Optimum:
+        """Solve for the mechanism that sees U alone and tells most of it."""
+        prior, level = self.table.distribution, self.epsilon
+        if self.against == "outsider":
+            ball = self.around.ball(self.table)
+            found = optimal_robust(
+                ball, level, envelope="exact", observed="useful", tolerance=_TOLERANCE, max_rounds=_ROUNDS
+            )
+        elif self.against == "acquaintance":
+            odds = self.around.odds(self.table)
+            found = optimal_association(odds, level, observed="useful", tolerance=_TOLERANCE)
+        else:
+            found = optimal_ldp(MutualInformation(prior.sum(axis=0)), level)
+        return self.repeated(found)
+
+    def closed_of_useful(self) -> Channel:
+        """Return the closed form of local differential privacy of U with the least error."""
+        prior, forms = self.table.expected.sum(axis=0), list[Channel]()
+        for form in _CLOSED_FORMS:
+            with suppress(Intractable):
+                forms.append(form(len(prior), self.epsilon))
+        best = min(forms, key=lambda form: (estimation_error(form, prior), form.n_outputs))
+        return Channel(np.tile(best.matrix, (self.shape[0], 1)))
+
+    def repeated(self, found: Optimum) -> Optimum:
+        """Return a mechanism on U as one on (S, U) that does not look at S."""
+        return replace(found, channel=Channel(np.tile(found.channel.matrix, (self.shape[0], 1))))
 
     def _with_few_outputs(self, found: Optimum) -> Optimum:
         few = with_united_outputs(found.channel, self.table.expected, self.target)
@@ -317,6 +360,23 @@ ROBUST_METHODS: Mapping[Attacker, Mapping[str, OfferedMechanism]] = {
     },
 }
 
+#: Those that are offered if S is not asked: they see the useful value alone.
+UNASKED_METHODS: Mapping[str, OfferedMechanism] = {
+    "frequencies": OfferedMechanism(
+        "estimates of the useful value with the least error, as far as was found",
+        DesignProblem.frequencies_of_useful,
+    ),
+    "closed": OfferedMechanism(
+        "the closed form of LDP for the useful value with the least error",
+        DesignProblem.closed_of_useful,
+        closed_form=True,
+    ),
+    "unasked": OfferedMechanism(
+        "carries the most information among those that do not ask the sensitive value",
+        DesignProblem.informative_of_useful,
+    ),
+}
+
 #: The mechanism whose bound holds for all that protect from an attacker.
 BOUNDING: Mapping[Attacker, str] = {
     "outsider": "exact",
@@ -332,8 +392,12 @@ SLOW = ("polyopt", "exact", "association", "frequencies")
 LONGEST = ("exact", "association")
 
 
-def methods_for(table: CountTable, against: Attacker) -> Mapping[str, OfferedMechanism]:
-    """Return the mechanisms that are offered for a table."""
+def methods_for(
+    table: CountTable, against: Attacker, *, unasked: bool = False
+) -> Mapping[str, OfferedMechanism]:
+    """Return the mechanisms that are offered for a table, if S is asked or not."""
+    if unasked:
+        return UNASKED_METHODS
     return ROBUST_METHODS[against] if table.useful else LDP_METHODS
 
 
@@ -356,3 +420,25 @@ def attacker_of(table: CountTable, against: Attacker | None) -> Attacker:
             " or insider-only is possible."
         )
     return against
+
+
+def check_unasked(table: CountTable, against: Attacker, precise: str, *, own: bool) -> None:
+    """Refuse what reports that do not ask the sensitive value cannot be designed for."""
+    if not table.useful:
+        raise ValueError(
+            "Without useful columns, nothing is left to ask if the sensitive ones are not asked."
+        )
+    secret = said(table.sensitive)
+    if against == "insider-only":
+        raise ValueError(
+            f"Reports that do not ask {secret} tell insiders nothing of it, whatever they are: without it, a"
+            " design protects from an outsider, an acquaintance or anyone."
+        )
+    if precise != "U":
+        raise ValueError(
+            f"precise is {precise!r}; reports that do not ask {secret} show U alone: it must be U."
+        )
+    if own:
+        raise ValueError(
+            f"Mechanisms and cones of your own see all columns, and {secret} is not to be asked."
+        )

@@ -76,6 +76,7 @@ def check(made, rng, several=None):
         ("anyone", {"own": {"own:half": lambda *given: half(*given).channel}, "mechanisms": []}),
         ("anyone", {"cones": cone_of(1.5), "mechanisms": [], "purpose": "information"}),
         ("acquaintance", {"mechanisms": ["srr"]}),
+        ("acquaintance", {"unasked": True, "precise": "U", "mechanisms": ["unasked"]}),
         ("anyone", {"mechanisms": ["unconditional"]}),
     ],
 )
