@@ -19,6 +19,9 @@ _log = logging.getLogger(__name__)
 #: Largest gap of a leakage, nats.
 _TOLERANCE = 1e-7
 
+#: How far below the least distortion of what tells nothing the leakage is computed, too.
+_BEFORE = 0.001
+
 #: Outputs for each cell of the programs for the uniform source.
 _FINER = 4
 
@@ -41,13 +44,16 @@ def distortions(
 ) -> pd.DataFrame:
     """Compute the least DP leakage of source sets on the same letters at limits of one distortion.
 
-    A source set, by its class, has a distribution per row.
+    A source set, by its class, has a distribution per row. The least distortion that needs no leakage is
+    among its limits, with one just below, as the leakage may jump there.
     """
     rows: list[Row] = []
     for name, distributions in sources.items():
         P = np.array(distributions)
-        for limit in limits:
-            best = distortion_leakage(P, matrix(measure, P.shape[1]), limit, tolerance=_TOLERANCE)
+        d = matrix(measure, P.shape[1])
+        silent = least_distortion(P, d, 0.0).value
+        for limit in sorted({*limits, silent - _BEFORE, silent}):
+            best = distortion_leakage(P, d, limit, tolerance=_TOLERANCE)
             rows.append(
                 {
                     "letters": P.shape[1],

@@ -106,18 +106,18 @@ class DistortionProgram:
             raise ArithmeticError(f"The program of the level {epsilon} has no solution.")
         _, x, duals = found
         u, s = np.maximum(x[entries:-1], 0.0), x[:entries].reshape(inputs, outputs)
-        channel = _private(e * u + np.clip(s, 0.0, (1.0 - e) * u), epsilon)
+        channel = private_channel(e * u + np.clip(s, 0.0, (1.0 - e) * u), epsilon)
         weights = np.maximum(duals[entries:-inputs], 0.0)
         weights = weights / weights.sum() if weights.sum() > 0 else np.full(J, 1.0 / J)
-        bound = self._bound(weights, -duals[-inputs:], epsilon)
+        bound = self.bound(weights, -duals[-inputs:], epsilon)
         return LeastCost(channel, self.value(channel), bound, weights)
 
     def value(self, channel: Channel) -> float:
         """Return the largest cost of a channel."""
         return float(np.tensordot(self.costs, channel.matrix, 2).max())
 
-    def _bound(self, weights: FloatArray, prices: FloatArray, epsilon: float) -> float:
-        """Return the bound of the module, lowered by its rounding."""
+    def bound(self, weights: FloatArray, prices: FloatArray, epsilon: float) -> float:
+        """Return the bound of the module at weights that add up to 1 and prices, lowered by its rounding."""
         J, k, _ = self.costs.shape
         e, most = math.exp(-epsilon), min(math.exp(epsilon), float(k))
         mixed = np.tensordot(weights, self.costs, 1)
@@ -129,7 +129,7 @@ class DistortionProgram:
         return max(bound - gamma(8) * (abs(total) + abs(bound)), 0.0)
 
 
-def _private(matrix: FloatArray, epsilon: float) -> Channel:
+def private_channel(matrix: FloatArray, epsilon: float) -> Channel:
     """Return a channel of a level from a matrix that the program's rounding has left a little beyond it."""
     channel = Channel(matrix / matrix.sum(axis=1, keepdims=True))
     beyond = ldp_epsilon(channel) - epsilon
@@ -152,8 +152,9 @@ def least_distortion(
 ) -> DistortionOptimum:
     """Find the eps-LDP channel of least expected distortion, for any distortion matrix and source set.
 
-    The distortion of a channel is the largest over the set of sum_xy P(x) Q(y|x) d(x, y). It is linear in Q,
-    and so is d: distances of numbers, of names in a tree, or losses of any kind.
+    The distortion of a channel is the largest over the set of sum_xy P(x) Q(y|x) d(x, y), with d a distance
+    of numbers, of names in a tree, or a loss of any kind. What is lost with the best estimate from a report,
+    such as a mean squared error, is the same with an output for each estimate.
 
     Parameters
     ----------

@@ -8,10 +8,17 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from ldpfrontier.hamming.any_distortion import distortion_leakage, least_distortion
+from ldpfrontier.hamming.any_distortion import (
+    DistortionProgram,
+    distortion_leakage,
+    least_distortion,
+    private_channel,
+)
 from ldpfrontier.hamming.dp_leakage import hamming_leakage
+from ldpfrontier.model.column_utility import ColumnUtility
 from ldpfrontier.model.mechanisms import randomized_response
 from ldpfrontier.model.privacy import ldp_epsilon
+from ldpfrontier.promises.ldp import optimal_ldp
 
 LINE = np.abs(np.arange(4)[:, None] - np.arange(4)).astype(float)
 GROUP = np.arange(4) // 2
@@ -83,6 +90,39 @@ def test_no_random_channel_has_less_than_the_bound(seed: int) -> None:
         # What is told of a letter, by any rule, and then said with randomized response.
         channel = rng.dirichlet(np.full(outputs, concentration), len(d)) @ response
         assert (P @ (channel * d).sum(axis=1)).max() >= best.bound
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_prices_prove_a_bound(seed: int) -> None:
+    P, d, epsilon = random_case(seed)
+    program, rng = DistortionProgram(P[:, :, None] * d), np.random.default_rng(seed)
+    best = program.solve(epsilon)
+    assert best.bound >= best.value - 1e-12
+    for size in np.geomspace(1e-3, 1.0, 200):
+        weights, prices = (
+            rng.dirichlet(np.ones(len(P))),
+            P.max(axis=0) * rng.uniform(-0.2, 0.7, len(d)) * size,
+        )
+        assert program.bound(weights, prices, epsilon) <= best.value
+    # Prices that are all too high by much.
+    assert program.bound(best.weights, P.max(axis=0) * 3.0, epsilon) <= best.value
+
+
+def test_rows_that_are_not_quite_normalized_keep_the_level() -> None:
+    matrix = randomized_response(4, 2.0).matrix * [[1.0], [1.0 + 1e-9], [1.0 - 1e-9], [1.0]]
+    assert ldp_epsilon(private_channel(matrix, 2.0)) <= 2.0 + 1e-15 * 3
+    skewed = randomized_response(4, 2.0).matrix * (1.0 + 1e-9 * np.eye(4))
+    assert ldp_epsilon(private_channel(skewed, 2.0)) <= 2.0
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_outputs_in_a_fine_grid_are_best_estimates(epsilon: float) -> None:
+    """The mean squared error of the best estimate is nonlinear, and that of all estimates is not."""
+    (p,), x = KNOWN, np.arange(4)
+    told = optimal_ldp(ColumnUtility(p, lambda v: (v @ (p * x)) ** 2 / (v @ p), unit="1"), epsilon)
+    fine = least_distortion(p, (x[:, None] - np.linspace(0.0, 3.0, 301)) ** 2, epsilon)
+    assert fine.value == pytest.approx(p @ x**2 - told.value, abs=3e-5)
+    assert fine.value >= p @ x**2 - told.bound - 1e-9
 
 
 @pytest.mark.parametrize("seed", range(4))

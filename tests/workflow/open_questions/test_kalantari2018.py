@@ -17,11 +17,13 @@ from reproduction.results.tables import TableError
 def test_the_least_leakage_falls_with_the_limit_and_rises_with_the_set() -> None:
     sets = {"II": [[0.6, 0.3, 0.1]], "I": [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]}
     table = distortions(sources=sets, measure="line", limits=[0.1, 0.2, 0.5])
-    known, every = (table[table["sources"] == name]["value"].to_numpy() for name in ("II", "I"))
-    assert (np.diff(known) <= 0.0).all()
-    assert (np.diff(every) <= 0.0).all()
-    assert (known <= every + 1e-7).all()
-    assert every[-1] == 0.0
+    known, every = (table[table["sources"] == name].set_index("limit")["value"] for name in ("II", "I"))
+    for values in (known, every):
+        assert (values.diff().dropna() <= 0.0).all()
+        # The limits at which the leakage ends, and one just below, are in the table.
+        assert ((values == 0.0) & (values.shift() > 0.0)).any()
+    limits = [0.1, 0.2, 0.5]
+    assert (known[limits] <= every[limits] + 1e-7).all()
     table.loc[0, "bound"] = table.loc[0, "value"] + 0.1
     with pytest.raises(TableError, match="above the leakage"):
         DISTORTIONS.conform(table)
