@@ -17,6 +17,7 @@ from ldpfrontier import (
     randomized_response,
 )
 from ldpfrontier.base.types import FloatArray, Intractable
+from ldpfrontier.promises.distributed_testing import vertices
 from ldpfrontier.promises.robust_testing import least_divergence
 
 P0, P1 = np.array([0.5, 0.3, 0.15, 0.05]), np.array([0.3, 0.38, 0.12, 0.2])
@@ -114,17 +115,13 @@ def test_no_member_has_less_and_no_mechanism_more(seed: int, k: int, kind: str, 
     small = 1e-12 * max(found.bound, 1.0)
     for pair in drawn:
         assert found.value <= FDivergence(*pair, kind=kind)(found.channel) + small
-    inside = (np.arange(1, 2**k - 1)[:, None] >> np.arange(k)) & 1
-    columns = np.where(inside == 1, 1.0, np.exp(-epsilon))
-    for _ in range(3):  # the columns with random weights, less of what all rows have alike
-        matrix = (columns * rng.dirichlet(np.full(len(columns), 0.3))[:, None]).T
-        rest = 1.0 - matrix.sum(axis=1, keepdims=True) / matrix.sum(axis=1).max()
-        matrix = np.column_stack([matrix / matrix.sum(axis=1).max(), rest])
-        if matrix[:, -1].max() <= 0.0 or ldp_epsilon(Channel(matrix)) > epsilon:
-            matrix = randomized_response(k, epsilon * rng.random()).matrix
-        least, worst = least_divergence(Channel(matrix), null, other, kind, 1e-3)
+    every = vertices(k, epsilon)
+    for _ in range(3):  # by lot
+        shares = rng.dirichlet(np.full(len(every), 0.3))
+        channel = Channel(np.hstack([w * each.matrix for w, each in zip(shares, every, strict=True)]))
+        least, worst = least_divergence(channel, null, other, kind, 1e-3)
         assert least <= found.bound + small
-        assert least <= FDivergence(*worst, kind=kind)(Channel(matrix)) + small
+        assert least <= FDivergence(*worst, kind=kind)(channel) + small
 
 
 @pytest.mark.parametrize("kind", ["kl", "tv", "chi2", "hellinger"])
