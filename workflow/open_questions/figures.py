@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import matplotlib.pyplot as plt
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import FixedLocator, NullLocator, PercentFormatter, ScalarFormatter
 
-from open_questions.summaries import DP_DISTORTION, INFORMATION, LOCAL, MI_DISTORTION
+from open_questions.summaries import DP_DISTORTION, INFORMATION, LOCAL, MI_DISTORTION, MUTUAL_INFORMATION
 from papers.kalantari2018.figures import CLASSES, plot_curves
 from reproduction.figure_style import EPSILON, PAGE_WIDTH, style
 from reproduction.look import Look
-from reproduction.plotting import handle
+from reproduction.plotting import graded, handle
 from reproduction.results.tables import select
 
-#: The utilities of kairouz2016, and how their points look; that of total variation loses nothing.
-_UTILITIES = {
-    "kl": ("KL divergence", "o"),
-    "chi2": (r"$\chi^2$ divergence", "^"),
-    "mutual information": ("mutual information", "s"),
+#: The utilities of kairouz2016, and how their points look; total variation loses nothing.
+_UTILITIES: dict[str, tuple[str, dict[str, Any]]] = {
+    "kl": ("KL divergence", {"marker": "o", "color": "C0"}),
+    "chi2": (r"$\chi^2$ divergence", {"marker": "^", "color": "C1"}),
+    MUTUAL_INFORMATION: ("mutual information", {"marker": "s", "color": "C2"}),
 }
 
 #: The distortions of kalantari2018's sources, by their names in the table.
@@ -33,20 +36,48 @@ _METRICS = {
 }
 
 
-def approximate(table: pd.DataFrame) -> Figure:
-    """Plot how much less than the optimum the mixture with the truth has, against delta."""
-    figure, ax = plt.subplots(figsize=(4.6, 2.6))
-    for name, (label, marker) in _UTILITIES.items():
-        rows = select(table, utility=name)
-        ax.plot(
-            rows["delta"], 1.0 - rows["mixture"] / rows["value"], marker, label=label, markerfacecolor="none"
-        )
+def approximate(grid: pd.DataFrame, random: pd.DataFrame, search: pd.DataFrame) -> Figure:
+    """Plot what a chance delta gains for mutual information, and what the mixture with the truth loses."""
+    with style():
+        figure = Figure(figsize=(PAGE_WIDTH, 2.6))
+        left, right = figure.subplots(1, 2)
+        _draw_gain(left, grid)
+        _draw_losses(right, random, search)
+        return figure
+
+
+def _draw_gain(ax: Axes, grid: pd.DataFrame) -> None:
+    rows = select(grid, utility=MUTUAL_INFORMATION, letters=int(grid["letters"].min()))
+    share = (rows["value"] / rows["truth"]).groupby([rows["delta"], rows["epsilon"]]).mean()
+    deltas = sorted(rows["delta"].unique(), reverse=True)
+    for i, delta in enumerate(deltas):
+        ax.plot(share[delta], label=f"{delta:g}", **graded(i, len(deltas)))
+    ax.set_xlim(left=0.0)
+    ax.set_ylim(0.0, 1.02)
+    ax.set_xlabel(f"privacy level {EPSILON}")
+    ax.set_ylabel(r"$I(X;Y)\,/\,H(X)$")
+    ax.legend(title=r"$\delta$", loc="lower right")
+    ax.set_title("(a) the optimum, four letters", loc="left")
+
+
+def _draw_losses(ax: Axes, random: pd.DataFrame, search: pd.DataFrame) -> None:
+    for name, (label, look) in _UTILITIES.items():
+        for table, filled in ((random, False), (search, True)):
+            rows = select(table, utility=name)
+            face: dict[str, Any] = {} if filled else {"markerfacecolor": "none"}
+            named: dict[str, Any] = {} if filled else {"label": label}
+            loss = 1.0 - rows["mixture"] / rows["value"]
+            ax.plot(rows["delta"], loss, linestyle="", **look, **face, **named)
     ax.set_xscale("log")
-    ax.set_xlabel(r"$\delta$")
+    ax.set_xlim(0.018, 1.0)
+    ax.xaxis.set_major_locator(FixedLocator([0.02, 0.05, 0.1, 0.2, 0.5, 1.0]))
+    ax.xaxis.set_major_formatter(ScalarFormatter())
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.set_xlabel(r"chance $\delta$")
     ax.set_ylabel("loss of the mixture")
-    ax.yaxis.set_major_formatter(PercentFormatter(1.0))
-    ax.legend()
-    return figure
+    ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=1))
+    ax.legend(loc="upper left")
+    ax.set_title("(b) the mixture with the truth", loc="left")
 
 
 #: What is compared in the test of independence, and how it looks.

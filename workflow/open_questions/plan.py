@@ -14,9 +14,29 @@ def approximate(configuration: Configuration) -> PartsByName:
         f"{letters}-letters": {
             "letters": letters,
             "instances": study["instances"],
+            "utilities": study["utilities"],
             "seed": configuration["seed"],
         }
         for letters in study["letters"]
+    }
+
+
+def approximate_grid(configuration: Configuration) -> PartsByName:
+    """Return the parts of the same over the levels of kairouz2016: numbers of letters."""
+    study = configuration["open_questions"]["approximate_grid"]
+    levels = {
+        "epsilons": sorted(map(float, study["epsilons"])),
+        "deltas": sorted(map(float, study["deltas"])),
+    }
+    return {
+        f"{letters}-letters": {
+            "letters": int(letters),
+            "instances": instances,
+            **levels,
+            "utilities": study["utilities"],
+            "seed": configuration["seed"],
+        }
+        for letters, instances in study["instances"].items()
     }
 
 

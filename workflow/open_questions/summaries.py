@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
 from reproduction.results.tables import Schema
+
+#: The utility that is no f-divergence by its kind.
+MUTUAL_INFORMATION = "mutual information"
 
 
 def _rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
@@ -27,11 +31,15 @@ APPROXIMATE = Schema(
         "value": "float64",  # of the optimum, in the unit of the utility
         "bound": "float64",  # on every (epsilon, delta)-LDP mechanism
         "mixture": "float64",  # of the truth with probability delta, else the optimum of delta 0
+        "truth": "float64",  # of the truth
     },
     key=("letters", "utility", "instance"),
     rules=_rules,
-    finite=("value", "bound", "mixture"),
+    finite=("value", "bound", "mixture", "truth"),
 )
+APPROXIMATE_GRID = replace(APPROXIMATE, key=(*APPROXIMATE.key, "epsilon", "delta"))
+#: The instance is that of the table above in which a search began; the distributions have blanks between.
+APPROXIMATE_SEARCH = replace(APPROXIMATE, columns={**APPROXIMATE.columns, "p": "str", "q": "str"})
 
 
 def _no_better(*columns: str) -> Callable[[pd.DataFrame], Iterator[tuple[Any, str]]]:
