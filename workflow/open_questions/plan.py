@@ -23,20 +23,12 @@ def approximate(configuration: Configuration) -> PartsByName:
 
 def approximate_grid(configuration: Configuration) -> PartsByName:
     """Return the parts of the same over the levels of kairouz2016: numbers of letters."""
-    study = configuration["open_questions"]["approximate_grid"]
-    levels = {
-        "epsilons": sorted(map(float, study["epsilons"])),
-        "deltas": sorted(map(float, study["deltas"])),
-    }
+    study, seed = configuration["open_questions"]["approximate_grid"], configuration["seed"]
+    levels = {name: sorted(map(float, study[name])) for name in ("epsilons", "deltas")}
+    rest = {name: study[name] for name in ("instances", "utilities")}
     return {
-        f"{letters}-letters": {
-            "letters": int(letters),
-            "instances": instances,
-            **levels,
-            "utilities": study["utilities"],
-            "seed": configuration["seed"],
-        }
-        for letters, instances in study["instances"].items()
+        f"{letters}-letters": {"letters": letters, **rest, **levels, "seed": seed}
+        for letters in study["letters"]
     }
 
 
