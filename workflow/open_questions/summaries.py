@@ -189,3 +189,18 @@ METRICS = Schema(
     rules=_metric_rules,
     finite=("utility", "information", "worst_information"),
 )
+
+
+#: Independent reporting (lopuhaa2024), as shares of the entropy of the record.
+COMPONENTS = Schema(
+    name="components",
+    columns={
+        "instance": "str",
+        "epsilon": "float64",  # nats
+        "response": "float64",  # of the paper: randomized response for both
+        "components": "float64",  # with the best components found
+        "polyopt": "float64",
+    },
+    key=("instance", "epsilon"),
+    finite=("response", "components", "polyopt"),
+)
