@@ -5,6 +5,7 @@ from __future__ import annotations
 from papers.kalantari2018 import plan as kalantari2018
 from papers.liao2017 import plan as liao2017
 from reproduction.planning.configuration import Arguments, Configuration, PartsByName, grid
+from reproduction.planning.paper import Counts
 
 
 def approximate(configuration: Configuration) -> PartsByName:
@@ -92,3 +93,16 @@ def bounded_support(configuration: Configuration) -> PartsByName:
 def metrics(configuration: Configuration) -> Arguments:
     """Return the arguments of the comparison of privacy metrics."""
     return {"instances": liao2017.read_instances(), **configuration["open_questions"]["metrics"]}
+
+
+def components(configuration: Configuration) -> PartsByName:
+    """Return the parts of the table of independent reporting: pairs of attributes of Adult."""
+    study = configuration["open_questions"]["components"]
+    return {
+        f"{pair['sensitive']}-{pair['useful']}": {
+            "counts": Counts("adult", pair["sensitive"], pair["useful"]),
+            "instance": f"{pair['sensitive']}, {pair['useful']}",
+            **{name: study[name] for name in ("epsilons", "beta", "order")},
+        }
+        for pair in study["pairs"]
+    }
