@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -82,9 +81,9 @@ def _draw_losses(ax: Axes, random: pd.DataFrame, search: pd.DataFrame) -> None:
 
 #: What is compared in the test of independence, and how it looks.
 _PAIRS = {
-    "value": ("best pair of mechanisms", "-"),
-    "alone": ("best for each value", "--"),
-    "response": ("randomized response", ":"),
+    "value": Look("best pair of mechanisms", "#0072B2", "", "-"),
+    "alone": Look("best for each value alone", "#D55E00", "", "--"),
+    "response": Look("randomized response", "#009E73", "", ":"),
 }
 
 
@@ -92,22 +91,23 @@ def distributed(table: pd.DataFrame) -> Figure:
     """Plot what two people tell of the dependence of their values, and its share of the most, by letters."""
     rows = select(table, instance="independence", kind="kl")
     sizes = sorted(set(rows["letters"]) - {2})  # of two letters all are the same
-    figure, axes = plt.subplots(
-        2, len(sizes), figsize=(2.5 * len(sizes), 3.8), sharex=True, sharey="row", squeeze=False
-    )
-    for (above, below), letters in zip(axes.T, sizes, strict=True):
-        part = select(rows, letters=letters).sort_values("epsilon")
-        for column, (label, line) in _PAIRS.items():
-            above.plot(part["epsilon"], part[column], line, label=label)
-            below.plot(part["epsilon"], part[column] / part["value"], line, label=label)
-        above.set_yscale("log")
-        above.set_title(f"{letters} letters")
-        below.set_ylim(0.0, 1.05)
-        below.set_xlabel(r"$\varepsilon$ (nats)")
-    axes[0, 0].set_ylabel("KL divergence (nats)")
-    axes[1, 0].set_ylabel("share of the best pair")
-    axes[1, 0].yaxis.set_major_formatter(PercentFormatter(1.0))
-    axes[1, -1].legend()
+    with style():
+        figure = Figure(figsize=(PAGE_WIDTH, 4.0))
+        axes = figure.subplots(2, len(sizes), sharex=True, sharey="row", squeeze=False)
+        for (above, below), letters in zip(axes.T, sizes, strict=True):
+            part = select(rows, letters=letters).sort_values("epsilon")
+            for column, look in _PAIRS.items():
+                above.plot(part["epsilon"], part[column], **look.line())
+                below.plot(part["epsilon"], part[column] / part["value"], **look.line())
+            above.set_yscale("log")
+            above.set_title(f"{letters} letters", loc="left")
+            below.set_ylim(0.0, 1.05)
+            below.set_xlabel(f"privacy level {EPSILON}")
+        axes[0, 0].set_ylabel("KL divergence (nats)")
+        axes[1, 0].set_ylabel("share of the best pair")
+        axes[1, 0].yaxis.set_major_formatter(PercentFormatter(1.0))
+        handles = [handle(look) for look in _PAIRS.values()]
+        figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
     return figure
 
 
