@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from ldpfrontier.base.types import FloatArray, Intractable
 from ldpfrontier.engines.listed.simplex_columns import SimplexColumns
-from ldpfrontier.engines.registry import LIMITS, choose
+from ldpfrontier.engines.registry import LIMITS, Call, choose
 from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.information import entropy
 from ldpfrontier.model.optimum import (
@@ -150,7 +150,13 @@ def unasked_nonrobust(joint: FloatArray, epsilon: float, tolerance: float) -> Op
     if len(known) == 1:
         return told_as_it_is(joint, tolerance, mechanisms)
     cone = SimplexColumns(known / known.sum(axis=1, keepdims=True), epsilon)
-    found = listed_optimum(MutualInformation(joint.sum(axis=0)), cone, tolerance)
+    useful = MutualInformation(joint.sum(axis=0))
+    try:
+        found = listed_optimum(useful, cone, tolerance)
+    except TimeIsUp:  # no mechanism tells more than U itself
+        channel = cone.mix_inside(Channel(np.eye(useful.prior.size)))
+        method = choose("any cone", Call(listed=True)).method()
+        found = certified(channel, useful(channel), entropy(useful.prior), tolerance, method=method)
     if found is None:
         raise Intractable(
             f"The estimate has {joint.shape[0]} x {joint.shape[1]} cells; mechanisms that see useful values"

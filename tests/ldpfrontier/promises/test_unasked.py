@@ -125,6 +125,20 @@ def test_nothing_to_hide_and_nothing_to_tell() -> None:
     assert nothing.value == 0.0
 
 
+def test_what_is_known_where_no_time_is_allowed() -> None:
+    ball, epsilon = random_ball((3, 6), 1)
+    odds, h = OddsRatios.over(ball), entropy(ball.centre.sum(axis=0))
+    for found in (
+        optimal_nonrobust(ball.centre, epsilon, observed="useful", max_seconds=0.0),
+        optimal_robust(ball, epsilon, observed="useful", max_seconds=0.0),
+        optimal_robust(ball, epsilon, observed="useful", envelope="exact", max_seconds=0.0),
+        optimal_association(odds, epsilon, observed="useful", max_seconds=0.0),
+    ):
+        assert found.status == "bounded"
+        assert found.bound <= h * (1 + 1e-9)
+        assert rldp_epsilon(asked(found, 3), ball.conditionals) <= epsilon + 1e-9
+
+
 @pytest.mark.parametrize("envelope", ["simplex", "exact"])
 def test_what_is_refused(envelope: str) -> None:
     ball = random_ball((2, 20), 1)[0]
