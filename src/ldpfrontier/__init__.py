@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from ldpfrontier.promises.distributed_testing import DistributedTest, optimal_distributed_test
     from ldpfrontier.promises.estimation import optimal_estimation
     from ldpfrontier.promises.ldp import optimal_ldp
+    from ldpfrontier.promises.least import least_information
     from ldpfrontier.promises.mechanism import optimal_mechanism
     from ldpfrontier.promises.nonrobust import optimal_nonrobust
     from ldpfrontier.promises.polyopt import optimal_polyopt
@@ -144,6 +145,7 @@ __all__ = [
     "ldp_epsilon",
     "least_delta",
     "least_distortion",
+    "least_information",
     "level_certificate",
     "levels_of_reports",
     "local_cone",
@@ -238,6 +240,7 @@ _HOMES = {
     "ldp_epsilon": "model.privacy",
     "least_delta": "model.privacy",
     "least_distortion": "hamming.any_distortion",
+    "least_information": "promises.least",
     "level_certificate": "certificates.levels",
     "levels_of_reports": "reports.several_reports",
     "local_cone": "model.cones",

@@ -147,6 +147,7 @@ def good_calls() -> dict[str, dict[str, Any]]:
         "conditional_cone": {"shape": (2, 3), "epsilon": 1.0},
         "unconditional_cone": {"shape": (2, 3), "epsilon": 1.0},
         "polyopt_cone": {"lower": ball.lower_bounds, "epsilon": 1.0, "pairs": "distinct"},
+        "least_information": {"ball": ball, "channel": square, "tolerance": 1e-2},
         "robust_cone": {"ball": ball, "epsilon": 1.0},
         "unasked_cone": {"cone": l.robust_cone(ball, 1.0)},
         "association_cone": {"odds": l.OddsRatios.known(ball.centre), "epsilon": 1.0},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from papers.kalantari2018 import plan as kalantari2018
 from papers.liao2017 import plan as liao2017
 from reproduction.planning.configuration import Arguments, Configuration, PartsByName, grid
@@ -106,3 +108,38 @@ def components(configuration: Configuration) -> PartsByName:
         }
         for pair in study["pairs"]
     }
+
+
+def _tables(pairs: Iterable[tuple[str, str]]) -> dict[str, Counts]:
+    """Return the tables of pairs of attributes of Adult, as arguments of a part."""
+    return {
+        f"{sensitive}_{useful}".replace("-", "_"): Counts("adult", sensitive, useful)
+        for sensitive, useful in pairs
+    }
+
+
+def unasked(configuration: Configuration) -> PartsByName:
+    """Return the parts of the table of a secret that is not asked: sensitive attributes of Adult."""
+    study = configuration["open_questions"]["unasked"]
+    rest = {name: study[name] for name in ("epsilons", "letters", "cells", "beta", "order")}
+    parts = {}
+    for sensitive in study["attributes"]:
+        useful = [name for name in study["attributes"] if name != sensitive]
+        tables = _tables((sensitive, name) for name in useful)
+        parts[sensitive] = {"sensitive": sensitive, "useful": useful, **rest, **tables}
+    return parts
+
+
+def least(configuration: Configuration) -> PartsByName:
+    """Return the parts of the table of the least information: sizes of random tables, and pairs of Adult."""
+    study, seed = configuration["open_questions"]["least"], configuration["seed"]
+    rest = {name: study[name] for name in ("instances", "records", "epsilons")} | {"seed": seed}
+    pairs = [(pair["sensitive"], pair["useful"]) for pair in study["pairs"]]
+    parts = {"-".join(map(str, shape)): {"shape": shape, "names": [], **rest} for shape in study["shapes"]}
+    names = [", ".join(pair) for pair in pairs]
+    return {**parts, "adult": {"shape": None, "names": names, **rest, **_tables(pairs)}}
+
+
+def blocks(configuration: Configuration) -> Arguments:
+    """Return the arguments of the comparison of a closed form with the optimum within blocks."""
+    return {**configuration["open_questions"]["blocks"], "seed": configuration["seed"]}

@@ -204,3 +204,71 @@ COMPONENTS = Schema(
     key=("instance", "epsilon"),
     finite=("response", "components", "polyopt"),
 )
+
+
+def _unasked_rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
+    most = table["known_bound"] * (1.0 + 1e-9)
+    for column in ("simplex", "exact", "association", "local", "information", "merged"):
+        yield table[column] > most, f"has {column} {{{column}}}, above what a known distribution allows"
+    for column in ("known", "simplex", "exact"):
+        above = table[column] > table[f"{column}_bound"] * (1.0 + 1e-9)
+        yield above, f"has {column} {{{column}}}, above its bound"
+
+
+#: Mechanisms that see U alone, with the information about U in nats.
+UNASKED = Schema(
+    name="a secret that is not asked",
+    columns={
+        "sensitive": "str",
+        "useful": "str",
+        "epsilon": "float64",  # nats
+        "entropy": "float64",  # of U
+        "known": "float64",  # optimum of a known distribution
+        "known_bound": "float64",
+        "simplex": "float64",  # over the simplices of PolyOpt
+        "simplex_bound": "float64",
+        "exact": "float64",  # over F; missing for larger tables
+        "exact_bound": "float64",
+        "association": "float64",  # for acquaintances
+        "local": "float64",  # local privacy of U
+        "information": "float64",  # local information privacy at half of the level, distribution known
+        "merged": "float64",  # the best way to merge values, distribution known
+    },
+    key=("sensitive", "useful", "epsilon"),
+    rules=_unasked_rules,
+    finite=("entropy", "known", "simplex", "association", "local", "information", "merged"),
+)
+
+#: The least information over F, nats.
+LEAST = Schema(
+    name="least information over F",
+    columns={
+        "table": "str",  # of Adult, or the size and number of a random one
+        "records": "Int64",
+        "epsilon": "float64",  # nats
+        "value": "float64",  # proved of the best mechanism
+        "bound": "float64",  # on all mechanisms of the class
+        "published": "float64",  # at a member of F, of PolyOpt
+        "centre": "float64",  # of PolyOpt, under the centre
+        "centre_of_least": "float64",  # of the best mechanism, under the centre
+    },
+    key=("table", "records", "epsilon"),
+    rules=_no_better(),
+    finite=("value", "bound", "published", "centre", "centre_of_least"),
+)
+
+#: Local privacy within blocks, nats.
+BLOCKS = Schema(
+    name="privacy within blocks",
+    columns={
+        "instance": "Int64",
+        "epsilon": "float64",  # nats
+        "value": "float64",  # of the closed form
+        "optimum": "float64",  # over the cone
+        "bound": "float64",
+        "local": "float64",  # optimum of local privacy of all inputs
+    },
+    key=("instance", "epsilon"),
+    rules=_no_better("optimum", "local"),
+    finite=("value", "optimum", "bound", "local"),
+)

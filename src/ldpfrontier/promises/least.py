@@ -30,6 +30,7 @@ from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.cones import check_inside, polyopt_cone
 from ldpfrontier.model.optimum import NO_ERROR, Optimum, certified, uninformative
 from ldpfrontier.model.utility import MutualInformation, SublinearUtility
+from ldpfrontier.numerics.arguments import as_instance, as_number
 from ldpfrontier.numerics.deadline import time_is_up
 from ldpfrontier.promises.listed_rays import listed_optimum, listed_rays
 from ldpfrontier.promises.settings import SETTINGS
@@ -138,3 +139,44 @@ def _saddle(ball: RenyiBall, solver: _Solver, tolerance: float, rounds: int) -> 
 def _is_new(member: FloatArray, pool: list[MutualInformation]) -> bool:
     """Return whether a member of F differs from those of the pool by more than rounding."""
     return all(np.abs(member - known.prior).max() > 1e-9 for known in pool)
+
+
+def least_information(ball: RenyiBall, channel: Channel, *, tolerance: float = 1e-4) -> tuple[float, float]:
+    """Bound the least I(S, U; Y) of a mechanism over an uncertainty set, from both sides.
+
+    Parameters
+    ----------
+    ball : RenyiBall
+    channel : Channel
+        Its inputs are the pairs (s, u) in row-major order.
+    tolerance : float
+        Gap at which to stop, as a share of the information under the centre; 0 or more. From about 8 cells
+        on the gap may stay larger.
+
+    Returns
+    -------
+    tuple of two floats
+        In nats: what all members of the set have at least, and what one of them has.
+
+    Raises
+    ------
+    ValueError
+        If an argument is of another kind or out of range, or the channel has another number of inputs.
+
+    Examples
+    --------
+    >>> from ldpfrontier import RenyiBall, least_information, randomized_response
+    >>> ball = RenyiBall.confidence([[30, 20], [10, 40]])
+    >>> least, most = least_information(ball, randomized_response(4, 1.0))
+    >>> least <= most
+    True
+    """
+    as_instance(ball, RenyiBall, "The ball")
+    as_instance(channel, Channel, "The channel")
+    gap = as_number(tolerance, "tolerance", "a relative gap, 0 or more", least=0.0)
+    if channel.n_inputs != ball.centre.size:
+        raise ValueError(
+            f"The channel has {channel.n_inputs} inputs; the ball is over {ball.centre.size} pairs."
+        )
+    found = LeastInformation(ball).least(channel, gap * MutualInformation(ball.centre)(channel))
+    return found.bound, found.value

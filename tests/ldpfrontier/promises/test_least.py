@@ -13,6 +13,7 @@ from ldpfrontier.model.average_utility import AverageUtility
 from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.cones import polyopt_cone
 from ldpfrontier.model.utility import MutualInformation
+from ldpfrontier.promises.least import least_information
 from ldpfrontier.promises.listed_rays import listed_optimum
 from ldpfrontier.promises.robust import optimal_robust
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
@@ -91,3 +92,13 @@ def test_what_is_refused() -> None:
         optimal_robust(random_ball((2, 8), 1)[0], 1.0, least=True)
     with pytest.raises(Intractable, match=r"The table has 18 cells; over F itself .* up to 16"):
         optimal_robust(random_ball((2, 9), 1)[0], 1.0, least=True, envelope="exact")
+
+
+def test_both_ends_of_the_least_information() -> None:
+    ball = RenyiBall.confidence(FEW)
+    least, most = least_information(ball, optimal_robust(ball, math.log(2.0)).channel, tolerance=1e-5)
+    assert least <= 0.326159 * (1 + 1e-5)
+    assert most == pytest.approx(0.326159, rel=1e-4)
+    assert most - least <= 1e-5
+    with pytest.raises(ValueError, match="The channel has 3 inputs; the ball is over 4 pairs"):
+        least_information(ball, Channel(np.eye(3)))
