@@ -21,9 +21,9 @@ from reproduction.planning.paper import papers  # noqa: E402
 def shown() -> Iterator[tuple[Path, str, str]]:
     """Yield the pictures that are figures, each with its paper and its figure."""
     for path in sorted(PICTURES.glob("*_*.png")):
-        key, _, figure = path.stem.partition("_")
-        if key in papers():
-            yield path, key, figure
+        for key in papers():
+            if path.stem.startswith(f"{key}_"):
+                yield path, key, path.stem.removeprefix(f"{key}_")
 
 
 if __name__ == "__main__":

@@ -172,8 +172,13 @@ def of_claim(page: Path, name: str) -> Quoted:
 
     Formulas of a page are letters; in a claim they stand between dollar signs.
     """
-    paper = papers()["beyond"]
-    (entry,) = (entry for entry in paper.claims if entry["id"] == name)
+    ((paper, entry),) = (
+        (paper, entry)
+        for paper in papers().values()
+        if paper.is_beyond
+        for entry in paper.claims
+        if entry["id"] == name
+    )
     (claim,) = (claim for claim in claims_of(paper) if claim.id == name)
     numbers = {}
     for key, x in claim.stated().items():

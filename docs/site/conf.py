@@ -39,6 +39,7 @@ GROUPS = {
         "docs/reproduction/cluster",
     ],
     "Beyond the papers": [
+        "docs/open-questions",
         "docs/beyond/README",
         "docs/beyond/numbers",
         "docs/beyond/theorems",

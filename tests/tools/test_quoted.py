@@ -36,10 +36,11 @@ def test_every_bound_is_a_limit(name):
             assert number.limit in ("up", "down")
 
 
-def test_the_page_of_results_states_the_numbers_of_the_claims():
-    claims = {claim.id: claim for claim in claims_of(papers()["beyond"])}
-    for name in PAGES["beyond/numbers"]["claims"]:
-        quoted = QUOTED.of_claim(QUOTED.DOCS / "beyond/numbers.md", name)
+@pytest.mark.parametrize("page", [name for name, page in PAGES.items() if page.get("claims")])
+def test_a_page_of_results_states_the_numbers_of_the_claims(page):
+    claims = {claim.id: claim for claim in claims_of(papers()[PAGES[page]["paper"]])}
+    for name in PAGES[page]["claims"]:
+        quoted = QUOTED.of_claim(QUOTED.DOCS / f"{page}.md", name)
         assert [number.text for number in quoted.numbers()] == [
             number.said for number in claims[name].stated().values()
         ]
