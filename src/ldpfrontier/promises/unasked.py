@@ -19,6 +19,7 @@ from ldpfrontier.engines.joint.unasked import UnaskedCone
 from ldpfrontier.engines.listed.simplex_columns import SimplexColumns
 from ldpfrontier.engines.registry import LIMITS, Call, choose, is_in_range
 from ldpfrontier.model.cones import Cone
+from ldpfrontier.model.information import entropy
 from ldpfrontier.model.optimum import NO_ERROR, Optimum, certified, fell_back, one_line, uninformative
 from ldpfrontier.model.utility import MutualInformation
 from ldpfrontier.numerics.deadline import TimeIsUp
@@ -83,15 +84,14 @@ def unasked_robust(
 
 
 def _bounded(found: Optimum, ball: RenyiBall, epsilon: float, tolerance: float) -> Optimum:
-    """Return an optimum with the bound of the known distribution, if that is lower."""
-    if found.status == "optimal":
-        return found
-    try:
-        known = unasked_nonrobust(ball.centre, epsilon, tolerance).bound
-    except Intractable as error:
-        fell_back(f"the bound of the program alone, without that of the estimate: {one_line(error)}")
-        return found
+    """Return an optimum with the bound of U itself, or of the known distribution, if that is lower."""
+    known = entropy(ball.centre.sum(axis=0))
+    if found.status != "optimal":
+        try:
+            known = min(known, unasked_nonrobust(ball.centre, epsilon, tolerance).bound)
+        except Intractable as error:
+            fell_back(f"the bound of the program alone, without that of the estimate: {one_line(error)}")
     if known >= found.bound:
         return found
-    lower = certified(found.channel, found.value, known, tolerance, found.iterations, error=NO_ERROR)
+    lower = certified(found.channel, found.value, known, tolerance, found.iterations)
     return replace(lower, method=found.method)
