@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ldpsurvey.design.least_level import design_for_reports, least_epsilon
     from ldpsurvey.estimate.auditing import Audit, audit_channel, count_pairs
     from ldpsurvey.estimate.change import Changes, estimate_change
+    from ldpsurvey.estimate.deviating import DeviationBounds, estimate_bounds
     from ldpsurvey.estimate.distribution import Estimate, estimate_distribution
     from ldpsurvey.estimate.rates import Rates, estimate_rates
 
@@ -28,6 +29,7 @@ __all__ = [
     "Changes",
     "CountTable",
     "Design",
+    "DeviationBounds",
     "Estimate",
     "Memo",
     "PrivateChannel",
@@ -38,6 +40,7 @@ __all__ = [
     "count_reports",
     "design_channel",
     "design_for_reports",
+    "estimate_bounds",
     "estimate_change",
     "estimate_distribution",
     "estimate_rates",
@@ -56,6 +59,7 @@ _NAMES = {
     "data.tables": ("CountTable", "count_records"),
     "data.value_lists": ("table_of_values", "with_values"),
     "design.design": ("Design", "design_channel"),
+    "estimate.deviating": ("DeviationBounds", "estimate_bounds"),
     "estimate.distribution": ("Estimate", "estimate_distribution"),
     "channel.memo": ("Memo",),
     "channel.channel_file": ("PrivateChannel", "read_channel"),

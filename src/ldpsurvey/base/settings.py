@@ -41,6 +41,8 @@ class SurveySettings:
     #: The same of clusters. Without one more cluster in the count, 100 clusters of 20 misled in one of nine
     #: samples, if 1% or 2% of all clusters are wholly in a rare cell.
     least_clusters: int = 30
+    #: Values of a channel up to which bounds are computed if people do not follow the rule: half a minute.
+    max_bounded_values: int = 100
     #: Records of a table times its odds ratios, or a thousand, up to which intervals of these are exact.
     max_exact_work: int = 1_000_000_000
 
@@ -77,6 +79,8 @@ class SurveySettings:
     #: How far the end of an interval of a rate, or of q / (1 + q) for a ratio q, may be outside:
     #: far less than is printed.
     rate_tolerance: float = 1e-7
+    #: How far the bound of a difference of rates may be outside.
+    bound_tolerance: float = 1e-4
     #: Added to the Gram matrix of the weights of an interval, whose diagonal is about 1; whatever it is, the
     #: weights bound the frequency.
     limit_ridge: float = 1e-8
@@ -105,6 +109,8 @@ class SurveySettings:
     limit_programs: int = 3
     #: Biased weights are used if they bring a limit this share closer, at the table of the design.
     limit_gain: float = 0.1
+    #: Most halvings for the bound of a difference of rates: then it is wider than it could be.
+    bound_rounds: int = 200
     #: Share of the error of an interval of a difference or a ratio of rates that the interval of its nuisance
     #: has, the rate that it is compared with.
     nuisance_share: float = 0.1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
@@ -12,9 +13,18 @@ from ldpfrontier.base.atomic import replacing
 from ldpfrontier.verify import visible
 from ldpsurvey.base.layout import reports_text, wrapped
 from ldpsurvey.base.settings import SETTINGS
-from ldpsurvey.data.reading import said
+from ldpsurvey.data.reading import Label, said
+from ldpsurvey.estimate.deviating import DeviationBounds
 from ldpsurvey.estimate.distribution import Estimate
-from ldpsurvey.estimate.estimates import UNKNOWN, Estimated, comparisons_text, estimates_csv, rows_text
+from ldpsurvey.estimate.estimates import (
+    UNKNOWN,
+    Bounded,
+    Estimated,
+    bounds_table,
+    comparisons_text,
+    estimates_csv,
+    rows_text,
+)
 from ldpsurvey.estimate.rates import Rates
 
 if TYPE_CHECKING:
@@ -44,6 +54,44 @@ def estimate_text(found: Estimate, rates: Rates | None = None, scores: Sequence[
         some = [row for row in others if row.quantity.attributes == group]
         parts.append(rows_text(f"{said(group)}, up to", "most likely", some, found.confidence))
     return "\n\n".join([*parts, *_remarks(found, [*(rates.rows if rates else ()), *scores])])
+
+
+def bounds_text(found: Sequence[Sequence[DeviationBounds]]) -> str:
+    """Return tables of bounds, of those who follow the rule and of everybody, for each share that may not."""
+    first = found[0][0]
+    parts = [reports_text(first.records)]
+    for followers, everybody in found:
+        head = f"If at most {100.0 * followers.deviating:.3g}% of the people report whatever they like:"
+        parts.append(wrapped(head))
+        pairs = list(zip(followers.rows, everybody.rows, strict=True))
+        for (names, measure), some in itertools.groupby(pairs, _table_of):
+            rows = list(some)
+            parts.append(bounds_table(_title(names, measure, rows), rows, first.confidence))
+    words = (
+        "The bounds are those of the people who follow the rule, as far as the reports tell; the interval has"
+        " their sampling error as well. The last column is that interval for everybody, whatever the answers"
+        " of the others are. No number between the bounds is more likely than another one."
+    )
+    rule = "The reports do not show that anybody has not followed the rule."
+    if first.at_least > 0.0:
+        rule = (
+            f"At least {100.0 * first.at_least:.2g}% of the people cannot have followed the rule: a test with"
+            f" {100.0 * first.confidence:g}% confidence rejects every smaller share."
+        )
+    return "\n\n".join([*parts, wrapped(words), wrapped(rule)])
+
+
+def _table_of(pair: tuple[Bounded, Bounded]) -> tuple[Label, str]:
+    """Return what a table is about."""
+    return pair[0].quantity.attributes, pair[0].measure
+
+
+def _title(names: Label, measure: str, rows: Sequence[tuple[Bounded, Bounded]]) -> str:
+    """Return the title of a table of bounds."""
+    first = rows[0][0]
+    if measure == "rate":
+        return f"{said(names)} given {said(first.given_columns)}"
+    return f"compared with {said(first.compared_with)}" if measure == "difference" else said(names)
 
 
 def _remarks(found: Estimate, more: Sequence[Estimated]) -> list[str]:

@@ -243,6 +243,9 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
         option("--cumulative", metavar="COLUMN", nargs="+", help=
             "also estimate the shares of people with each value of a column or one before it, in the"
             " order of the channel; COLUMN=VALUE,VALUE,... gives another order"),
+        option("--deviating", metavar="SHARE", type=number, nargs="+", help=
+            "print bounds instead of estimates, which hold if at most this share of the people, such as"
+            " 0.05, report whatever they like; of each share, if there are several"),
         option("--weight", metavar="COLUMN", help=
             "survey weights of the people, a column that apply --keep has copied"),
         option("--strata", metavar="COLUMN", help=

@@ -18,10 +18,11 @@ from ldpsurvey.channel.privatizing import privatize_file, remark_on_files
 from ldpsurvey.channel.promises import several_reports_text
 from ldpsurvey.channel.reports import count_reports
 from ldpsurvey.channel.routing import is_questionnaire
-from ldpsurvey.command.estimate_texts import estimate_text, give_estimates
+from ldpsurvey.command.estimate_texts import bounds_text, estimate_text, give_estimates
 from ldpsurvey.command.option_table import OF_SAMPLES, given, reading_of
 from ldpsurvey.data.outputs import check_outputs, check_unwritten
 from ldpsurvey.estimate.change import change_of_files, change_text
+from ldpsurvey.estimate.deviating import DeviatingReports, bounds_of
 from ldpsurvey.estimate.distribution import FittedReports, check_confidence
 from ldpsurvey.estimate.rates import rates_of, reference
 from ldpsurvey.estimate.scores import estimate_scores
@@ -102,6 +103,8 @@ def estimate(options: argparse.Namespace) -> int:
     confidence = check_confidence(options.confidence)
     has_rates = bool(private.table.useful) or options.compare_with is not None
     place = reference(private, options.compare_with) if has_rates else None
+    if options.deviating is not None:
+        return _bound_estimates(options, private, place)
     counts = count_reports(private, options.data, column=options.column, person=options.id)
     fit, together = _fitted_reports(options, private, counts), options.simultaneous
     found = fit.distribution(confidence, simultaneous=together)
@@ -121,6 +124,25 @@ def estimate(options: argparse.Namespace) -> int:
     )  # fmt: skip
 
 
+def _bound_estimates(options: argparse.Namespace, private: PrivateChannel, place: int | None) -> int:
+    """Bound shares, rates and differences if some people do not follow the rule."""
+    for name in ("picture", "mean", "cumulative"):
+        if getattr(options, name) is not None:
+            raise ValueError(f"--{name.replace('picture', 'plot')} does not go with --deviating.")
+    counts, found = count_reports(private, options.data, column=options.column, person=options.id), []
+    for share in options.deviating:
+        fits = [DeviatingReports(private, counts, share, everybody=everybody) for everybody in (False, True)]
+        if fits[0].doubt:
+            if not options.despite_misfit:
+                raise ValueError(f"{fits[0].doubt}. --despite-misfit computes bounds all the same.")
+            remark(f"{fits[0].doubt}.")
+        found.append([
+            bounds_of(fit, place, options.confidence, simultaneous=options.simultaneous) for fit in fits
+        ])  # fmt: skip
+    rows = [("", row) for pair in found for some in pair for row in some.rows]
+    return give_estimates(options, rows, bounds_text(found), private.promise(), None, {"bounds": found})
+
+
 def _fitted_reports(options: argparse.Namespace, private: PrivateChannel, counts: IntArray) -> FittedReports:
     """Return fitted counts of reports; refuse ones that do not fit, or remark upon them if that is asked."""
     fit = FittedReports(private, counts)
@@ -133,7 +155,7 @@ def _fitted_reports(options: argparse.Namespace, private: PrivateChannel, counts
 
 def _estimate_sample(options: argparse.Namespace, private: PrivateChannel) -> int:
     """Estimate shares and rates of a weighted or stratified sample, or of groups."""
-    for name in ("compare_with", "picture", "mean", "cumulative"):
+    for name in ("compare_with", "picture", "mean", "cumulative", "deviating"):
         if getattr(options, name) is not None:
             option = {"picture": "plot"}.get(name, name.replace("_", "-"))
             raise ValueError(f"--{option} does not go with --weight, --strata, --cluster and --by.")

@@ -16,7 +16,7 @@ from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.data.reading import Label
 from ldpsurvey.data.tables import CountTable
 from ldpsurvey.estimate.estimates import Estimated, Quantity, is_estimable
-from ldpsurvey.estimate.intervals import intervals, limit_weights
+from ldpsurvey.estimate.intervals import limit_weights, upper_limits
 
 
 def column_quantities(table: CountTable, columns: int) -> tuple[list[Quantity], FloatArray]:
@@ -260,6 +260,22 @@ class FittedReports:
         )
         return down, up
 
+    def limits(self, weights: FloatArray, tail: float) -> FloatArray:
+        """Return upper limits, (m,), which fail with probability `tail`, of c . P.
+
+        The weights w, (m, outputs), have Q w >= c for the channel Q.
+        """
+        return upper_limits(weights, self.counts, self.fitted, tail)
+
+    def intervals(self, weights: tuple[FloatArray, FloatArray], tail: float) -> tuple[FloatArray, FloatArray]:
+        """Return lower and upper ends of intervals within 0 and 1, (m,) each, which fail with `tail` each.
+
+        The weights are those of `limit_weights` for -c and for c. What the fitted counts give is between the
+        ends.
+        """
+        low, high = (self.limits(some, tail) for some in weights)
+        return np.clip(-low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+
     def linear_functions(
         self, vectors: FloatArray, tail: float
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -270,7 +286,7 @@ class FittedReports:
         """
         linear = Inversion(self._whole, self.table.expected.ravel(), vectors)
         likely = np.where(linear.shown, vectors @ self.p, math.nan)
-        low, high = intervals(self._limit_weights(linear, vectors, tail), self.counts, self.fitted, tail)
+        low, high = self.intervals(self._limit_weights(linear, vectors, tail), tail)
         return likely, low, high, linear.estimate(self.frequencies)
 
     def distribution(self, confidence: float, *, simultaneous: bool) -> Estimate:
@@ -278,7 +294,7 @@ class FittedReports:
         unbiased = self.linear.estimate(self.frequencies)
         likely = np.where(self.linear.shown, self.vectors @ self.p, math.nan)
         tail = 0.5 * (1.0 - check_confidence(confidence)) / (len(self.asked) if simultaneous else 1)
-        low, high = intervals(self.weights(tail), self.counts, self.fitted, tail)
+        low, high = self.intervals(self.weights(tail), tail)
         rows = [
             Estimated(q, *map(float, row), estimable=is_estimable(row[0], row[2] - row[1]))
             for q, *row in zip(self.asked, likely, low, high, unbiased, strict=True)

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
+import numpy as np
+
 from ldpfrontier.verify import visible
 from ldpsurvey.base.layout import WIDTH, columns, csv_text, key, number
 from ldpsurvey.base.settings import SETTINGS
@@ -68,6 +70,22 @@ class Estimated:
         return f"{words} given {said(self.given)}" if self.given else words
 
 
+@dataclass(frozen=True)
+class Bounded(Estimated):
+    """A share, a rate or a difference of rates, of which only bounds are known.
+
+    The reports have the sharp bounds `least` and `most` if a share `deviating` of the people may report
+    anything; the interval has the sampling error as well. It is about `everybody`, or about those who follow
+    the rule. There is no estimate: all numbers between the bounds fit the reports equally well.
+    """
+
+    _: KW_ONLY
+    least: float
+    most: float
+    deviating: float
+    everybody: bool
+
+
 def is_estimable(estimate: float, width: float) -> bool:
     """Tell whether a value from 0 to 1 is shown, with an interval that says something."""
     return math.isfinite(estimate) and width < SETTINGS.uninformative_width
@@ -95,6 +113,17 @@ def comparisons_text(title: str, differences: Sequence[Estimated], ratios: Seque
             for row, own in zip(pair, (digits, 2), strict=True)
         ]
         lines.append([pair[0].label, *cells[0], *cells[1]])
+    return table_text(lines)
+
+
+def bounds_table(title: str, rows: Sequence[tuple[Bounded, Bounded]], confidence: float) -> str:
+    """Return a table of bounds and intervals of those who follow the rule, and of intervals of everybody."""
+    digits = _digits([row for row, _ in rows])
+    lines = [[title, "bounds", interval_head(confidence), "of everybody"]]
+    for own, of_all in rows:
+        ends = (own.least, own.most), (own.low, own.high), (of_all.low, of_all.high)
+        cells = [f"{low + 0.0:.{digits}f} to {high + 0.0:.{digits}f}" for low, high in np.round(ends, digits)]
+        lines.append([own.label, *cells])
     return table_text(lines)
 
 
@@ -142,7 +171,9 @@ def estimates_csv(rows: Iterable[tuple[str, Estimated]], *, spreadsheet: bool = 
     """
     head = ["columns", "value", "estimate", "unbiased", "standard_error", "low", "high", "estimable"]
     head += ["measure", "given_columns", "given", "compared_with", "group"]
-    lines = []
+    lines, rows = [], list(rows)
+    if any(isinstance(row, Bounded) for _, row in rows):
+        head += ["least", "most", "deviating", "people"]
     for group, row in rows:
         numbers = (row.estimate, row.unbiased, row.error, row.low, row.high)
         others = (row.given_columns, row.given, row.compared_with)
@@ -150,5 +181,12 @@ def estimates_csv(rows: Iterable[tuple[str, Estimated]], *, spreadsheet: bool = 
             key(row.quantity.attributes), key(row.quantity.value),
             *(repr(x) if math.isfinite(x) else "" for x in numbers), "yes" if row.estimable else "no",
             row.measure, *(key(label) if label else "" for label in others), group,
+            *(_bounds_cells(row) if isinstance(row, Bounded) else ()),
         ])  # fmt: skip
     return csv_text(head, lines, spreadsheet=spreadsheet)
+
+
+def _bounds_cells(row: Bounded) -> list[str]:
+    """Return the bounds, the share of people who may report anything, and whom they are about."""
+    who = "everybody" if row.everybody else "who follow the rule"
+    return [repr(row.least), repr(row.most), repr(row.deviating), who]

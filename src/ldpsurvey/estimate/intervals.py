@@ -142,15 +142,3 @@ def upper_limits(weights: FloatArray, counts: FloatArray, fitted: FloatArray, ta
     limits = np.maximum(seen, 0.5 * (expected + weights @ fitted / fitted.sum()))
     # Rounding must not close the gap that very many reports leave.
     return np.asarray(limits + 16.0 * np.finfo(float).eps * np.abs(weights).max(axis=1))
-
-
-def intervals(
-    weights: tuple[FloatArray, FloatArray], counts: FloatArray, fitted: FloatArray, tail: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return the lower and upper ends of intervals within 0 and 1, (m,) each, which fail with `tail` each.
-
-    The weights are those of `limit_weights` for -c and for c. What the fitted counts give is between the
-    ends.
-    """
-    low, high = (upper_limits(some, counts, fitted, tail) for some in weights)
-    return np.clip(-low, 0.0, 1.0), np.clip(high, 0.0, 1.0)

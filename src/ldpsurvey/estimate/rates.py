@@ -39,7 +39,6 @@ from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.data.reading import Label, said
 from ldpsurvey.estimate.distribution import FittedReports, check_confidence
 from ldpsurvey.estimate.estimates import Estimated, Measure, Quantity
-from ldpsurvey.estimate.intervals import upper_limits
 
 #: Tests of numbers t: weights that are constant + t slope, where t is accepted, and the end of its range.
 _Test = tuple[FloatArray, FloatArray, FloatArray, FloatArray | float]
@@ -227,7 +226,7 @@ class _Rates:
     def shown(self) -> tuple[np.ndarray, np.ndarray]:
         """Tell which rates the channel shows, and which of them have a denominator that is surely above 0."""
         cells, sums = self.fit.linear.shown[self.of_cells], self.fit.linear.shown[self.of_sums]
-        least = -upper_limits(self.minus_sum, self.fit.counts, self.fit.fitted, self.tail)
+        least = -self.fit.limits(self.minus_sum, self.tail)
         shown = cells.reshape(self.shape) & sums & (self.sums > 0)
         return shown, shown & (least > 0)
 
@@ -343,12 +342,7 @@ class _Rates:
     def _distances(self, tests: list[_Test], t: ArrayLike, tail: float) -> list[FloatArray]:
         """Return the negatives of the limits of constant + t slope, for each test."""
         some = [test[0] + np.asarray(t)[..., None] * test[1] for test in tests]
-        return [
-            -upper_limits(w.reshape(-1, w.shape[-1]), self.fit.counts, self.fit.fitted, tail).reshape(
-                w.shape[:-1]
-            )
-            for w in some
-        ]
+        return [-self.fit.limits(w.reshape(-1, w.shape[-1]), tail).reshape(w.shape[:-1]) for w in some]
 
     def _ends(self, tests: list[_Test], tail: float) -> list[FloatArray]:
         """Return up to where the limits of constant + t slope are 0 or more, for each test."""
@@ -367,7 +361,7 @@ class _Rates:
             for begin in range(0, rows.size, size):
                 part = slice(begin, begin + size)
                 weights = constant[rows[part]] + t[part, None] * slope[rows[part]]
-                found[part] = upper_limits(weights, self.fit.counts, self.fit.fitted, tail)
+                found[part] = self.fit.limits(weights, tail)
             return found
 
         ends = last_accepted(limit, inside.ravel(), outside.ravel())
