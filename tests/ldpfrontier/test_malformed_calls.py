@@ -69,6 +69,9 @@ REFUSED = {
     **dict.fromkeys(("max_rounds", "max_nodes", "size"), WHOLE),
 }
 
+#: What measures a channel has an answer at levels that no mechanism is made for.
+WIDER = {("least_delta", "epsilon"): ("inf", "300.5", "1e+300")}
+
 
 #: Of these any value is taken, and called or asked whether it is true.
 HOOKS = {"progress", "sampler", "simultaneous"}
@@ -121,6 +124,8 @@ def test_malformed_arguments(good, name, tmp_path, monkeypatch):
             except Exception as error:
                 wrong.append(f"{argument} = {what}: {error!r}")
         for value in REFUSED.get(argument, ()):
+            if repr(value) in WIDER.get((name, argument), ()):
+                continue
             with pytest.raises(ValueError, match=r"(?s)[.]$"):
                 function(**{**arguments, argument: value})
     assert not wrong

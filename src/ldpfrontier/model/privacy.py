@@ -109,12 +109,14 @@ def least_delta(channel: Channel, epsilon: float) -> float:
     as_instance(channel, Channel, "The channel")
     epsilon = as_number(epsilon, "epsilon", "a privacy level, 0 or more", least=0.0, infinite=True)
     Q = channel.matrix
-    # Multiplied by e^-epsilon, so that nothing overflows; a zero needs no factor.
-    scaled = Q * np.exp(-epsilon)
-    worst = 0.0
+    lowest, worst = Q.min(axis=0), 0.0
     for row in Q:
+        # Multiplied by e^-epsilon, so that nothing overflows; a zero needs no factor.
+        at = (row > 0) & ((row * np.exp(-epsilon) > lowest) | (lowest == 0))
+        here, others = row[at], Q[:, at]
         with np.errstate(over="ignore", invalid="ignore"):
-            excess = np.where(row > 0, np.maximum(scaled - row, 0.0) * np.exp(epsilon), Q)
+            excess = np.maximum(here * np.exp(-epsilon) - others, 0.0) * np.exp(epsilon)
+        excess = np.where(others > 0, excess, here)
         worst = max(worst, float(np.nan_to_num(excess).sum(axis=1).max()))
     return min(worst, 1.0)
 

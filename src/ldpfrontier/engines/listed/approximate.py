@@ -225,16 +225,31 @@ def excess_rows(vectors: FloatArray, epsilon: float) -> FloatArray:
 
 
 def within(matrix: FloatArray, epsilon: float, delta: float) -> Channel:
-    """Return a channel, mixed with nothing told as far as rounding took its delta beyond the one allowed.
+    """Return a channel, mixed with a more private one as far as rounding took its delta beyond its limit.
 
-    A part of each column that is the same for all inputs makes up for the rounding of entries whose ratio is
-    e^eps; a column that is the same for all, for that of the linear program.
+    What the linear program leaves may be a large share of a small delta: then it is mixed with what becomes
+    of the channel without a delta, which tells nearly as much. Next to nothing is mixed with nothing told.
     """
-    share = 4.0 * gamma(len(matrix)) / min(max(epsilon, 1e-3), 1.0)
-    matrix = (1.0 - share) * matrix + share * matrix.mean(axis=0)
     channel = Channel(matrix / matrix.sum(axis=1, keepdims=True))
-    reached = least_delta(channel, epsilon)
-    if reached <= delta:
-        return channel
-    share = (1.0 - 1e-15) * delta / reached
-    return Channel(np.column_stack([share * channel.matrix, np.full(channel.n_inputs, 1.0 - share)]))
+    found, target, reached = channel, delta, least_delta(channel, epsilon)
+    other = np.ones((channel.n_inputs, 1)) if reached <= (1.0 + 1e-10) * delta else _without(channel, epsilon)
+    own = least_delta(Channel(other), epsilon)
+    while (beyond := least_delta(found, epsilon) - delta) > 0.0:
+        # Products are rounded, too.
+        target -= 2.0 * beyond if found is not channel else 0.0
+        share = max((target - own) / (reached - own), 0.0)
+        found = Channel(np.column_stack([share * channel.matrix, (1.0 - share) * other])).merged()
+    return found
+
+
+def _without(channel: Channel, epsilon: float) -> FloatArray:
+    """Return the matrix of a channel whose small entries are raised to e^-eps times the largest of an output.
+
+    What rows lack of a common sum is one more output, and all of them are so small that it is private, too.
+    """
+    Q, least = channel.matrix, math.exp(-epsilon)
+    raised = np.maximum(Q, least * Q.max(axis=0))
+    sums = raised.sum(axis=1)
+    share = -math.expm1(-epsilon) / max(float(sums.max() - least * sums.min()), 1e-300)
+    rest = np.maximum(1.0 - share * sums, 0.0)
+    return np.column_stack([share * raised, np.maximum(rest, least * rest.max())])

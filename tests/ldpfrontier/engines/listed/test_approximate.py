@@ -198,6 +198,17 @@ def test_what_is_beyond_delta_by_rounding_is_mixed_with_nothing_told() -> None:
         assert 0.999 * delta < least_delta(approximate.within(matrix, 1.0, delta), 1.0) <= delta
 
 
+@pytest.mark.parametrize(("delta", "beyond"), [(1e-9, 0.3), (5e-9, 0.03), (0.4, 1e-9)])
+def test_what_is_beyond_delta_costs_little_where_much_may_be_told(delta: float, beyond: float) -> None:
+    """Also of Hellinger's divergence, which a small entry in place of a 0 lowers by its root."""
+    utility = FDivergence([0.9, 0.1, 0.0], [0.02, 0.98, 0.0], kind="hellinger")
+    allowed = solved(utility, 3.0, delta).channel.matrix
+    matrix = (1.0 - beyond * delta) * allowed
+    channel = approximate.within(np.column_stack([matrix, beyond * delta * np.eye(3)]), 3.0, delta)
+    assert least_delta(channel, 3.0) <= delta
+    assert utility(channel) >= (1.0 - 1e-8) * solved(utility, 3.0, delta).bound
+
+
 def test_utilities_of_ones_own_and_refusals() -> None:
     own = ColumnUtility(P0, lambda v: v.max(axis=1) - v.min(axis=1), unit="1")
     found = optimal_ldp(own, 1.0, 0.2)
