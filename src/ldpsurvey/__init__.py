@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ldpsurvey.data.value_lists import table_of_values, with_values
     from ldpsurvey.design.design import Design, design_channel
     from ldpsurvey.design.least_level import design_for_reports, least_epsilon
+    from ldpsurvey.design.two_channels import TwoChannels, estimate_two_channels
     from ldpsurvey.estimate.auditing import Audit, audit_channel, count_pairs
     from ldpsurvey.estimate.change import Changes, estimate_change
     from ldpsurvey.estimate.deviating import DeviationBounds, estimate_bounds
@@ -34,6 +35,7 @@ __all__ = [
     "Memo",
     "PrivateChannel",
     "Rates",
+    "TwoChannels",
     "audit_channel",
     "count_pairs",
     "count_records",
@@ -44,6 +46,7 @@ __all__ = [
     "estimate_change",
     "estimate_distribution",
     "estimate_rates",
+    "estimate_two_channels",
     "least_epsilon",
     "privatize",
     "privatize_file",
@@ -67,6 +70,7 @@ _NAMES = {
     "channel.reports": ("count_reports",),
     "design.least_level": ("design_for_reports", "least_epsilon"),
     "channel.privatizing": ("privatize", "privatize_file"),
+    "design.two_channels": ("TwoChannels", "estimate_two_channels"),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 

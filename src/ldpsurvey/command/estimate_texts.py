@@ -14,6 +14,7 @@ from ldpfrontier.verify import visible
 from ldpsurvey.base.layout import reports_text, wrapped
 from ldpsurvey.base.settings import SETTINGS
 from ldpsurvey.data.reading import Label, said
+from ldpsurvey.design.two_channels import TwoChannels
 from ldpsurvey.estimate.deviating import DeviationBounds
 from ldpsurvey.estimate.distribution import Estimate
 from ldpsurvey.estimate.estimates import (
@@ -63,6 +64,11 @@ def bounds_text(found: Sequence[Sequence[DeviationBounds]]) -> str:
     for followers, everybody in found:
         head = f"If at most {100.0 * followers.deviating:.3g}% of the people report whatever they like:"
         parts.append(wrapped(head))
+        if followers.needed > followers.deviating:
+            parts.append(wrapped(
+                f"As they are, the reports need at least {100.0 * followers.needed:.3g}%; it may be chance."
+                " The bounds are those of the nearest reports that do not."
+            ))  # fmt: skip
         pairs = list(zip(followers.rows, everybody.rows, strict=True))
         for (names, measure), some in itertools.groupby(pairs, _table_of):
             rows = list(some)
@@ -92,6 +98,17 @@ def _title(names: Label, measure: str, rows: Sequence[tuple[Bounded, Bounded]]) 
     if measure == "rate":
         return f"{said(names)} given {said(first.given_columns)}"
     return f"compared with {said(first.compared_with)}" if measure == "difference" else said(names)
+
+
+def two_channels_text(found: TwoChannels) -> str:
+    """Return the table of shares with that of people who always give one report, and the test of these."""
+    test = (
+        f"(always {found.always}) are people who give this report whatever they are told. That"
+        f" there are none is tested by the likelihood ratio: p = {found.p_value:.2g}. The other"
+        " shares are of all people, and nothing tells what the answers of these people are. Nobody may"
+        " deviate in another way."
+    )
+    return "\n\n".join([estimate_text(found.estimate), wrapped(test)])
 
 
 def _remarks(found: Estimate, more: Sequence[Estimated]) -> list[str]:

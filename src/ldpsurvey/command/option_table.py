@@ -246,6 +246,11 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
         option("--deviating", metavar="SHARE", type=number, nargs="+", help=
             "print bounds instead of estimates, which hold if at most this share of the people, such as"
             " 0.05, report whatever they like; of each share, if there are several"),
+        option("--second", metavar=("JSON", "FILE"), nargs=2, help=
+            "the other channel file, and the file of the reports by it, if it was drawn by lot by which of"
+            " two channels a person reports"),
+        option("--always", metavar="REPORT", help=
+            "with --second, also estimate how many people give this report whatever they are told"),
         option("--weight", metavar="COLUMN", help=
             "survey weights of the people, a column that apply --keep has copied"),
         option("--strata", metavar="COLUMN", help=
@@ -360,7 +365,12 @@ NEEDS: Mapping[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {
         (("beta", "alpha", "radius_factor", "confidence_method"), ("data", "table")),
     ],
     "apply": [(("wave",), ("memo",))],
-    "estimate": [(("spreadsheet",), ("out",)), (("replicate_method",), ("replicates",))],
+    "estimate": [
+        (("always",), ("second",)),
+        (("second",), ("always",)),
+        (("spreadsheet",), ("out",)),
+        (("replicate_method",), ("replicates",)),
+    ],
     "audit": [
         (("column", "missing", "missing_codes", "decimal"), ("data",)),
         (("confidence",), ("samples", "data")),

@@ -183,7 +183,7 @@ def audit(options: argparse.Namespace) -> int:
 def estimate(options: argparse.Namespace) -> int:
     """Estimate the tables of a questionnaire."""
     channel = read_questionnaire(options.channel)
-    for name in ("compare_with", *OF_SAMPLES, "mean", "cumulative", "deviating"):
+    for name in ("compare_with", *OF_SAMPLES, "mean", "cumulative", "deviating", "second"):
         if getattr(options, name) is not None:
             option = name.replace("_", "-")
             raise ValueError(f"--{option} is for channels of one table, and not for questionnaires.")

@@ -18,9 +18,10 @@ from ldpsurvey.channel.privatizing import privatize_file, remark_on_files
 from ldpsurvey.channel.promises import several_reports_text
 from ldpsurvey.channel.reports import count_reports
 from ldpsurvey.channel.routing import is_questionnaire
-from ldpsurvey.command.estimate_texts import bounds_text, estimate_text, give_estimates
+from ldpsurvey.command.estimate_texts import bounds_text, estimate_text, give_estimates, two_channels_text
 from ldpsurvey.command.option_table import OF_SAMPLES, given, reading_of
 from ldpsurvey.data.outputs import check_outputs, check_unwritten
+from ldpsurvey.design.two_channels import estimate_two_channels
 from ldpsurvey.estimate.change import change_of_files, change_text
 from ldpsurvey.estimate.deviating import DeviatingReports, bounds_of
 from ldpsurvey.estimate.distribution import FittedReports, check_confidence
@@ -103,6 +104,8 @@ def estimate(options: argparse.Namespace) -> int:
     confidence = check_confidence(options.confidence)
     has_rates = bool(private.table.useful) or options.compare_with is not None
     place = reference(private, options.compare_with) if has_rates else None
+    if options.second is not None:
+        return _estimate_two_channels(options, private)
     if options.deviating is not None:
         return _bound_estimates(options, private, place)
     counts = count_reports(private, options.data, column=options.column, person=options.id)
@@ -143,6 +146,29 @@ def _bound_estimates(options: argparse.Namespace, private: PrivateChannel, place
     return give_estimates(options, rows, bounds_text(found), private.promise(), None, {"bounds": found})
 
 
+def _estimate_two_channels(options: argparse.Namespace, private: PrivateChannel) -> int:
+    """Estimate shares from reports by two channels, and the share of people who always give one report."""
+    for name in ("compare_with", "picture", "mean", "cumulative", "deviating"):
+        if getattr(options, name) is not None:
+            option = {"picture": "plot"}.get(name, name.replace("_", "-"))
+            raise ValueError(f"--{option} does not go with --second.")
+    path, data = options.second
+    if Path(data).resolve() == Path(options.data).resolve():
+        raise ValueError(f"{data} is given for both channels; each needs a file of its own.")
+    other = read_channel(path).verified()
+    first, second = (
+        count_reports(one, file, column=options.column, person=options.id)
+        for one, file in ((private, options.data), (other, data))
+    )
+    found = estimate_two_channels(
+        (private, other), (first, second), options.always, confidence=options.confidence,
+        simultaneous=options.simultaneous, check_fit=not options.despite_misfit,
+    )  # fmt: skip
+    rows = [("", row) for row in found.estimate.frequencies]
+    promise = f"{private.promise()} Of the second channel: {other.promise()}"
+    return give_estimates(options, rows, two_channels_text(found), promise, None, found)
+
+
 def _fitted_reports(options: argparse.Namespace, private: PrivateChannel, counts: IntArray) -> FittedReports:
     """Return fitted counts of reports; refuse ones that do not fit, or remark upon them if that is asked."""
     fit = FittedReports(private, counts)
@@ -155,7 +181,7 @@ def _fitted_reports(options: argparse.Namespace, private: PrivateChannel, counts
 
 def _estimate_sample(options: argparse.Namespace, private: PrivateChannel) -> int:
     """Estimate shares and rates of a weighted or stratified sample, or of groups."""
-    for name in ("compare_with", "picture", "mean", "cumulative", "deviating"):
+    for name in ("compare_with", "picture", "mean", "cumulative", "deviating", "second"):
         if getattr(options, name) is not None:
             option = {"picture": "plot"}.get(name, name.replace("_", "-"))
             raise ValueError(f"--{option} does not go with --weight, --strata, --cluster and --by.")

@@ -54,7 +54,8 @@ GIVEN = {
     "--memo": "m.memo", "--id": "who", "--wave": "1", "--seed": "2", "--confidence": "0.5",
     "--compare-with": "40", "--mean": "age", "--cumulative": "age", "--strata": "age", "--by": "age",
     "--replicates": "w", "--replicate-method": "brr", "--rates": "a b", "--samples": "50",
-    "--deviating": "0.1", "--matrix": "m.csv", "--design": "kuk", "--formula": "age~ill", "--width": "0.3",
+     "--matrix": "m.csv", "--design": "kuk", "--formula": "age~ill", "--width": "0.3",
+    "--deviating": "0.1", "--second": "c.json o2.csv", "--always": "y1",
     "--power": "0.8", "--probability": "0.5", "--value": "0.1",
     "--p": "0.6", "--q": "0.6", "--yes": "0.1", "--no": "0.1", "--cards": "2",
 }  # fmt: skip
