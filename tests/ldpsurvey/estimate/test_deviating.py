@@ -1,6 +1,7 @@
 """People who do not follow the rule: sharp bounds, intervals that cover, and the share that reports need."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from ldpsurvey import estimate_bounds, table_of_values
 from ldpsurvey.design.known_channels import classical_matrix, known_channel
 from ldpsurvey.estimate.deviating import DeviatingReports
 from support.grids import few
-from support.owndata import channel_of
+from support.owndata import ROOT, channel_of
 
 #: Reports that are as good as exact.
 MANY = 10**9
@@ -30,6 +31,9 @@ def exact(private, q, g, **more):
 
 FORCED = classical_matrix("forced", {"yes": 1 / 6, "no": 1 / 6}, 2)[0]
 
+#: The reports of a survey in Nigeria (Blair, Imai and Zhou 2015, data of the R package rr): 831 said "yes".
+NIGERIA = np.array([1604, 831]) / 2435
+
 
 def response(epsilon, k):
     return (np.eye(k) * math.expm1(epsilon) + 1.0) / (k + math.expm1(epsilon))
@@ -41,10 +45,10 @@ def response(epsilon, k):
 @pytest.mark.parametrize(
     ("matrix", "q", "g", "expected"),
     [
-        (FORCED, [1 - 0.3413, 0.3413], 0.02, {1: (0.2417, 0.2723)}),
-        (FORCED, [1 - 0.3413, 0.3413], 0.05, {1: (0.2099, 0.2888)}),
-        (FORCED, [1 - 0.3413, 0.3413], 0.1, {1: (0.1521, 0.3188)}),
-        (FORCED, [1 - 0.3413, 0.3413], 0.2, {1: (0.0149, 0.3899)}),
+        (FORCED, NIGERIA, 0.02, {1: (0.2417, 0.2723)}),
+        (FORCED, NIGERIA, 0.05, {1: (0.2099, 0.2888)}),
+        (FORCED, NIGERIA, 0.1, {1: (0.1521, 0.3188)}),
+        (FORCED, NIGERIA, 0.2, {1: (0.0149, 0.3899)}),
         (response(math.log(5), 2), [0.8, 0.2] @ response(math.log(5), 2), 0.05, {1: (0.1447, 0.2237)}),
         (response(math.log(5), 2), [0.8, 0.2] @ response(math.log(5), 2), 0.1, {1: (0.0833, 0.25)}),
         (
@@ -56,7 +60,22 @@ def response(epsilon, k):
 def test_bounds_have_the_values_that_were_computed_by_hand(matrix, q, g, expected):
     fit = exact(known(matrix), q, g)
     for place, ends in expected.items():
-        assert fit.bounds(np.eye(len(matrix))[place]) == pytest.approx(ends, abs=1.5e-4)
+        assert fit.bounds(np.eye(len(matrix))[place]) == pytest.approx(ends, abs=1e-4)
+
+
+def test_the_page_has_the_bounds_of_the_survey_in_nigeria():
+    page = (ROOT / "docs/survey/deviating.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+)% \| (.*) \|$", page, re.MULTILINE)
+    assert [g for g, _ in rows] == ["2", "5", "10", "20"]
+    for g, shown in rows:
+        own, all_people = (
+            estimate_bounds(known(FORCED), [1604, 831], int(g) / 100, everybody=everybody).rows[1]
+            for everybody in (False, True)
+        )
+        found = [own.least, own.most, own.low, own.high, all_people.low, all_people.high]
+        assert [float(x) for x in re.findall(r"[\d.]+", shown)] == pytest.approx(
+            100 * np.array(found), abs=0.06
+        )
 
 
 def attained(fit, q, g, rows, values):
