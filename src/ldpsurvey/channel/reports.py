@@ -75,6 +75,16 @@ class Codes:
         )
 
 
+def report_place(report: str, known: Sequence[str]) -> int:
+    """Return the place of a report among those that a channel gives; refuse one that it does not."""
+    if report not in known:
+        some = ", ".join(known[:6]) + (", ..." if len(known) > 6 else "")
+        raise ValueError(
+            f"The channel gives no report {report!r}; it gives {some}.{close_name(report, known)}"
+        )
+    return list(known).index(report)
+
+
 def channel_column(column: str) -> str:
     """Return the name of the column that has the id of the channel of every report."""
     return f"{column}_channel"

@@ -62,7 +62,10 @@ def bounds_text(found: Sequence[Sequence[DeviationBounds]]) -> str:
     first = found[0][0]
     parts = [reports_text(first.records)]
     for followers, everybody in found:
-        head = f"If at most {100.0 * followers.deviating:.3g}% of the people report whatever they like:"
+        how = "report whatever they like"
+        if followers.always is not None:
+            how = f"report {followers.always} whatever they are told, and all others follow the rule"
+        head = f"If at most {100.0 * followers.deviating:.3g}% of the people {how}:"
         parts.append(wrapped(head))
         if followers.needed > followers.deviating:
             parts.append(wrapped(

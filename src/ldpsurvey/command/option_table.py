@@ -250,7 +250,8 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
             "the other channel file, and the file of the reports by it, if it was drawn by lot by which of"
             " two channels a person reports"),
         option("--always", metavar="REPORT", help=
-            "with --second, also estimate how many people give this report whatever they are told"),
+            "with --second, also estimate how many people give this report whatever they are told; with"
+            " --deviating, whoever does not follow the rule gives this report"),
         option("--weight", metavar="COLUMN", help=
             "survey weights of the people, a column that apply --keep has copied"),
         option("--strata", metavar="COLUMN", help=
@@ -366,7 +367,7 @@ NEEDS: Mapping[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {
     ],
     "apply": [(("wave",), ("memo",))],
     "estimate": [
-        (("always",), ("second",)),
+        (("always",), ("second", "deviating")),
         (("second",), ("always",)),
         (("spreadsheet",), ("out",)),
         (("replicate_method",), ("replicates",)),

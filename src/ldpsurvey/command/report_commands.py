@@ -134,7 +134,10 @@ def _bound_estimates(options: argparse.Namespace, private: PrivateChannel, place
             raise ValueError(f"--{name.replace('picture', 'plot')} does not go with --deviating.")
     counts, found = count_reports(private, options.data, column=options.column, person=options.id), []
     for share in options.deviating:
-        fits = [DeviatingReports(private, counts, share, everybody=everybody) for everybody in (False, True)]
+        fits = [
+            DeviatingReports(private, counts, share, everybody=everybody, always=options.always)
+            for everybody in (False, True)
+        ]
         if fits[0].doubt:
             if not options.despite_misfit:
                 raise ValueError(f"{fits[0].doubt}. --despite-misfit computes bounds all the same.")

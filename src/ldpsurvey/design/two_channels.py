@@ -24,9 +24,9 @@ from numpy.typing import ArrayLike
 from scipy.special import chdtrc, xlogy
 
 from ldpfrontier.base.types import FloatArray
-from ldpsurvey.base.names import close_name
 from ldpsurvey.base.settings import SETTINGS
 from ldpsurvey.channel.channel_file import PrivateChannel
+from ldpsurvey.channel.reports import report_place
 from ldpsurvey.data.reading import said
 from ldpsurvey.data.value_lists import table_of_values
 from ldpsurvey.design.known_channels import known_channel
@@ -117,12 +117,7 @@ def estimate_two_channels(
 
 def _unit(private: PrivateChannel, always: str) -> FloatArray:
     """Return the reports of somebody who always gives the same one, (outputs,)."""
-    if always not in private.outputs:
-        raise ValueError(
-            f"The channel has no report {always!r}; it has {', '.join(private.outputs)}."
-            f"{close_name(always, private.outputs)}"
-        )
-    return np.asarray(np.eye(len(private.outputs))[private.outputs.index(always)])
+    return np.asarray(np.eye(len(private.outputs))[report_place(always, private.outputs)])
 
 
 def _joint(

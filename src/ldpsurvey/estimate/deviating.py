@@ -24,6 +24,10 @@ of its limit, whatever the people do who do not follow the rule. The weights are
 seen, so that an interval covers all of the set with the confidence that it has. They are chosen at the table
 of the design: for the least limit there, by linear programs that take the term g min w into account.
 
+*One answer.* If all of these people give the same report y, whatever they are told, r is known, and of g that
+it is at most so large. Then c . p <= (w . q - h w_y) / (1 - h) for their share h, which is largest at the
+one or the other end of the range of h.
+
 *The least share* that the reports need is 1 - max {sum_x z_x: Q^T z <= q, z >= 0}. If w >= 0 and Q w >= 1,
 then g >= 1 - w . q. Weights that are fixed before the reports are seen give limits of it: those of each
 report alone, and for each value those that show a negative share of it soonest. The level is divided among
@@ -46,7 +50,14 @@ from scipy.optimize import linprog
 from ldpfrontier.base.types import FloatArray
 from ldpsurvey.base.settings import SETTINGS
 from ldpsurvey.channel.channel_file import PrivateChannel
-from ldpsurvey.estimate.distribution import FittedReports, Inversion, check_confidence
+from ldpsurvey.channel.reports import report_place
+from ldpsurvey.estimate.distribution import (
+    FittedReports,
+    Inversion,
+    check_confidence,
+    maximum_likelihood,
+    misfit,
+)
 from ldpsurvey.estimate.estimates import Bounded
 from ldpsurvey.estimate.intervals import mean_limits, upper_limits
 from ldpsurvey.estimate.rates import rates_of, reference
@@ -66,6 +77,8 @@ class DeviationBounds:
         The largest share of people who report anything.
     everybody : bool
         Whether the numbers are about everybody, or about those who follow the rule.
+    always : str or None
+        The only report of those who do not follow the rule, if there is one.
     needed : float
         The least share of people who cannot have followed the rule, if the reports were exact.
     at_least : float
@@ -80,6 +93,7 @@ class DeviationBounds:
     records: int
     deviating: float
     everybody: bool
+    always: str | None
     needed: float
     at_least: float
     confidence: float
@@ -92,6 +106,7 @@ def estimate_bounds(
     deviating: float,
     *,
     everybody: bool = False,
+    always: str | None = None,
     compare_with: Sequence[str] | None = None,
     confidence: float = 0.95,
     simultaneous: bool = False,
@@ -110,6 +125,8 @@ def estimate_bounds(
     everybody : bool
         Whether the numbers are about everybody, with any answers of those who do not follow the rule, or
         about those who follow it.
+    always : str, optional
+        The report that all who do not follow the rule give, whatever they are told; by default any.
     compare_with, confidence, simultaneous
         As in `estimate_rates`.
     check_fit : bool
@@ -127,7 +144,7 @@ def estimate_bounds(
     """
     confidence = check_confidence(confidence)
     place = reference(private, compare_with) if private.table.useful or compare_with is not None else None
-    fit = DeviatingReports(private, counts, deviating, everybody=everybody)
+    fit = DeviatingReports(private, counts, deviating, everybody=everybody, always=always)
     if check_fit:
         fit.check_fit()
     return bounds_of(fit, place, confidence, simultaneous=simultaneous)
@@ -153,6 +170,7 @@ class DeviatingReports(FittedReports):
         deviating: float,
         *,
         everybody: bool = False,
+        always: str | None = None,
         like: DeviatingReports | None = None,
     ) -> None:
         if not 0.0 <= deviating < 1.0:
@@ -167,7 +185,11 @@ class DeviatingReports(FittedReports):
                 f" computed for up to {SETTINGS.max_bounded_values}."
             )
         super().__init__(private, counts, like)
-        self.deviating, self.everybody = float(deviating), everybody
+        self.deviating, self.everybody, self.always = float(deviating), everybody, always
+        self._answer: FloatArray | None = None  # the report that is always given, (outputs,)
+        if always is not None:
+            possible = [private.outputs[y] for y in np.flatnonzero(self._possible)]
+            self._answer = np.eye(len(possible))[report_place(always, possible)]
         frequencies = self.counts / self.records
         explaining = _least(-np.ones(values), A_ub=self._matrix.T, b_ub=frequencies)
         found = np.zeros(values) if explaining is None else explaining[1]
@@ -182,13 +204,33 @@ class DeviatingReports(FittedReports):
             self.fitted = self.records * (explained + rest)
         else:
             self.fitted = self.counts
+        if self._answer is not None:
+            self._fit_answer(self._answer)
+
+    def _fit_answer(self, answer: FloatArray) -> None:
+        """Fit reports of people of whom some always give one answer, and at most the share that may."""
+        rows = np.vstack([self._matrix, answer])
+        found, _ = maximum_likelihood(rows, self.counts)
+        if found[-1] > self.deviating:
+            rows = (1.0 - self.deviating) * self._matrix + self.deviating * answer
+            found, _ = maximum_likelihood(rows, self.counts)
+            self.p = found
+        else:
+            self.p = found[:-1] / found[:-1].sum()
+        self.fitted = self.records * (found @ rows)
 
     @property
     def doubt(self) -> str:
         """Say that more people have not followed the rule; empty if that may be chance."""
         least = self.at_least(SETTINGS.misfit)
         if least <= self.deviating:
-            return ""
+            if self._answer is None or misfit(self.counts, self.fitted) >= SETTINGS.misfit:
+                return ""
+            return (
+                f"The {self.records:,} reports do not show that at most {100.0 * self.deviating:.3g}% of the"
+                f" people always report {self.always!r}, and the others follow the rule: such reports would"
+                f" have the probability {SETTINGS.misfit:g} at most"
+            )
         return (
             f"The {self.records:,} reports show that more than {100.0 * self.deviating:.3g}% of the people"
             f" have not followed the rule: at least {100.0 * least:.3g}% (such reports would have the"
@@ -205,12 +247,19 @@ class DeviatingReports(FittedReports):
         return np.asarray(weights + self.deviating * added[:, None])
 
     def limits(self, weights: FloatArray, tail: float) -> FloatArray:
-        """Return upper limits, (m,), of c . P, or of (1 - g) c . p."""
+        """Return upper limits, (m,), of c . P, or of (1 - g) c . p; with one answer of c . p."""
+        if self._answer is not None:
+            found, told = super().limits(weights, tail), weights @ self._answer
+            if self.everybody:
+                more = found + self.deviating * ((weights @ self._matrix.T).max(axis=1) - told)
+            else:
+                more = (found - self.deviating * told) / (1.0 - self.deviating)
+            return np.asarray(np.maximum(found, more))
         return upper_limits(self._shift(weights), self.counts, self.fitted, tail)
 
     def intervals(self, weights: tuple[FloatArray, FloatArray], tail: float) -> tuple[FloatArray, FloatArray]:
         """Return the ends of intervals within 0 and 1, (m,) each, which fail with `tail` each."""
-        part = 1.0 if self.everybody else 1.0 - self.deviating
+        part = 1.0 if self.everybody or self._answer is not None else 1.0 - self.deviating
         low, high = (self.limits(some, tail) / part for some in weights)
         return np.clip(-low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
@@ -218,6 +267,8 @@ class DeviatingReports(FittedReports):
         self, linear: Inversion, vectors: FloatArray, tail: float
     ) -> tuple[FloatArray, FloatArray]:
         down, up = super()._limit_weights(linear, vectors, tail)
+        if self._answer is not None:
+            return down, up
         return self._robust(-vectors, down, tail), self._robust(vectors, up, tail)
 
     def _robust(self, vectors: FloatArray, usual: FloatArray, tail: float) -> FloatArray:
@@ -270,6 +321,10 @@ class DeviatingReports(FittedReports):
         """Return A, b, C, d of the set {z >= 0: A z <= b, C z = d} of (1 - g) p, and g t of everybody."""
         inputs, g = len(self._matrix), self.deviating
         right, ones, zeros = self.fitted / self.records, np.ones(inputs), np.zeros(inputs)
+        if self._answer is not None:
+            others = np.ones(inputs if self.everybody else 1)
+            upper = np.concatenate([zeros, others])[None, :]
+            return upper, np.array([g]), np.hstack([self._matrix.T, np.outer(self._answer, others)]), right
         if not self.everybody:
             return self._matrix.T, right, ones[None, :], np.array([1.0 - g])
         upper = np.hstack([self._matrix.T, np.zeros(self._matrix.T.shape)])
@@ -278,10 +333,14 @@ class DeviatingReports(FittedReports):
 
     def _of(self, c: FloatArray) -> FloatArray:
         """Return a function of p as one of the variables of the program, up to the factor 1 - g."""
-        return np.concatenate([c, c]) if self.everybody else c
+        if self.everybody:
+            return np.concatenate([c, c])
+        return c if self._answer is None else np.append(c, 0.0)
 
     def bounds(self, c: FloatArray) -> tuple[float, float]:
         """Return the least and the largest value of c . p, or of c . P, that fits the reports."""
+        if self._answer is not None and not self.everybody:
+            return self.rate_bounds(c, np.ones(len(c)))
         a, b, e, d = self._program
         part = 1.0 if self.everybody else 1.0 - self.deviating
         ends = [0.0, 1.0]
@@ -416,6 +475,6 @@ def bounds_of(
         for row, (least, most) in rows
     )  # fmt: skip
     return DeviationBounds(
-        made, fit.records, fit.deviating, fit.everybody, fit.needed, fit.at_least(1.0 - confidence),
-        confidence, simultaneous,
+        made, fit.records, fit.deviating, fit.everybody, fit.always, fit.needed,
+        fit.at_least(1.0 - confidence), confidence, simultaneous,
     )  # fmt: skip

@@ -98,5 +98,5 @@ def test_intervals_of_the_share_cover_and_the_test_keeps_its_level():
 def test_two_channels_that_show_nothing_more_than_one_are_refused():
     with pytest.raises(ValueError, match="do not show how many people always say 'no'"):
         estimate_two_channels((forced(0.25), forced(0.25)), ([50, 50], [40, 60]), "no")
-    with pytest.raises(ValueError, match="no report 'never'"):
+    with pytest.raises(ValueError, match="gives no report 'never'"):
         estimate_two_channels((forced(0.25), forced(0.5)), ([50, 50], [40, 60]), "never")

@@ -78,6 +78,15 @@ def test_the_page_has_the_bounds_of_the_survey_in_nigeria():
         )
 
 
+def test_if_some_always_say_no_the_estimate_is_the_least_share():
+    """The share of those who follow the rule is (q / (1 - h) - 1/6) / (2/3), with h from 0 to g."""
+    fit = exact(known(FORCED), NIGERIA, 0.05, always="y1")
+    ends = [(NIGERIA[1] / (1 - h) - 1 / 6) * 1.5 for h in (0.0, 0.05)]
+    assert fit.bounds(np.array([0.0, 1.0])) == pytest.approx(ends, abs=1e-4)
+    everybody = exact(known(FORCED), NIGERIA, 0.05, always="y1", everybody=True)
+    assert everybody.bounds(np.array([0.0, 1.0])) == pytest.approx([ends[0], 0.95 * ends[1] + 0.05], abs=1e-4)
+
+
 def attained(fit, q, g, rows, values):
     """Return how far a population with rows . p = values is from these reports, by least squares."""
     matrix = fit._matrix
@@ -161,6 +170,21 @@ def test_an_interval_of_two_reports_covers_whatever_the_others_say(everybody):
         truth = (1 - g) * share + g * r if everybody else share
         covers = (low <= truth) & (truth <= high)
         assert covers @ binom.pmf(np.arange(n + 1), n, q) >= 0.95
+
+
+@pytest.mark.parametrize("everybody", [False, True])
+@pytest.mark.parametrize("share", [0.05, 0.3])
+def test_an_interval_covers_if_some_always_say_no(everybody, share):
+    private, n, g = known(FORCED), 40, 0.2
+    more = {"everybody": everybody, "always": "y1"}
+    base = DeviatingReports(private, [n, 0], g, **more)
+    fits = [DeviatingReports(private, [n - yes, yes], g, **more, like=base) for yes in range(n + 1)]
+    low, high = np.transpose([[end[1] for end in fit.intervals(fit.weights(0.025), 0.025)] for fit in fits])
+    for h in (0.0, 0.1, 0.2):
+        q = (1 - h) * (share * FORCED[1, 1] + (1 - share) * FORCED[0, 1])
+        for others in (0.0, 1.0):
+            truth = (1 - h) * share + h * others if everybody else share
+            assert ((low <= truth) & (truth <= high)) @ binom.pmf(np.arange(n + 1), n, q) >= 0.95
 
 
 def test_with_many_reports_the_intervals_are_the_bounds(table):
