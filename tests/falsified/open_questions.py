@@ -41,6 +41,7 @@ def cases() -> dict[str, Case]:
     support = pd.DataFrame({"source": ["any", "uniform"], "closed_form": [None, 0.213486]}).assign(
         epsilon=1.0, cells=40, lower=0.316146, upper=0.316299
     )
+    unasked = table(*[(1.0, 0.95)] * 18, *[(0.1, 0.76)] * 18, columns="epsilon exact").assign(known=1.0)
     alike = {"letters": 4, "alone": 0.46}
     return {
         "F-20": alone(
@@ -79,6 +80,22 @@ def cases() -> dict[str, Case]:
                 "lower": {"bounded_support": changed(support, 0.316, "lower", source="any")},
                 "upper": {"bounded_support": changed(support, 0.3165, "upper", source="any")},
                 "uniform": {"bounded_support": changed(support, 0.2136, "closed_form", source="uniform")},
+            },
+        ),
+        "F-25": alone(
+            "least",
+            table((100, 1.173), (10000, 1.009), columns="records value").assign(published=1.0),
+            "value",
+            more=(1.2, {"records": 100}),
+            less=(1.15, {"records": 100}),
+            more_of_many=(1.02, {"records": 10000}),
+        ),
+        "F-26": Case(
+            {"unasked": unasked},
+            {
+                "fewer pairs": {"unasked": unasked.iloc[1:]},
+                "less": {"unasked": changed(unasked, 0.7, "exact", epsilon=0.1)},
+                "more": {"unasked": changed(unasked, 0.99, "exact", epsilon=1.0)},
             },
         ),
         "F-19": Case(
