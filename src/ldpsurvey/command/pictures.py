@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +16,7 @@ from ldpfrontier.verify import visible
 from ldpsurvey.base.layout import remark
 from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.data.reading import said
+from ldpsurvey.estimate.deviating import DeviationBounds
 from ldpsurvey.estimate.distribution import Estimate
 from ldpsurvey.estimate.estimates import Estimated
 from ldpsurvey.estimate.rates import Rates
@@ -37,6 +38,9 @@ FORMATS = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}, ".png": {}}
 
 #: Width of a page, and height of a row, inches; colours.
 _WIDTH, _INCHES, _DOT, _LOST = 6.9, 0.17, "#0072B2", "#999999"
+
+#: Panels of bounds beside one another.
+_ACROSS = 3
 
 _STYLE = {
     "font.family": ["STIXGeneral"],
@@ -179,6 +183,45 @@ def questionnaire_picture(estimate: QuestionnaireEstimate) -> Figure:
     if estimate.rates:
         panels.append(_Panel(f"rate of {estimate.title_of_rates}", estimate.rates))
     return _drawn(panels, estimate.confidence, estimate.reports)
+
+
+def bounds_picture(found: Sequence[Sequence[DeviationBounds]]) -> Figure:
+    """Draw bounds and intervals by the share of people who may not follow the rule, a panel for each number.
+
+    `found` has the bounds of those who follow the rule, then of everybody, for each of these shares.
+    """
+    found = sorted(found, key=lambda pair: pair[0].deviating)
+    rows = found[0][0].rows
+    if len(found) < 2 or len(rows) > MOST_LABELS:
+        raise ValueError(
+            f"There are {len(found)} shares of people who may not follow the rule, and {len(rows)} numbers; a"
+            f" picture needs two or more shares, such as --deviating 0 0.05 0.1, and at most {MOST_LABELS}"
+            " numbers."
+        )
+    shares = [100.0 * pair[0].deviating for pair in found]
+    tall = -(-len(rows) // _ACROSS)
+    with _labelled():
+        figure = Figure(figsize=(_WIDTH, 0.6 + 1.5 * tall))
+        axes = figure.subplots(tall, _ACROSS, squeeze=False, sharex=True).ravel()
+        for place, (ax, row) in enumerate(zip(axes, rows, strict=False)):
+            own, of_all = ([pair[who].rows[place] for pair in found] for who in (0, 1))
+            ax.fill_between(
+                shares, [x.least for x in own], [x.most for x in own], color=_DOT, alpha=0.3, lw=0
+            )
+            for some, style in ((own, "-"), (of_all, ":")):
+                ax.plot(shares, [x.low for x in some], style, color=_DOT, linewidth=0.9)
+                ax.plot(shares, [x.high for x in some], style, color=_DOT, linewidth=0.9)
+            compared = f" - {said(row.compared_with)}" if row.compared_with else ""
+            ax.set_title(_plain(row.label + compared))
+        for ax in axes[len(rows) :]:
+            ax.remove()
+        first = found[0][0]
+        figure.supxlabel(
+            f"percent who may not follow the rule; bounds of the others, their {100.0 * first.confidence:g}%"
+            f" interval, dotted that of everybody; {first.records:,} reports",
+            fontsize=8,
+        )
+    return figure
 
 
 def _drawn(panels: list[_Panel], confidence: float, records: int) -> Figure:

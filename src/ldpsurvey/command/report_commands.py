@@ -129,9 +129,9 @@ def estimate(options: argparse.Namespace) -> int:
 
 def _bound_estimates(options: argparse.Namespace, private: PrivateChannel, place: int | None) -> int:
     """Bound shares, rates and differences if some people do not follow the rule."""
-    for name in ("picture", "mean", "cumulative"):
+    for name in ("mean", "cumulative"):
         if getattr(options, name) is not None:
-            raise ValueError(f"--{name.replace('picture', 'plot')} does not go with --deviating.")
+            raise ValueError(f"--{name} does not go with --deviating.")
     counts, found = count_reports(private, options.data, column=options.column, person=options.id), []
     for share in options.deviating:
         fits = [
@@ -146,7 +146,13 @@ def _bound_estimates(options: argparse.Namespace, private: PrivateChannel, place
             bounds_of(fit, place, options.confidence, simultaneous=options.simultaneous) for fit in fits
         ])  # fmt: skip
     rows = [("", row) for pair in found for some in pair for row in some.rows]
-    return give_estimates(options, rows, bounds_text(found), private.promise(), None, {"bounds": found})
+
+    def picture() -> Figure:
+        from ldpsurvey.command.pictures import bounds_picture
+
+        return bounds_picture(found)
+
+    return give_estimates(options, rows, bounds_text(found), private.promise(), picture, {"bounds": found})
 
 
 def _estimate_two_channels(options: argparse.Namespace, private: PrivateChannel) -> int:

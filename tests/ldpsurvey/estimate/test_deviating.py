@@ -9,6 +9,7 @@ from scipy.optimize import nnls
 from scipy.stats import binom
 
 from ldpsurvey import estimate_bounds, table_of_values
+from ldpsurvey.command.pictures import bounds_picture
 from ldpsurvey.design.known_channels import classical_matrix, known_channel
 from ldpsurvey.estimate.deviating import DeviatingReports
 from support.grids import few
@@ -194,6 +195,23 @@ def test_with_many_reports_the_intervals_are_the_bounds(table):
         slack = 3e-3 if row.measure == "frequency" else 1e-2
         assert row.least - slack <= row.low <= row.least + 1e-6
         assert row.most - 1e-6 <= row.high <= row.most + slack
+
+
+def test_a_picture_has_a_band_for_each_number():
+    """And needs two shares to draw a curve of."""
+    private, counts = known(FORCED), [1604, 831]
+    found = [
+        [estimate_bounds(private, counts, g, everybody=everybody) for everybody in (False, True)]
+        for g in (0.1, 0.0)
+    ]
+    first, second = bounds_picture(found).axes
+    points = first.collections[0].get_paths()[0].vertices
+    row = found[0][0].rows[0]
+    for end in (row.least, row.most):
+        assert np.abs(points - [10.0, end]).sum(axis=1).min() < 1e-9
+    assert (first.get_title(), second.get_title()) == ("v0", "v1")
+    with pytest.raises(ValueError, match="two or more shares"):
+        bounds_picture(found[:1])
 
 
 # The rule -------------------------------------------------------------------------------------------------
