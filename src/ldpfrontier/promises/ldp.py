@@ -115,7 +115,7 @@ def optimal_ldp(
         above 0, for which all columns are listed.
     ValueError
         If epsilon is out of range, `max_seconds` is negative or no number, or `start`
-        has another number of inputs.
+        has another number of inputs; or delta is above 0, and the utility of the input itself infinite.
     """
     several = tuple[SublinearUtility, ...]()
     if isinstance(utility, Sequence):
@@ -215,6 +215,11 @@ def _approximate(
         raise ValueError("The utility has no values of columns of any mass, which a delta above 0 needs.")
     if k == 1:
         return uninformative(k, utility.unit, choose("closed form").method(_APPROXIMATE))
+    if not np.isfinite(utility(Channel(np.eye(k)))):
+        raise ValueError(
+            "The utility of the input itself is infinite, and so is that of telling it with a chance of delta;"
+            " with a delta above 0 it must be finite."
+        )
     regime = choose("approximate LDP", Call(k))
     if regime.name == "listed":
         found = optimal_approximate(utility, epsilon, delta, tolerance=tolerance, max_rounds=max_rounds)

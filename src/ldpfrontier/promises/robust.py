@@ -39,7 +39,7 @@ from ldpfrontier.model.optimum import (
     uninformative,
 )
 from ldpfrontier.model.utility import MutualInformation
-from ldpfrontier.numerics.arguments import as_count, check_choice
+from ldpfrontier.numerics.arguments import as_count, as_flag, check_choice
 from ldpfrontier.promises.closed_forms import best_closed_form, solved_in_time
 from ldpfrontier.promises.least import least_robust
 from ldpfrontier.promises.nonrobust import (
@@ -150,8 +150,8 @@ def optimal_robust(
     call = checked_arguments(ball, epsilon, tolerance, max_rounds, start)
     if max_nodes is not None:
         max_nodes = as_count(max_nodes, "max_nodes", "a whole number, 0 or more")
-    if least is not False:
-        _check_least(least, observed, start)
+    if as_flag(least, "least"):
+        _check_least(observed, start)
         return least_robust(ball, call.epsilon, call.tolerance, envelope == "exact", max_rounds, max_nodes)
     if check_observed(observed, start):
         exact = envelope == "exact"
@@ -174,10 +174,8 @@ def optimal_robust(
     return replace(found, method=replace(found.method, mechanisms=_MECHANISMS))
 
 
-def _check_least(least: bool, observed: str, start: Channel | None) -> None:
-    """Refuse what is no truth value, and what the least information is not found with."""
-    if least is not True:
-        raise ValueError(f"least is {least!r}; it must be True or False.")
+def _check_least(observed: str, start: Channel | None) -> None:
+    """Refuse what the least information is not found with."""
     if check_observed(observed) or start is not None:
         given = "a start" if start is not None else 'observed="useful"'
         raise ValueError(f"The least information over F was asked for with {given}; it is found without.")

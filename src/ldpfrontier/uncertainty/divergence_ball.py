@@ -53,7 +53,7 @@ class DivergenceBall:
     def __post_init__(self) -> None:
         centre = as_distribution(self.centre, "The centre of the ball").ravel()
         object.__setattr__(self, "centre", centre / centre.sum())
-        radius = as_number(self.radius, "The radius of the ball", "0 or more", least=0.0)
+        radius = as_number(self.radius, "The radius of the ball", "a finite number, 0 or more", least=0.0)
         object.__setattr__(self, "radius", radius)
         check_choice(self.kind, "kind", get_args(BallKind))
 

@@ -36,7 +36,7 @@ from ldpfrontier.base.types import FloatArray
 from ldpfrontier.engines.column_generation.settings import SETTINGS as GENERATION
 from ldpfrontier.model.channel import Channel
 from ldpfrontier.model.mechanisms import randomized_response
-from ldpfrontier.model.optimum import NO_ERROR, Optimum, certified
+from ldpfrontier.model.optimum import NO_ERROR, Optimum, certified, recorded_failure
 from ldpfrontier.model.privacy import least_delta
 from ldpfrontier.model.utility import SublinearUtility
 from ldpfrontier.numerics.deadline import TimeIsUp
@@ -172,7 +172,7 @@ def solve_approximate(
     # Nothing tells more than the truth, whose columns are unit vectors.
     bound, best = (1.0 + 1e-12) * utility(Channel(np.eye(n))), np.zeros(n + pairs)
     best[:n] = utility.homogeneous_values(np.eye(n))
-    with suppress(TimeIsUp):
+    with recorded_failure("the mechanism of the round before", RuntimeError), suppress(TimeIsUp):
         while chosen.size and rounds < max_rounds:
             rows = np.column_stack([columns.vectors[chosen], columns.excesses[chosen] / delta])
             add_columns(lp, columns.values[chosen] / unit, rows)
@@ -187,6 +187,7 @@ def solve_approximate(
                 bound, best = total, np.append(duals[:n] + kappa * columns.scale, duals[n:])
             if bound - objective * unit <= tolerance * bound:
                 break
+            reduced[used] = -np.inf  # HiGHS may leave them a little above 0
             chosen = np.argsort(-reduced, kind="stable")[: 4 * GENERATION.batch]
             chosen = chosen[reduced[chosen] > NUMERICS.lp_tolerance * unit]
     if rounds:

@@ -209,6 +209,12 @@ def test_what_is_beyond_delta_costs_little_where_much_may_be_told(delta: float, 
     assert utility(channel) >= (1.0 - 1e-8) * solved(utility, 3.0, delta).bound
 
 
+def test_columns_of_the_program_are_not_added_again() -> None:
+    """Entries of e^-25 are less than what HiGHS resolves, so that the columns it has keep a price."""
+    utility = MutualInformation(np.random.default_rng(5).dirichlet(np.ones(5)))
+    assert optimal_ldp(utility, 25.0, 4.4e-5, max_rounds=60).iterations < 30
+
+
 def test_utilities_of_ones_own_and_refusals() -> None:
     own = ColumnUtility(P0, lambda v: v.max(axis=1) - v.min(axis=1), unit="1")
     found = optimal_ldp(own, 1.0, 0.2)
@@ -222,5 +228,7 @@ def test_utilities_of_ones_own_and_refusals() -> None:
         optimal_ldp(own, 1.0, 1.5)
     with pytest.raises(ValueError, match="31"):
         optimal_ldp(own, 31.0, 0.1)
+    with pytest.raises(ValueError, match="infinite"):
+        optimal_ldp(FDivergence([0.5, 0.5], [1.0, 0.0]), 1.0, 0.1)
     with pytest.raises(ValueError, match="start"):
         optimal_ldp(own, 1.0, 0.1, start=found.channel)
