@@ -217,7 +217,7 @@ def _approximate(
         return uninformative(k, utility.unit, choose("closed form").method(_APPROXIMATE))
     if not np.isfinite(utility(Channel(np.eye(k)))):
         raise ValueError(
-            "The utility of the input itself is infinite, and so is that of telling it with a chance of delta;"
+            "The utility of the input itself is infinite, and that of telling it with a chance delta as well;"
             " with a delta above 0 it must be finite."
         )
     regime = choose("approximate LDP", Call(k))
