@@ -258,6 +258,8 @@ def work(document: Document, claim: Any) -> int:
     entries, parts = sum(map(len, document.channel)), claim if isinstance(claim, dict) else {}
     # Of people who know something about U, and with a chance delta, all pairs of inputs are compared.
     terms = entries * (inputs if parts.get("kind") in (SOMETHING, "approximate privacy") else 1)
+    if parts.get("kind") == "approximate bound":  # of which all columns are listed
+        terms += 2 * (min(inputs, MAX_LISTED) + 1) ** min(inputs, MAX_LISTED)
     cuts = parts.get("cuts")
     terms += len(cuts) * inputs if isinstance(cuts, list) else 0
     each = {"reports": len(document.table) + len(document.table[0]), "tree": inputs, "trees": inputs}

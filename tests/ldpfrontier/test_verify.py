@@ -214,6 +214,16 @@ def test_the_work_of_all_claims_is_checked_before_it_begins(monkeypatch: pytest.
         verify.check({**TWO, "claims": claims})
 
 
+def test_the_columns_of_approximate_privacy_are_counted() -> None:
+    """A claim about 7 inputs takes seconds, so that a short document could take days."""
+    claim = dict.fromkeys(("epsilon", "delta", "bound"), "1") | {"kind": "approximate bound", "t": "3"}
+    claim |= {"prices": ["1"] * 7, "excess prices": [["1"] * 7] * 7}
+    document = {**TWO, "utility": {"kind": "mutual information", "prior": ["1"] * 7}, "claims": [claim] * 99}
+    del document["channel"]
+    with pytest.raises(verify.Malformed, match="terms; at most"):
+        verify.check(document)
+
+
 def test_pairs_of_sensitive_values_are_counted_before_they_are_listed() -> None:
     many = {**TWO, "utility": {"kind": "mutual information", "table": [["1"]] * 50_000}}
     del many["channel"]

@@ -29,7 +29,9 @@ def excess_prices(
     solved = solve_approximate(utility, epsilon, delta, tolerance=1e-10, max_rounds=most)
     excesses = np.zeros((n, n))
     excesses[~np.eye(n, dtype=bool)] = solved.duals[n:]
-    return solved.duals[:n], excesses, solved.bound * ApproximateColumns(utility, epsilon).scale
+    # Where nothing is to be told, the logarithms of the checker are above 0 by their rounding.
+    raised = max(solved.bound, 1e-15) * ApproximateColumns(utility, epsilon).scale
+    return solved.duals[:n], excesses, raised
 
 
 def approximate_bound(

@@ -96,6 +96,7 @@ def test_mutual_information(k: int, epsilon: float) -> None:
         (prior(5), 0.3, 0.5),
         (prior(3), 1.0, 1.0),
         ([1.0], 1.0, 0.1),
+        ([0.0, 1.0], 1.0, 0.1),
     ],
 )
 def test_approximate_privacy(p: list[float], epsilon: float, delta: float) -> None:
