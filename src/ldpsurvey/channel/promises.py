@@ -151,13 +151,21 @@ def promise_of_channel(private: Promising) -> str:
     return " ".join(filter(None, parts))
 
 
-def _basis_of_unasked(private: Promising) -> str:
-    """Return what the promise rests on if the sensitive value is not asked; nothing if it is, or on nothing.
+def rests_on_table(private: Promising) -> bool:
+    """Tell whether the sensitive value is not asked, and only the table links it to a report.
 
     A level under every distribution, and one of the whole record, need no table.
     """
+    kept = kept_by_one(private)
+    if not private.is_unasked or kept is None:
+        return False
+    return kept.secret != private.table.attributes and kept.against != "anyone"
+
+
+def _basis_of_unasked(private: Promising) -> str:
+    """Return what the promise rests on if the sensitive value is not asked; nothing if on no table."""
     kept, table = kept_by_one(private), private.table
-    if not private.is_unasked or kept is None or kept.secret == table.attributes or kept.against == "anyone":
+    if kept is None or not rests_on_table(private):
         return ""
     secret, known = said(table.sensitive), said(table.useful)
     among = "F" if kept.against == "outsider" else "the intervals of odds ratios"

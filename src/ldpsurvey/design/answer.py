@@ -18,6 +18,7 @@ from ldpsurvey.channel.promises import (
     protects_all,
     raised,
     readers_of,
+    rests_on_table,
 )
 from ldpsurvey.data.reading import said
 from ldpsurvey.data.values import listed_values, shortened
@@ -155,6 +156,8 @@ def _chances(private: PrivateChannel) -> str:
     if p == 1.0 or kept is None:
         return ""  # no other value has records
     name = _named(table.sensitive) if table.useful else "the record"
+    rests = rests_on_table(private)
+    basis = f" {name} is not asked: that holds as far as the table does." if rests else ""
     is_value = f"{name} is '{visible(shortened(said(value), NAME))}'"
     first, limit = f"A chance of {percent(p)} that {is_value} rises to at most", raised(p, kept.level)
     useful = _named(table.useful)
@@ -167,10 +170,11 @@ def _chances(private: PrivateChannel) -> str:
     limits = [raised(p, level) for level in (levels.outsider, levels.acquaintance, levels.insider)]
     if kept.against == "acquaintance" or len(set(limits)) == 1:
         # That level holds for those who know nothing, too, over the distributions that it is about.
-        return f"{first} {limits[1]} with a report, for whoever knows nothing, something or all of {useful}."
+        whom = f"whoever knows nothing, something or all of {useful}"
+        return f"{first} {limits[1]} with a report, for {whom}.{basis}"
     return (
         f"{first} {limits[0]} with a report for whoever knows nothing else, {limits[1]} for whoever knows"
-        f" something about {useful}, {limits[2]} for whoever knows it."
+        f" something about {useful}, {limits[2]} for whoever knows it.{basis}"
     )
 
 

@@ -14,6 +14,7 @@ from ldpsurvey import design_channel
 from ldpsurvey.channel.channel_file import read_channel
 from ldpsurvey.channel.privatizing import privatize, privatize_file
 from ldpsurvey.command.cli import main
+from ldpsurvey.design.answer import answer_text
 from ldpsurvey.estimate.auditing import audit_channel
 from ldpsurvey.estimate.distribution import estimate_distribution
 from support.owndata import channel_of, seeded, small_table
@@ -34,8 +35,9 @@ def test_the_promise_holds_and_says_what_it_rests_on(against: str) -> None:
     assert private.certificate.levels.insider == 0.0
     assert private.certificate.level <= 0.5
     assert private.certificate.nmi <= private.certificate.bound * (1 + 1e-9)
-    rests = "illness is not asked" in private.promise()
-    assert rests == (against != "anyone")
+    assert ("is not asked" in private.promise()) == (against != "anyone")
+    answer = answer_text(made, made.best("information"), private, 0.01, "c.json")
+    assert ("not asked" in " ".join(answer.split())) == (against != "anyone")
     audit = audit_channel(private, samples=5_000)
     assert not audit.problems
     if against == "outsider":
