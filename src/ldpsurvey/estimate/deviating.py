@@ -374,8 +374,9 @@ class DeviatingReports(FittedReports):
         """Return the least and the largest rate (a . p) / (b . p) that fits the reports, a within b."""
         most = self._most_rate(self._of(above), self._of(below))
         least = self._most_rate(self._of(below - above), self._of(below))
-        if most is None or least is None:
-            return 0.0, 1.0
+        if most is None or least is None:  # nobody need have the useful value, or rounding empties the set
+            some = float(below @ self.p)
+            return (float(above @ self.p) / some,) * 2 if some > SETTINGS.shown_tolerance else (0.0, 1.0)
         return max(1.0 - least[0], 0.0), min(most[0], 1.0)
 
     def most_difference(
@@ -399,11 +400,17 @@ class DeviatingReports(FittedReports):
             bound, low, high = heap[0]
             if -bound - max(reached) <= SETTINGS.bound_tolerance:
                 break
-            heapq.heappop(heap)
             middle = 0.5 * (low + high)
-            for ends in ((low, middle), (middle, high)):
-                heapq.heappush(heap, part(*ends))
-        return min(-heap[0][0], 1.0)
+            halves = [part(low, middle), part(middle, high)]
+            if min(halves)[0] == math.inf:  # rounding empties both
+                break
+            heapq.heapreplace(heap, halves[0])
+            heapq.heappush(heap, halves[1])
+        if heap[0][0] < math.inf:
+            return min(-heap[0][0], 1.0)
+        some, others = float(below @ self.p), float(other_below @ self.p)
+        known = min(some, others) > SETTINGS.shown_tolerance
+        return float(above @ self.p) / some - float(other @ self.p) / others if known else 1.0
 
     # The least share ---------------------------------------------------------------------------------------
 

@@ -88,6 +88,13 @@ def test_if_some_always_say_no_the_estimate_is_the_least_share():
     assert everybody.bounds(np.array([0.0, 1.0])) == pytest.approx([ends[0], 0.95 * ends[1] + 0.05], abs=1e-4)
 
 
+def test_bounds_are_within_intervals_if_rounding_leaves_no_distribution(table):
+    private = channel_of(table, "ir", 0.3)
+    counts = np.full(len(private.outputs), MANY)
+    for row in estimate_bounds(private, counts, 1e-9, always=private.outputs[0], check_fit=False).rows:
+        assert row.low - 2e-4 <= row.least <= row.most + 2e-4 <= row.high + 4e-4
+
+
 def attained(fit, q, g, rows, values):
     """Return how far a population with rows . p = values is from these reports, by least squares."""
     matrix = fit._matrix
