@@ -1,6 +1,6 @@
 r"""The least distortion at a level, and the least level at a distortion, for any distortion matrix.
 
-kalantari2018 leaves distortions other than Hamming's open (section VII), and kairouz2016 utilities that
+kalantari2018 leaves distortions other than Hamming's open (section VI), and kairouz2016 utilities that
 depend on names or distances (section 6). With d(x, y) for input x and output y, a channel of level eps has ::
 
     Q(y|x) = e^-eps u_y + s_xy,    0 <= s_xy <= (1 - e^-eps) u_y,    u_y = max_x Q(y|x),
