@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ldpfrontier.certificates.local import ldp_certificate
     from ldpfrontier.certificates.nonrobust import nonrobust_certificate
     from ldpfrontier.certificates.robust import robust_certificate
+    from ldpfrontier.engines.designs.deviating import DeviatingEstimate, deviating_estimate
     from ldpfrontier.engines.designs.error import estimation_error
     from ldpfrontier.engines.designs.targets import logit_coefficients, logit_target, rate_target
     from ldpfrontier.engines.designs.united_outputs import with_united_outputs
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from ldpfrontier.numerics.deadline import TimeIsUp, time_limit
     from ldpfrontier.promises.association import optimal_association
     from ldpfrontier.promises.conditional import optimal_conditional, optimal_conditional_estimation
+    from ldpfrontier.promises.deviating import optimal_deviating
     from ldpfrontier.promises.distributed_testing import DistributedTest, optimal_distributed_test
     from ldpfrontier.promises.estimation import optimal_estimation
     from ldpfrontier.promises.ldp import optimal_ldp
@@ -102,6 +104,7 @@ __all__ = [
     "Channel",
     "ColumnUtility",
     "Cone",
+    "DeviatingEstimate",
     "DistributedTest",
     "DivergenceBall",
     "FDivergence",
@@ -132,6 +135,7 @@ __all__ = [
     "composition",
     "conditional_cone",
     "conditional_epsilon",
+    "deviating_estimate",
     "distortion_leakage",
     "entropy",
     "estimation_error",
@@ -156,6 +160,7 @@ __all__ = [
     "optimal_association",
     "optimal_conditional",
     "optimal_conditional_estimation",
+    "optimal_deviating",
     "optimal_distributed_test",
     "optimal_estimation",
     "optimal_ldp",
@@ -197,6 +202,7 @@ _HOMES = {
     "Channel": "model.channel",
     "ColumnUtility": "model.column_utility",
     "Cone": "model.cones",
+    "DeviatingEstimate": "engines.designs.deviating",
     "DistributedTest": "promises.distributed_testing",
     "DivergenceBall": "uncertainty.divergence_ball",
     "FDivergence": "model.utility",
@@ -227,6 +233,7 @@ _HOMES = {
     "composition": "reports.several_reports",
     "conditional_cone": "model.cones",
     "conditional_epsilon": "model.privacy",
+    "deviating_estimate": "engines.designs.deviating",
     "distortion_leakage": "hamming.any_distortion",
     "entropy": "model.information",
     "estimation_error": "engines.designs.error",
@@ -249,6 +256,7 @@ _HOMES = {
     "mutual_information": "model.information",
     "nonrobust_certificate": "certificates.nonrobust",
     "optimal_association": "promises.association",
+    "optimal_deviating": "promises.deviating",
     "optimal_distributed_test": "promises.distributed_testing",
     "optimal_estimation": "promises.estimation",
     "optimal_conditional": "promises.conditional",

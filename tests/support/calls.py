@@ -17,7 +17,7 @@ PAIR = np.array([[0.2, 0.8], [0.6, 0.4]])
 RESULTS = {"BudgetSplit", "Calibration", "Cone", "Intractable", "Optimum", "RepeatedReports", "ReportLevels"}
 #: An error, and a context, which says so where it is entered.
 RESULTS |= {"TimeIsUp", "time_limit", "Lot", "QuestionnaireMechanism", "QuestionnaireOptimum"}
-RESULTS |= {"DistributedTest", "RobustTest"}
+RESULTS |= {"DeviatingEstimate", "DistributedTest", "RobustTest"}
 METHODS = {
     "RenyiBall.confidence",
     "RenyiBall.worst_case_epsilon",
@@ -184,6 +184,22 @@ def good_calls() -> dict[str, dict[str, Any]]:
             "target": np.eye(3),
             "tolerance": 1e-3,
             "max_rounds": 9,
+        },
+        "optimal_deviating": {
+            "prior": PRIOR,
+            "cone": l.local_cone(3, 1.0),
+            "deviating": 0.05,
+            "people": 1000,
+            "target": np.eye(3),
+            "tolerance": 1e-3,
+            "max_rounds": 9,
+        },
+        "deviating_estimate": {
+            "channel": channel,
+            "prior": PRIOR,
+            "deviating": 0.05,
+            "people": 1000,
+            "target": np.eye(3),
         },
         "rate_target": {"prior": np.array([[0.25, 0.1], [0.25, 0.4]])},
         "logit_coefficients": {"prior": np.array([[0.25, 0.1], [0.25, 0.4]]), "design": [[1, 0], [1, 1]]},

@@ -221,7 +221,7 @@ def _over_listed_rays(
     problem: EstimationProblem, cone: PolyhedralCone, rays: FloatArray, tolerance: float, max_rounds: int
 ) -> BoundedChannel:
     """Return the best channel over all extreme rays, a bound, and the steps that it took."""
-    vectors = _columns(cone, rays, problem.p)
+    vectors = listed_columns(cone, rays, problem.p)
     gap = max(SETTINGS.inner_gap * tolerance, SETTINGS.finest_gap)
     found = best_weights(problem, vectors, problem.frame(vectors), gap, max_rounds)
     excess = float(found.prices.excess(vectors).max())
@@ -475,7 +475,7 @@ def _conditional_bound(problem: EstimationProblem, shape: tuple[int, int], level
     return total - float(((problem.rows @ problem.p) ** 2).sum())
 
 
-def _columns(cone: PolyhedralCone, rays: FloatArray, p: FloatArray) -> FloatArray:
+def listed_columns(cone: PolyhedralCone, rays: FloatArray, p: FloatArray) -> FloatArray:
     """Return the extreme rays of a cone that a mechanism can have as columns, with p . v = 1, (m, inputs)."""
     # What the constant column meets with equality, all columns of a mechanism meet with equality.
     B = cone.inequalities

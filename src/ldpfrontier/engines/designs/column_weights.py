@@ -123,7 +123,7 @@ def _channel(
 ) -> Channel:
     """Return a channel with few of the columns, at little more than the error of all."""
     sides = np.hstack([np.ones((len(c), 1)), c])
-    every = _adjusted_weights(theta, sides)
+    every = adjusted_weights(theta, sides)
     most = _phi(c, alpha, every) * (1.0 + lost)
     if not most < math.inf:  # rows do not sum to 1 yet: what they lack is a column, which the caller moves
         sums = theta @ vectors
@@ -131,13 +131,13 @@ def _channel(
         return Channel(np.vstack([share * theta[:, None] * vectors, 1.0 - share * sums]).T)
     for exponent in range(2, 16):
         kept = theta > 10.0**-exponent * theta.max()
-        fewer = _adjusted_weights(theta[kept], sides[kept])
+        fewer = adjusted_weights(theta[kept], sides[kept])
         if _phi(c[kept], alpha, fewer) <= most:
             return Channel((vectors[kept] * fewer[:, None])[fewer > 0].T)
     return Channel((vectors * every[:, None])[every > 0].T)
 
 
-def _adjusted_weights(theta: FloatArray, sides: FloatArray) -> FloatArray:
+def adjusted_weights(theta: FloatArray, sides: FloatArray) -> FloatArray:
     """Return weights as close to these as can be with which rows sum to 1."""
     target = np.zeros(sides.shape[1])
     target[0] = 1.0

@@ -12,6 +12,8 @@ class DesignsSettings:
     # Stated limits.
     #: Relative gap to which the error is minimized by default, as utilities are.
     tolerance: float = 1e-4
+    #: The same if some people deviate.
+    deviating_tolerance: float = 1e-3
     #: Steps of the interior-point method by default; 20 to 40 are usual.
     max_rounds: int = 200
     #: Rounds of column generation.
@@ -36,6 +38,8 @@ class DesignsSettings:
     #: Distance of row sums from 1 at which the interior-point method may stop: that of a distribution in
     #: `numerics`.
     row_sums: float = 1e-9
+    #: Probability of a report above which it has weights if people deviate.
+    least_report: float = 1e-12
     #: Slack of an inequality, as a share of its size, that counts as none.
     equality: float = 1e-12
     #: Share of the tolerance that each of these may use: the gap of the interior-point method, the excess
