@@ -43,6 +43,8 @@ class SurveySettings:
     least_clusters: int = 30
     #: Values of a channel up to which bounds are computed if people do not follow the rule: half a minute.
     max_bounded_values: int = 100
+    #: Values up to which two channels are looked for that show who always gives one report: 10 s.
+    max_detecting_values: int = 20
     #: Records of a table times its odds ratios, or a thousand, up to which intervals of these are exact.
     max_exact_work: int = 1_000_000_000
 

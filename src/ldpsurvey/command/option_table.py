@@ -179,6 +179,10 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
         option("--prove", metavar="NODES", type=whole, help=
             "use so many nodes of branch and bound, or extreme rays, for a bound on the smallest error of"
             " all mechanisms, which --details prints (default: 5000)"),
+        option("--detect", metavar="REPORT", help=
+            "make two channels of the level --epsilon, of which each person has one by lot: the pair that"
+            " needs the fewest people for --error, and for noticing that 5%% always give this report, which"
+            " is one of the values. The second is written beside --out, with -2 in its name"),
         option("--out", metavar="JSON", default="channel.json", help=
             "the file for the channel; its matrix, thresholds, known answers, weights, sampler and"
             " certificate are written to the same folder (default: channel.json)"),
@@ -358,7 +362,7 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
 NEEDS: Mapping[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "design": [
         (("people", "design_effect"), ("weight",)),
-        (("reports", "budget", "unasked"), ("epsilon",)),
+        (("reports", "budget", "unasked", "detect"), ("epsilon",)),
         (("unasked",), ("useful",)),
         (("missing", "count", "weight", "cluster"), ("data", "table")),
         (("decimal",), ("bins", "weight")),

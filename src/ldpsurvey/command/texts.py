@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import math
+import shlex
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from ldpfrontier.verify import visible
 from ldpsurvey.base.layout import columns, number, reports_text, wrapped
 from ldpsurvey.base.settings import SETTINGS
 from ldpsurvey.channel.promises import factor_text, upwards
 from ldpsurvey.data.reading import said
-from ldpsurvey.design.answer import COEFFICIENTS, TARGETS
+from ldpsurvey.design.answer import COEFFICIENTS, TARGETS, few_digits
+from ldpsurvey.design.detecting import DETECTED, LEVEL, POWER
 
 if TYPE_CHECKING:
+    from ldpfrontier.base.types import FloatArray
     from ldpsurvey.channel.channel_file import PrivateChannel
     from ldpsurvey.design.design import Candidate, Design
+    from ldpsurvey.design.detecting import DetectingPair
     from ldpsurvey.estimate.auditing import Audit
 
 
@@ -44,6 +50,48 @@ def design_text(made: Design, best: Candidate, error: float) -> str:
         )
         parts.append("\n".join(map(wrapped, [words, *ran])))
     return "\n\n".join(parts)
+
+
+def pair_text(
+    pair: DetectingPair,
+    always: str,
+    values: Sequence[str],
+    chances: Sequence[FloatArray],
+    paths: Sequence[str],
+    error: float,
+    alone: float,
+) -> str:
+    """Return what two channels show and cost; `alone` are the reports by one channel that give the error.
+
+    `chances` are those of the report `always` by each channel, given each value.
+    """
+    share, first, second = f"{DETECTED:.0%}", *map(visible, paths)
+    said_by = [
+        ", ".join(f"{visible(value)} {chance:.2f}" for value, chance in zip(values, some, strict=True))
+        for some in chances
+    ]
+    detect, estimate, needed = map(few_digits, (pair.to_detect, pair.to_estimate, pair.needed))
+    more = pair.to_estimate / alone - 1.0
+    price = "less than 1%" if abs(more) < 0.01 else f"{abs(more):.0%} {'more' if more > 0.0 else 'fewer'}"
+    deviation = pair.error / math.sqrt(pair.needed)
+    name = repr(visible(always))
+    lines = [
+        f"Two channels. Draw by lot who reports by which, and let nobody report by both: with probability"
+        f" {pair.lot:.2f} by {first}, otherwise by {second}. Each keeps the promise below.",
+        f"The chance of the report {name} is, by value: {said_by[0]} in the first; {said_by[1]} in the"
+        " second.",
+        f"That {share} always report {name} is noticed from {detect} people with probability {POWER:.0%}, by"
+        f" a test that finds some in {LEVEL:.0%} of surveys without them.",
+        f"The shares of values have a standard error of {error:g} from {estimate}"
+        f" people. With one channel, if nobody deviates, from {few_digits(alone)}: the price is {price}.",
+        f"{needed} people are enough for both. With {share} of such people, their share has a standard"
+        f" error of {deviation:.2g} then.",
+        "It is the best pair of those that were searched; that no other pair is better is not proved.",
+        "These people are taken to give the same report by both channels, and nobody deviates otherwise.",
+        f"Next: apply each channel to its people, and ldp-frontier estimate --channel {first} --data FILE"
+        f" --second {second} FILE2 --always {shlex.quote(visible(always))}",
+    ]
+    return "\n".join(map(wrapped, lines))
 
 
 def _protection(made: Design, order: list[Candidate], best: Candidate) -> str:

@@ -55,7 +55,7 @@ GIVEN = {
     "--compare-with": "40", "--mean": "age", "--cumulative": "age", "--strata": "age", "--by": "age",
     "--replicates": "w", "--replicate-method": "brr", "--rates": "a b", "--samples": "50",
      "--matrix": "m.csv", "--design": "kuk", "--formula": "age~ill", "--width": "0.3",
-    "--deviating": "0.1", "--second": "c.json o2.csv", "--always": "y1",
+    "--deviating": "0.1", "--second": "c.json o2.csv", "--always": "y1", "--detect": "no",
     "--power": "0.8", "--probability": "0.5", "--value": "0.1",
     "--p": "0.6", "--q": "0.6", "--yes": "0.1", "--no": "0.1", "--cards": "2",
 }  # fmt: skip
