@@ -18,7 +18,15 @@ try:
     from reproduction.data import catalogue as data
     from reproduction.planning import configuration, outside
     from reproduction.planning.imports import code_hash
-    from reproduction.planning.paper import Layout, PaperError, Table, module_name, papers, table_place
+    from reproduction.planning.paper import (
+        BEYOND,
+        Layout,
+        PaperError,
+        Table,
+        module_name,
+        papers,
+        table_place,
+    )
     from reproduction.planning.plan import Plan
 except ImportError as missing:
     raise WorkflowError(
@@ -72,7 +80,7 @@ FINISHED = {key: PLAN.target_files(paper, FORMATS) for key, paper in PAPERS.item
 }
 TARGETS = {
     "all": [key for key, paper in PAPERS.items() if not paper.is_beyond],
-    **{key: [key] for key, paper in PAPERS.items() if paper.is_beyond},
+    **{key: [key] if key in PAPERS else [] for key in BEYOND},
     "certificates": ["certificates"],
     "everything": [*FINISHED],
 }

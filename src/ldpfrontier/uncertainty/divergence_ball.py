@@ -37,7 +37,7 @@ class DivergenceBall:
     centre : array_like, shape (k,)
         A distribution.
     radius : float
-        0 or more: the largest sum_x |P_x - c_x| / 2, or sum_x (P_x - c_x)^2 / c_x.
+        0 or more: the largest ``sum_x |P_x - c_x| / 2``, or ``sum_x (P_x - c_x)^2 / c_x``.
     kind : {"tv", "chi2"}
 
     Raises
