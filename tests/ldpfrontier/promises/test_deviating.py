@@ -114,3 +114,17 @@ def test_what_is_refused() -> None:
         deviating_estimate(randomized_response(2, 1.0), [0.5, 0.5], 1.0, 100)
     with pytest.raises(ValueError, match="unbiased"):
         deviating_estimate(Channel(np.full((2, 2), 0.5)), [0.5, 0.5], 0.1, 100)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "epsilon", "people"), [(2, 1.0, 10**12), (4, 5.0, 10**6), (4, 20.0, 10**12)]
+)
+def test_so_many_people_that_the_variance_is_lost_end_with_a_bound(
+    inputs: int, epsilon: float, people: int
+) -> None:
+    prior = np.arange(1.0, inputs + 1.0)
+    found = optimal_deviating(prior / prior.sum(), local_cone(inputs, epsilon), 0.99, people)
+    assert found.status in ("optimal", "bounded")
+    assert found.bound <= found.value * (1.0 + 1e-9)
+    with pytest.raises(ValueError, match="people is"):
+        optimal_deviating(prior / prior.sum(), local_cone(inputs, epsilon), 0.99, 10**13)

@@ -33,7 +33,7 @@ from ldpfrontier.engines.designs.column_weights import EstimationProblem
 from ldpfrontier.engines.designs.error import estimation_error, target_rows
 from ldpfrontier.engines.designs.settings import SETTINGS
 from ldpfrontier.model.channel import Channel
-from ldpfrontier.model.optimum import ROUNDING
+from ldpfrontier.model.optimum import ROUNDING, fell_back, one_line
 from ldpfrontier.numerics.arguments import as_count, as_instance, as_number
 from ldpfrontier.numerics.deadline import time_is_up
 
@@ -114,12 +114,17 @@ def deviating_estimate(
     )  # fmt: skip
 
 
+#: Beyond so many people the variance is lost in the rounding of the bias.
+MOST_PEOPLE = 10**12
+
+
 def deviating_factor(deviating: float, people: int) -> float:
     """Return n g^2; ValueError if an argument is of another kind or out of range."""
     share = as_number(deviating, "deviating", "a number, 0 or more and below 1", least=0.0)
     if share >= 1.0:
         raise ValueError(f"deviating is {share:g}; it must be a number, 0 or more and below 1.")
-    return as_count(people, "people", "a whole number, 1 or more", least=1) * share**2
+    allowed = f"a whole number, 1 to {MOST_PEOPLE:.0e}"
+    return as_count(people, "people", allowed, least=1, most=MOST_PEOPLE) * share**2
 
 
 def _short(problem: EstimationProblem, channel: Channel, q: FloatArray, c: float) -> FloatArray:
@@ -188,7 +193,11 @@ class ShortWeights:
         # V is at most m^2, and at least what it is without a share that deviates.
         slope, bound = value * best.x, lowest * (1.0 + c)
         while bound < value * (1.0 - tolerance) and len(lines) < max_rounds and not time_is_up():
-            lines.append(self.line(slope, 1.0, c, inner))
+            try:
+                lines.append(self.line(slope, 1.0, c, inner))
+            except ArithmeticError as error:
+                fell_back(f"weights with little bias of the lines so far: {one_line(error)}")
+                break
             if (new := _value(lines[-1], c)) < value:
                 best, value = lines[-1], new
             # Before the start, lowest + c / x^2 is above the value.
@@ -256,6 +265,8 @@ class ShortWeights:
         S = (inverse.reshape(m, n * n).T @ squares).reshape(n, n, r, r).transpose(0, 2, 1, 3)
         right = -np.einsum("jab,jb->ja", inverse, grad).T @ y - off
         S = S.reshape(n * r, n * r)
+        if not (S.diagonal() > 0.0).all():
+            raise np.linalg.LinAlgError("Rounding has taken the equations.")
         units = 1.0 / np.sqrt(S.diagonal())
         sides = np.column_stack([right.ravel(), side]) * units[:, None]
         solved = np.linalg.solve(S * units * units[:, None], sides) * units[:, None]
@@ -263,6 +274,8 @@ class ShortWeights:
         multipliers = (solved[:, 0] - dx * solved[:, 1]).reshape(n, r)
         move = -np.einsum("jab,jb->ja", inverse, grad + y @ multipliers.T)
         size = float(np.einsum("ja,jab,jb->", move, hess, move))
+        if not math.isfinite(size):
+            raise np.linalg.LinAlgError("The step is not finite.")
         move = np.hstack([np.zeros((m, first)), move])
         multipliers = np.vstack([np.zeros((first, r)), multipliers])
         length = 1.0 if size <= _NEAR else 1.0 / (1.0 + math.sqrt(size))
