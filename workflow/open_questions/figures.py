@@ -46,7 +46,8 @@ def approximate(grid: pd.DataFrame, random: pd.DataFrame, search: pd.DataFrame) 
 
 
 def _draw_gain(ax: Axes, grid: pd.DataFrame) -> None:
-    rows = select(grid, utility=MUTUAL_INFORMATION, letters=int(grid["letters"].min()))
+    letters = int(grid["letters"].min())
+    rows = select(grid, utility=MUTUAL_INFORMATION, letters=letters)
     share = (rows["value"] / rows["truth"]).groupby([rows["delta"], rows["epsilon"]]).mean()
     deltas = sorted(rows["delta"].unique(), reverse=True)
     for i, delta in enumerate(deltas):
@@ -56,7 +57,7 @@ def _draw_gain(ax: Axes, grid: pd.DataFrame) -> None:
     ax.set_xlabel(f"privacy level {EPSILON}")
     ax.set_ylabel(r"$I(X;Y)\,/\,H(X)$")
     ax.legend(title=r"$\delta$", loc="lower right")
-    ax.set_title("(a) the optimum, four letters", loc="left")
+    ax.set_title(f"(a) the optimum, {letters} letters", loc="left")
 
 
 def _draw_losses(ax: Axes, random: pd.DataFrame, search: pd.DataFrame) -> None:

@@ -31,8 +31,8 @@ _log = logging.getLogger(__name__)
 #: Divisions of the level that are tried, beside that of the paper, and improvements of each pair.
 DIVISIONS, SWEEPS = 6, 4
 
-#: The level of a report that tells its input as it is, nats.
-WHOLE = 30.0
+#: From this level on, nats, a report tells its input as it is: a lie has less than 1e-12 of the probability.
+LEVEL_OF_TRUTH = 30.0
 
 
 def components(
@@ -45,16 +45,16 @@ def components(
 ) -> pd.DataFrame:
     """Compare independent reporting of the paper, with the best components found, and PolyOpt."""
     ball = RenyiBall.confidence(np.asarray(counts, dtype=float), beta=beta, order=order)
-    whole, rows = entropy(ball.centre), []
+    total, rows = entropy(ball.centre), []
     for epsilon in epsilons:
         paper = budget_split(ball, epsilon)
         rows.append(
             {
                 "instance": instance,
                 "epsilon": epsilon,
-                "response": paper.information / whole,
-                "components": best_components(ball, epsilon) / whole,
-                "polyopt": optimal_polyopt(ball, epsilon, tolerance=1e-6).value / whole,
+                "response": paper.information / total,
+                "components": best_components(ball, epsilon) / total,
+                "polyopt": optimal_polyopt(ball, epsilon, tolerance=1e-6).value / total,
             }
         )
     _log.info("%s: %d levels", instance, len(rows))
@@ -79,7 +79,7 @@ def best_components(ball: RenyiBall, epsilon: float) -> float:
 
 def _best_beside(joint: FloatArray, level: float) -> Channel:
     """Return the best report of X beside one with the output R, given the distribution of (R, X)."""
-    if level > WHOLE:
+    if level > LEVEL_OF_TRUTH:
         return Channel(np.eye(joint.shape[1]))
     joint = joint[joint.sum(axis=1) > 0]
     weights = joint.sum(axis=1)

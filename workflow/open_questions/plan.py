@@ -12,16 +12,9 @@ from reproduction.planning.paper import Counts
 
 def approximate(configuration: Configuration) -> PartsByName:
     """Return the parts of the table of approximately private mechanisms: numbers of letters."""
-    study = configuration["open_questions"]["approximate"]
-    return {
-        f"{letters}-letters": {
-            "letters": letters,
-            "instances": study["instances"],
-            "utilities": study["utilities"],
-            "seed": configuration["seed"],
-        }
-        for letters in study["letters"]
-    }
+    study, seed = configuration["open_questions"]["approximate"], configuration["seed"]
+    rest = {name: study[name] for name in ("instances", "utilities")} | {"seed": seed}
+    return {f"{letters}-letters": {"letters": letters, **rest} for letters in study["letters"]}
 
 
 def approximate_grid(configuration: Configuration) -> PartsByName:

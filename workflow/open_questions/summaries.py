@@ -14,10 +14,15 @@ from reproduction.results.tables import Schema
 MUTUAL_INFORMATION = "mutual information"
 
 
-def _rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
-    for column in ("value", "mixture"):
-        above = table[column] > table["bound"] * (1.0 + 1e-9)
-        yield above, f"has a {column} of {{{column}}}, above the bound {{bound}}"
+def _no_better(*columns: str, rounding: float = 1e-13) -> Callable[[pd.DataFrame], Iterator[tuple[Any, str]]]:
+    """Return the rules of a table of optima: no value or comparison is above the bound."""
+
+    def rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
+        for column in ("value", *columns):
+            above = table[column] > table["bound"] * (1.0 + 1e-9) + rounding
+            yield above, f"has a {column} of {{{column}}}, above the bound {{bound}}"
+
+    return rules
 
 
 APPROXIMATE = Schema(
@@ -34,23 +39,12 @@ APPROXIMATE = Schema(
         "truth": "float64",  # of the truth
     },
     key=("letters", "utility", "instance"),
-    rules=_rules,
+    rules=_no_better("mixture", rounding=0.0),
     finite=("value", "bound", "mixture", "truth"),
 )
 APPROXIMATE_GRID = replace(APPROXIMATE, key=(*APPROXIMATE.key, "epsilon", "delta"))
 #: The instance is that of the table above in which a search began; the distributions have blanks between.
 APPROXIMATE_SEARCH = replace(APPROXIMATE, columns={**APPROXIMATE.columns, "p": "str", "q": "str"})
-
-
-def _no_better(*columns: str) -> Callable[[pd.DataFrame], Iterator[tuple[Any, str]]]:
-    """Return the rules of a table of optima: no value or comparison is above the bound."""
-
-    def rules(table: pd.DataFrame) -> Iterator[tuple[Any, str]]:
-        for column in ("value", *columns):
-            above = table[column] > table["bound"] * (1.0 + 1e-9) + 1e-13
-            yield above, f"has a {column} of {{{column}}}, above the bound {{bound}}"
-
-    return rules
 
 
 HYPOTHESES = Schema(

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ldpfrontier.base.types import FloatArray, Intractable
 from ldpfrontier.engines.designs.column_weights import adjusted_weights, best_weights
 from ldpfrontier.engines.designs.deviating import (
-    ShortWeights,
+    BoundedWeights,
     deviating_estimate,
     deviating_factor,
     reduced,
@@ -116,7 +116,7 @@ def optimal_deviating(
     if bound < value * (1.0 - tolerance):
         coordinates = (vectors - 1.0) @ frame
         alpha = reduced(problem.wanted @ frame)[1] / math.sqrt(plain.phi)
-        program = ShortWeights(coordinates, alpha)
+        program = BoundedWeights(coordinates, alpha)
         found = program.least(c, lowest / plain.phi, 0.5 * tolerance, max_rounds)
         rounds, bound = found.rounds, max(bound, found.bound * plain.phi * size**2)
         for fewer in _with_fewer_columns(found.theta, program.y, vectors):

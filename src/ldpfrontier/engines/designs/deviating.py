@@ -106,7 +106,7 @@ def deviating_estimate(
             f" more than {SETTINGS.least_report:g}, as what it counts for is not known otherwise."
         )
     problem = EstimationProblem(p, rows)
-    G = _short(problem, channel, q, c) if problem.wanted.any() else np.zeros((len(rows), len(q)))
+    G = _weights_of(problem, channel, q, c) if problem.wanted.any() else np.zeros((len(rows), len(q)))
     sizes = (G**2).sum(axis=0)
     variance, most = float(q @ sizes), float(sizes.max())
     return DeviatingEstimate(
@@ -127,7 +127,7 @@ def deviating_factor(deviating: float, people: int) -> float:
     return as_count(people, "people", allowed, least=1, most=MOST_PEOPLE) * share**2
 
 
-def _short(problem: EstimationProblem, channel: Channel, q: FloatArray, c: float) -> FloatArray:
+def _weights_of(problem: EstimationProblem, channel: Channel, q: FloatArray, c: float) -> FloatArray:
     """Return G of a channel, (k, outputs), with the least V + c m^2."""
     vectors = (channel.matrix / q).T
     frame = problem.frame(vectors)
@@ -140,7 +140,7 @@ def _short(problem: EstimationProblem, channel: Channel, q: FloatArray, c: float
     if c == 0.0 or len(q) == y.shape[1]:
         return np.asarray(usual.T)
     turned, alpha = reduced(wanted[:, 1:] / math.sqrt(V))
-    found = ShortWeights(y[:, 1:], alpha, q).least(c, 1.0, 1e-6, SETTINGS.max_rounds)
+    found = BoundedWeights(y[:, 1:], alpha, q).least(c, 1.0, 1e-6, SETTINGS.max_rounds)
     G = math.sqrt(V) * found.weights @ turned.T
     missing = wanted.T - (y * q[:, None]).T @ G
     G += np.linalg.lstsq((roots * y).T, missing, rcond=None)[0] / roots
@@ -165,7 +165,7 @@ class Line(NamedTuple):
     u: FloatArray  # (m, 1 + d): theta and H
 
 
-class Found(NamedTuple):
+class DeviatingSolution(NamedTuple):
     """The least V + c m^2 that was found, a bound of it, theta, and G, (m, d)."""
 
     value: float
@@ -175,8 +175,8 @@ class Found(NamedTuple):
     rounds: int
 
 
-class ShortWeights:
-    """The program over columns c, (m, r), whose probabilities theta are given or sought."""
+class BoundedWeights:
+    """The program for weights of bounded length: columns c, (m, r), with probabilities given or sought."""
 
     def __init__(self, c: FloatArray, alpha: FloatArray, theta: FloatArray | None = None) -> None:
         self.y = np.hstack([np.ones((len(c), 1)), c])
@@ -185,7 +185,7 @@ class ShortWeights:
         start = np.full(len(c), 1.0 / len(c)) if theta is None else theta
         self.centre, self.start = np.hstack([start[:, None], np.zeros((len(c), len(alpha)))]), 0.0
 
-    def least(self, c: float, lowest: float, tolerance: float, max_rounds: int) -> Found:
+    def least(self, c: float, lowest: float, tolerance: float, max_rounds: int) -> DeviatingSolution:
         """Minimize V + c m^2 with c above 0 to a relative tolerance, given that no V is below `lowest`."""
         inner, lines = 0.1 * tolerance, list[Line]()
         best = self.line(0.5, 0.0, 0.0, max(inner, 1e-6))
@@ -206,7 +206,7 @@ class ShortWeights:
             bound = max(bound, found)
         theta, H = best.u[:, 0], best.u[:, 1:]
         bound = min(bound * (1.0 - ROUNDING), value)
-        return Found(value, bound, theta, H / (theta * best.x)[:, None], len(lines))
+        return DeviatingSolution(value, bound, theta, H / (theta * best.x)[:, None], len(lines))
 
     def line(self, slope: float, spread: float, c: float, gap: float) -> Line:
         """Return a line of a slope T that is nearly as high as any; with spread 0 the end of psi, L / 2 T.

@@ -122,7 +122,7 @@ class ApproximateColumns:
         return reduced, gamma(duals.size + 16) * size
 
 
-class Solved(NamedTuple):
+class ApproximateSolution(NamedTuple):
     """A mechanism, a bound on all of them, and the c and the lam that prove it, after some rounds."""
 
     matrix: FloatArray
@@ -153,7 +153,7 @@ def optimal_approximate(
 
 def solve_approximate(
     utility: SublinearUtility, epsilon: float, delta: float, *, tolerance: float, max_rounds: int
-) -> Solved:
+) -> ApproximateSolution:
     """Return the solution of the program and of its dual; the arguments are those of `optimal_approximate`.
 
     The duals are c, raised so that it holds for all columns, and lam by pairs of inputs, shape
@@ -195,7 +195,7 @@ def solve_approximate(
         matrix = columns.vectors[used[occurs]].T * weights[occurs]
     else:
         matrix = _mixed_with_truth(randomized_response(n, epsilon), delta)
-    return Solved(matrix, bound, best, rounds)
+    return ApproximateSolution(matrix, bound, best, rounds)
 
 
 def mixture_with_truth(
