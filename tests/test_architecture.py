@@ -101,6 +101,7 @@ LAYERS = (
     {"ldpsurvey.estimate"},
     {"ldpsurvey.design"},
     {"ldpsurvey.questionnaire"},
+    {"ldpsurvey.answer"},
     {"ldpsurvey.command"},
     {"ldpsurvey"},
 )

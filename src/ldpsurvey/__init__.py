@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ldpsurvey.answer.codes import report_code, report_of_code
     from ldpsurvey.channel.channel_file import PrivateChannel, read_channel
     from ldpsurvey.channel.memo import Memo
     from ldpsurvey.channel.privatizing import privatize, privatize_file
@@ -51,12 +52,15 @@ __all__ = [
     "privatize",
     "privatize_file",
     "read_channel",
+    "report_code",
+    "report_of_code",
     "table_of_values",
     "with_values",
 ]
 
 #: The public names by the module of this folder that defines them, as imported above for type checkers.
 _NAMES = {
+    "answer.codes": ("report_code", "report_of_code"),
     "estimate.auditing": ("Audit", "audit_channel", "count_pairs"),
     "estimate.change": ("Changes", "estimate_change"),
     "data.tables": ("CountTable", "count_records"),
