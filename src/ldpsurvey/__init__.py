@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from ldpsurvey.channel.reports import count_reports
     from ldpsurvey.data.tables import CountTable, count_records
     from ldpsurvey.data.value_lists import table_of_values, with_values
-    from ldpsurvey.design.design import Design, design_channel
+    from ldpsurvey.design.candidates import Design
+    from ldpsurvey.design.design import design_channel
     from ldpsurvey.design.least_level import design_for_reports, least_epsilon
     from ldpsurvey.design.two_channels import TwoChannels, estimate_two_channels
     from ldpsurvey.estimate.auditing import Audit, audit_channel, count_pairs
@@ -65,7 +66,8 @@ _NAMES = {
     "estimate.change": ("Changes", "estimate_change"),
     "data.tables": ("CountTable", "count_records"),
     "data.value_lists": ("table_of_values", "with_values"),
-    "design.design": ("Design", "design_channel"),
+    "design.candidates": ("Design",),
+    "design.design": ("design_channel",),
     "estimate.deviating": ("DeviationBounds", "estimate_bounds"),
     "estimate.distribution": ("Estimate", "estimate_distribution"),
     "channel.memo": ("Memo",),

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from ldpsurvey.base.sampling import (
     sampled_channel,
     whole_weights,
 )
+from ldpsurvey.base.tabular import Tabular, counted, frame_of
 from ldpsurvey.channel.allowance import Allowance, check_allowance
 from ldpsurvey.channel.attackers import (
     ATTACKERS,
@@ -39,9 +40,12 @@ from ldpsurvey.channel.attackers import (
 )
 from ldpsurvey.channel.promises import ChannelCertificate, promise_of_channel
 from ldpsurvey.channel.routing import refuse_questionnaire
-from ldpsurvey.data.reading import Label
+from ldpsurvey.data.reading import Label, said
 from ldpsurvey.data.tables import CountTable, check_columns
 from ldpsurvey.data.values import read_rules, stored_rules
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 T = TypeVar("T")
 
@@ -55,8 +59,8 @@ class ChannelFileError(ValueError):
     """A file is not a channel, or was changed after it was written."""
 
 
-@dataclass(frozen=True, eq=False)
-class PrivateChannel:
+@dataclass(frozen=True, eq=False, repr=False)
+class PrivateChannel(Tabular):
     """A channel that can be sampled, with its labels, the table it was designed from and its certificate.
 
     Attributes
@@ -89,6 +93,21 @@ class PrivateChannel:
                 " needs one of its own."
             )
         self.weights.flags.writeable = False
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the probabilities of reports, in columns, for the values of a record, in rows."""
+        rows = zip(self.table.labels, self.channel.matrix.tolist(), strict=True)
+        names = self.outputs
+        return frame_of(
+            {**dict(zip(self.table.attributes, label, strict=True)), **dict(zip(names, row, strict=True))}
+            for label, row in rows
+        )
+
+    def _about(self) -> str:
+        values, reports = self.weights.shape
+        size = f"{counted(reports, 'report')} of {counted(values, 'value')}"
+        level = f"level {self.certificate.epsilon:g} against {self.protects}"
+        return f"{self.id}, {said(self.table.attributes)}: {size}, {level}"
 
     @property
     def outputs(self) -> tuple[str, ...]:

@@ -26,7 +26,8 @@ from ldpsurvey.data.tables import CountTable, count_records
 from ldpsurvey.data.value_lists import parsed_values, table_of_values, with_values
 from ldpsurvey.data.weights import stated_people
 from ldpsurvey.design.answer import answer_text
-from ldpsurvey.design.design import Candidate, design_channel
+from ldpsurvey.design.candidates import Candidate
+from ldpsurvey.design.design import design_channel
 from ldpsurvey.design.detecting import detecting_pair
 from ldpsurvey.design.least_level import design_for_reports, least_epsilon
 from ldpsurvey.design.methods import LONGEST

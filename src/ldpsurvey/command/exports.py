@@ -19,7 +19,7 @@ from ldpsurvey.data.tables import CountTable
 from ldpsurvey.estimate.distribution import inversion, quantities
 
 if TYPE_CHECKING:
-    from ldpsurvey.design.design import Candidate, Design
+    from ldpsurvey.design.candidates import Candidate, Design
 
 #: What stands in the place of the hash and the id of the file in the text of the sampler.
 _DIGEST, _ID = "the SHA-256 of channel.json", "the id of channel.json"

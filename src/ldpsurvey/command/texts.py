@@ -19,7 +19,7 @@ from ldpsurvey.design.detecting import DETECTED, LEVEL, POWER
 if TYPE_CHECKING:
     from ldpfrontier.base.types import FloatArray
     from ldpsurvey.channel.channel_file import PrivateChannel
-    from ldpsurvey.design.design import Candidate, Design
+    from ldpsurvey.design.candidates import Candidate, Design
     from ldpsurvey.design.detecting import DetectingPair
     from ldpsurvey.estimate.auditing import Audit
 

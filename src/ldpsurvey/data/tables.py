@@ -10,12 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ldpfrontier.base.types import FloatArray, IntArray
 from ldpsurvey.base.layout import remark
 from ldpsurvey.base.settings import SETTINGS
+from ldpsurvey.base.tabular import Tabular, counted, frame_of
 from ldpsurvey.data.groups import Bins, ValueOrder, translations_of
 from ldpsurvey.data.reading import (
     Label,
@@ -41,6 +43,9 @@ from ldpsurvey.data.values import (
 )
 from ldpsurvey.data.weights import Evidence, clusters_of, weight_of
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 #: Parts of a distribution that is known by weights.
 SHARES = 1_000_000
 
@@ -51,8 +56,8 @@ _FEWER = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class CountTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class CountTable(Tabular):
     """A table that says how often each pair of a sensitive and a useful value occurs.
 
     Attributes
@@ -148,6 +153,15 @@ class CountTable:
             object.__setattr__(self, "freedom", None)
         elif self.freedom is not None and not self.freedom > 0.0:
             raise ValueError(f"The shares have {self.freedom} degrees of freedom; they must be above 0.")
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the counts of all pairs of values, a row each."""
+        rows = zip(self.labels, self.counts.ravel().tolist(), strict=True)
+        names = self.attributes
+        return frame_of({**dict(zip(names, label, strict=True)), "count": count} for label, count in rows)
+
+    def _about(self) -> str:
+        return f"{counted(self.counts.size, 'combination')} of values of {said(self.attributes)}"
 
     @property
     def sampled(self) -> bool:

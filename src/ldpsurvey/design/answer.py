@@ -26,7 +26,7 @@ from ldpsurvey.estimate.targets import is_formula
 
 if TYPE_CHECKING:
     from ldpsurvey.channel.channel_file import PrivateChannel
-    from ldpsurvey.design.design import Candidate, Design
+    from ldpsurvey.design.candidates import Candidate, Design
 
 #: What the names that `--precise` takes are called in sentences, but for those of columns.
 TARGETS = {

@@ -12,7 +12,8 @@ from ldpsurvey.base.settings import SETTINGS
 from ldpsurvey.channel.allowance import Allowance, check_several, level_of_reports
 from ldpsurvey.channel.attackers import Attacker
 from ldpsurvey.data.tables import CountTable
-from ldpsurvey.design.design import Design, design_channel, information_bound
+from ldpsurvey.design.candidates import Design
+from ldpsurvey.design.design import design_channel, information_bound
 from ldpsurvey.design.methods import BOUNDING, Purpose, attacker_of
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +26,7 @@ from scipy.special import chdtrc, xlogy
 
 from ldpfrontier.base.types import FloatArray
 from ldpsurvey.base.settings import SETTINGS
+from ldpsurvey.base.tabular import Tabular
 from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.channel.reports import report_place
 from ldpsurvey.data.reading import said
@@ -32,9 +34,12 @@ from ldpsurvey.data.value_lists import table_of_values
 from ldpsurvey.design.known_channels import known_channel
 from ldpsurvey.estimate.distribution import Estimate, FittedReports, estimate_distribution, maximum_likelihood
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-@dataclass(frozen=True, eq=False)
-class TwoChannels:
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TwoChannels(Tabular):
     """Shares of values, and of people who always give one answer, from reports by two channels.
 
     Attributes
@@ -51,6 +56,13 @@ class TwoChannels:
     estimate: Estimate
     p_value: float
     always: str
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the shares, a row each."""
+        return self.estimate.to_frame()
+
+    def _about(self) -> str:
+        return f"{self.estimate._about()}; p = {self.p_value:.2g} that nobody always gives {self.always}"
 
 
 def estimate_two_channels(

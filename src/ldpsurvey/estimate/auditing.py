@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +16,7 @@ from ldpfrontier import rldp_epsilon
 from ldpfrontier.base.types import FloatArray, IntArray
 from ldpsurvey.base.sampling import Sampler
 from ldpsurvey.base.settings import SETTINGS
+from ldpsurvey.base.tabular import Tabular, frame_of
 from ldpsurvey.channel.attackers import WITHOUT_TABLE, Levels
 from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.channel.proof import certified
@@ -23,12 +25,15 @@ from ldpsurvey.data.groups import translations_for
 from ldpsurvey.data.reading import labels_of
 from ldpsurvey.estimate.distribution import check_confidence
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 #: Samples drawn at a time, which are held in memory.
 BATCH = 1 << 17
 
 
-@dataclass(frozen=True, eq=False)
-class Audit:
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit(Tabular):
     """The result of an audit of a channel.
 
     Attributes
@@ -63,6 +68,14 @@ class Audit:
     fit: float
     problems: tuple[str, ...]
     proved: str = ""
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the levels, nats, of the stored matrix for each attacker."""
+        return frame_of({"against": name, "level": level} for name, level in asdict(self.levels).items())
+
+    def _about(self) -> str:
+        kept = self.problems[0] if self.problems else "every promise holds"
+        return f"level {self.level:.6g}, {self.stated:.6g} stated; {kept}"
 
 
 def audit_channel(

@@ -58,13 +58,13 @@ from ldpsurvey.estimate.distribution import (
     maximum_likelihood,
     misfit,
 )
-from ldpsurvey.estimate.estimates import Bounded
+from ldpsurvey.estimate.estimates import Bounded, EstimateTable
 from ldpsurvey.estimate.intervals import mean_limits, upper_limits
 from ldpsurvey.estimate.rates import rates_of, reference
 
 
-@dataclass(frozen=True, eq=False)
-class DeviationBounds:
+@dataclass(frozen=True, eq=False, repr=False)
+class DeviationBounds(EstimateTable):
     """Bounds of shares, rates and differences of rates if at most a share of the people deviates.
 
     Attributes
@@ -98,6 +98,9 @@ class DeviationBounds:
     at_least: float
     confidence: float
     simultaneous: bool
+
+    def _estimates(self) -> list[tuple[str, Bounded]]:
+        return [("", row) for row in self.rows]
 
 
 def estimate_bounds(

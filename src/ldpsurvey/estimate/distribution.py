@@ -15,7 +15,7 @@ from ldpsurvey.base.settings import SETTINGS
 from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.data.reading import Label
 from ldpsurvey.data.tables import CountTable
-from ldpsurvey.estimate.estimates import Estimated, Quantity, is_estimable
+from ldpsurvey.estimate.estimates import Estimated, EstimateTable, Quantity, is_estimable
 from ldpsurvey.estimate.intervals import limit_weights, upper_limits
 
 
@@ -151,8 +151,8 @@ def misfit(counts: FloatArray, fitted: FloatArray, gap: float = 0.0) -> float:
     return math.exp(free * (math.log(x / free) + 1.0) - x) if 0 < free < x else 1.0
 
 
-@dataclass(frozen=True, eq=False)
-class Estimate:
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate(EstimateTable):
     """An estimate of the distribution of records, computed from their reports.
 
     Attributes
@@ -184,6 +184,9 @@ class Estimate:
     def of(self, attributes: Label) -> list[Estimated]:
         """Return the estimated frequencies of some columns."""
         return [row for row in self.frequencies if row.quantity.attributes == attributes]
+
+    def _estimates(self) -> list[tuple[str, Estimated]]:
+        return [("", row) for row in self.frequencies]
 
 
 def check_confidence(confidence: float) -> float:
@@ -276,28 +279,34 @@ class FittedReports:
         low, high = (self.limits(some, tail) for some in weights)
         return np.clip(-low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
-    def linear_functions(
-        self, vectors: FloatArray, tail: float
-    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    def errors(self, weights: FloatArray) -> FloatArray:
+        """Return standard errors of means of weights of reports, (..., outputs); NaN of weights that are."""
+        centred = weights - (weights @ self.frequencies)[..., None]
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.sqrt(centred**2 @ self.frequencies / self.records))
+
+    def linear_functions(self, vectors: FloatArray, tail: float) -> tuple[FloatArray, ...]:
         """Estimate c . P of the distribution P of records, each c a row of (m, inputs) within 0 and 1.
 
         Returns the most likely values, the ends of their intervals, each of which fails with probability
-        `tail`, and unbiased values.
+        `tail`, unbiased values, and standard errors of these.
         """
         linear = Inversion(self._whole, self.table.expected.ravel(), vectors)
         likely = np.where(linear.shown, vectors @ self.p, math.nan)
         low, high = self.intervals(self._limit_weights(linear, vectors, tail), tail)
-        return likely, low, high, linear.estimate(self.frequencies)
+        unbiased = linear.estimate(self.frequencies), linear.error(self.frequencies, self.records)
+        return likely, low, high, *unbiased
 
     def distribution(self, confidence: float, *, simultaneous: bool) -> Estimate:
         """Return what `estimate_distribution` does."""
         unbiased = self.linear.estimate(self.frequencies)
+        errors = self.linear.error(self.frequencies, self.records)
         likely = np.where(self.linear.shown, self.vectors @ self.p, math.nan)
         tail = 0.5 * (1.0 - check_confidence(confidence)) / (len(self.asked) if simultaneous else 1)
         low, high = self.intervals(self.weights(tail), tail)
         rows = [
             Estimated(q, *map(float, row), estimable=is_estimable(row[0], row[2] - row[1]))
-            for q, *row in zip(self.asked, likely, low, high, unbiased, strict=True)
+            for q, *row in zip(self.asked, likely, low, high, unbiased, errors, strict=True)
         ]
         rank, inputs = self.linear.rank, len(self.p)
         return Estimate(rows, self.records, rank, inputs, float(confidence), simultaneous, self.gap, self.fit)

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 import textwrap
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from ldpfrontier.verify import visible
 from ldpsurvey.base.layout import WIDTH, columns, csv_text, key, number
 from ldpsurvey.base.settings import SETTINGS
+from ldpsurvey.base.tabular import Tabular, counted, frame_of
 from ldpsurvey.data.reading import Label, said
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Measure = Literal["frequency", "rate", "difference", "ratio", "mean", "cumulative"]
 
@@ -84,6 +89,24 @@ class Bounded(Estimated):
     most: float
     deviating: float
     everybody: bool
+
+
+class EstimateTable(Tabular):
+    """A result with estimates, from so many reports, `records`."""
+
+    records: int
+
+    @abstractmethod
+    def _estimates(self) -> Iterable[tuple[str, Estimated]]:
+        """Return the estimates, each with the group of people that it is about ("" for all)."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the estimates, a row each, in the columns that `estimate --out` writes."""
+        return frame_of(_cells(group, row) for group, row in self._estimates())
+
+    def _about(self) -> str:
+        number = sum(1 for _ in self._estimates())
+        return f"{counted(number, 'estimate')} from {counted(self.records, 'report')}"
 
 
 def is_estimable(estimate: float, width: float) -> bool:
@@ -169,24 +192,31 @@ def estimates_csv(rows: Iterable[tuple[str, Estimated]], *, spreadsheet: bool = 
 
     A number that there is not, and a limit that does not exist, are empty.
     """
-    head = ["columns", "value", "estimate", "unbiased", "standard_error", "low", "high", "estimable"]
-    head += ["measure", "given_columns", "given", "compared_with", "group"]
-    lines, rows = [], list(rows)
-    if any(isinstance(row, Bounded) for _, row in rows):
-        head += ["least", "most", "deviating", "people"]
-    for group, row in rows:
-        numbers = (row.estimate, row.unbiased, row.error, row.low, row.high)
-        others = (row.given_columns, row.given, row.compared_with)
-        lines.append([
-            key(row.quantity.attributes), key(row.quantity.value),
-            *(repr(x) if math.isfinite(x) else "" for x in numbers), "yes" if row.estimable else "no",
-            row.measure, *(key(label) if label else "" for label in others), group,
-            *(_bounds_cells(row) if isinstance(row, Bounded) else ()),
-        ])  # fmt: skip
+    found = [_cells(group, row) for group, row in rows]
+    head = list(dict.fromkeys(name for cells in found for name in cells))
+    lines = [[_csv_cell(name, cells.get(name, "")) for name in head] for cells in found]
     return csv_text(head, lines, spreadsheet=spreadsheet)
 
 
-def _bounds_cells(row: Bounded) -> list[str]:
-    """Return the bounds, the share of people who may report anything, and whom they are about."""
-    who = "everybody" if row.everybody else "who follow the rule"
-    return [repr(row.least), repr(row.most), repr(row.deviating), who]
+def _cells(group: str, row: Estimated) -> dict[str, Any]:
+    """Return the cells of an estimate by the names of their columns."""
+    cells = {
+        "columns": row.quantity.attributes, "value": row.quantity.value, "estimate": row.estimate,
+        "unbiased": row.unbiased, "standard_error": row.error, "low": row.low, "high": row.high,
+        "estimable": row.estimable, "measure": row.measure, "given_columns": row.given_columns,
+        "given": row.given, "compared_with": row.compared_with, "group": group,
+    }  # fmt: skip
+    if isinstance(row, Bounded):
+        who = "everybody" if row.everybody else "who follow the rule"
+        cells |= {"least": row.least, "most": row.most, "deviating": row.deviating, "people": who}
+    return cells
+
+
+def _csv_cell(name: str, cell: Any) -> str:
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, float):
+        return repr(cell) if math.isfinite(cell) else ""
+    if isinstance(cell, tuple):
+        return key(cell) if cell or name in ("columns", "value") else ""
+    return str(cell)

@@ -38,14 +38,14 @@ from ldpsurvey.base.settings import SETTINGS
 from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.data.reading import Label, said
 from ldpsurvey.estimate.distribution import FittedReports, check_confidence
-from ldpsurvey.estimate.estimates import Estimated, Measure, Quantity
+from ldpsurvey.estimate.estimates import Estimated, EstimateTable, Measure, Quantity
 
 #: Tests of numbers t: weights that are constant + t slope, where t is accepted, and the end of its range.
 _Test = tuple[FloatArray, FloatArray, FloatArray, FloatArray | float]
 
 
-@dataclass(frozen=True, eq=False)
-class Rates:
+@dataclass(frozen=True, eq=False, repr=False)
+class Rates(EstimateTable):
     """Rates of the sensitive values given the useful values, estimated from reports.
 
     Attributes
@@ -78,6 +78,9 @@ class Rates:
     def of(self, measure: Measure) -> list[Estimated]:
         """Return the rates, their differences, or their ratios."""
         return [row for row in self.rows if row.measure == measure]
+
+    def _estimates(self) -> list[tuple[str, Estimated]]:
+        return [("", row) for row in self.rows]
 
 
 def estimate_rates(
@@ -166,19 +169,26 @@ def rates_of(fit: FittedReports, place: int, confidence: float, *, simultaneous:
     base, both = likely[:, [place]], known & known[:, [place]]
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(base > 0, likely / base, math.nan)
-    found: dict[Measure, tuple[FloatArray, np.ndarray]] = {
-        "rate": (likely, known),
-        "difference": (likely - base, both),
-        "ratio": (ratio, both & np.isfinite(ratio) & np.isfinite(ends["ratio"][1])),
+    # What one report adds to a rate, to first order.
+    own = inversion.slopes(likely)
+    others = own[:, [place]]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_ratio = (own - ratio[:, :, None] * others) / base[:, :, None]
+    found: dict[Measure, tuple[FloatArray, np.ndarray, FloatArray]] = {
+        "rate": (likely, known, own),
+        "difference": (likely - base, both, own - others),
+        "ratio": (ratio, both & np.isfinite(ratio) & np.isfinite(ends["ratio"][1]), of_ratio),
     }
+    errors = {measure: fit.errors(weights) for measure, (*_, weights) in found.items()}
     rows = tuple(
         Estimated(
             Quantity(table.sensitive, table.rows[s]), float(best[s, u]), float(ends[measure][0][s, u]),
-            float(ends[measure][1][s, u]), estimable=bool(told[s, u]), measure=measure,
+            float(ends[measure][1][s, u]), error=float(errors[measure][s, u]),
+            estimable=bool(told[s, u]), measure=measure,
             given_columns=table.useful, given=table.columns[u],
             compared_with=() if measure == "rate" else table.columns[place],
         )
-        for measure, (best, told) in found.items()
+        for measure, (best, told, _) in found.items()
         for s in range(a1)
         for u in range(a2)
         if measure == "rate" or u != place
@@ -229,6 +239,14 @@ class _Rates:
         least = -self.fit.limits(self.minus_sum, self.tail)
         shown = cells.reshape(self.shape) & sums & (self.sums > 0)
         return shown, shown & (least > 0)
+
+    def slopes(self, rates: FloatArray) -> FloatArray:
+        """Return what reports add to estimates of rates to first order, (a1, a2, outputs)."""
+        weights = self.fit.linear.weights
+        cells = weights[self.of_cells].reshape(*self.shape, -1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = (cells - rates[:, :, None] * weights[self.of_sums]) / self.sums[:, None]
+        return np.asarray(found)
 
     def rates(self, tail: float, columns: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the ends of the intervals of rates given some useful values."""

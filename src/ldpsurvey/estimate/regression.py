@@ -26,6 +26,7 @@ from ldpfrontier.base.extras import extra
 from ldpfrontier.base.types import FloatArray, IntArray
 from ldpsurvey.base.layout import columns, wrapped
 from ldpsurvey.base.names import close_name
+from ldpsurvey.base.tabular import Tabular, counted, frame_of
 from ldpsurvey.data.reading import Label, as_number, said
 from ldpsurvey.data.values import may_be_missing
 from ldpsurvey.estimate.distribution import check_confidence
@@ -41,8 +42,8 @@ _STEPS, _DIFFERENCE = 60, 1e-5
 _TOKEN = re.compile(r"`([^`]*)`|\"[^\"]*\"|'[^']*'|[0-9][\w.]*|(\.?[^\W\d][\w.]*)|.", re.DOTALL)
 
 
-@dataclass(frozen=True, eq=False)
-class RegressionResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class RegressionResult(Tabular):
     """Coefficients of a logistic regression, with the names of statsmodels.
 
     `params` are log odds ratios, `bse` their standard errors, and `cov_params` is the inverse of the observed
@@ -71,6 +72,16 @@ class RegressionResult:
         """Return Wald's intervals, shape (coefficients, 2)."""
         half = -float(ndtri(0.5 * alpha)) * self.bse
         return np.column_stack([self.params - half, self.params + half])
+
+    def to_frame(self, confidence: float = 0.95) -> pd.DataFrame:
+        """Return the coefficients, a row each, with Wald's intervals."""
+        low, high = self.conf_int(1.0 - check_confidence(confidence)).T
+        rows = zip(self.names, self.params, self.bse, self.pvalues, low, high, strict=True)
+        head = ("term", "estimate", "standard_error", "p_value", "low", "high")
+        return frame_of(dict(zip(head, row, strict=True)) for row in rows)
+
+    def _about(self) -> str:
+        return f"log odds of {self.outcome}, {counted(len(self.names), 'coefficient')}, {self.nobs:,} people"
 
     def summary(self, confidence: float = 0.95) -> str:
         """Return a table of the coefficients."""

@@ -60,13 +60,14 @@ def estimate_scores(
         return []
     tail = 0.5 * (1.0 - check_confidence(confidence)) / (len(asked) if simultaneous else 1)
     rows = zip(*fit.linear_functions(np.array(vectors), tail), strict=True)
-    return [
-        Estimated(
-            quantity, *(least + (most - least) * float(x) for x in row),
-            estimable=is_estimable(row[0], row[2] - row[1]), measure=measure,
-        )
-        for (measure, quantity, least, most), row in zip(asked, rows, strict=True)
-    ]  # fmt: skip
+    found = []
+    for (measure, quantity, least, most), row in zip(asked, rows, strict=True):
+        *ends, error = map(float, row)
+        known = is_estimable(ends[0], ends[2] - ends[1])
+        likely, low, high, unbiased = (least + (most - least) * end for end in ends)
+        numbers = likely, low, high, unbiased, (most - least) * error
+        found.append(Estimated(quantity, *numbers, estimable=known, measure=measure))
+    return found
 
 
 def _values(table: CountTable, name: str) -> tuple[Label, Label]:
