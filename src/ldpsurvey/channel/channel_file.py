@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
@@ -234,6 +235,12 @@ class PrivateChannel(Tabular):
         content["content_sha256"] = content_digest(content)
         return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
+    def sampler(self) -> str:
+        """Return a program in JavaScript that draws reports from the file of this channel, and no other."""
+        text = files("ldpsurvey").joinpath("channel", "channel.mjs").read_text(encoding="utf-8")
+        digest = hashlib.sha256(self.text().encode()).hexdigest()
+        return text.replace("the SHA-256 of channel.json", digest).replace("the id of channel.json", self.id)
+
     def write(
         self, path: Path | str, more: Mapping[str, str] | None = None, *, spreadsheet: bool = False
     ) -> list[Path]:
@@ -265,12 +272,12 @@ def _beside(labels: tuple[tuple[str, ...], ...], rows: list[list[Any]]) -> list[
 
 def write_texts(path: Path, texts: Mapping[str, str]) -> list[Path]:
     """Write texts to files that differ in their suffixes, all or none; return the paths."""
-    files = [path.with_suffix(suffix) for suffix in texts]
+    paths = [path.with_suffix(suffix) for suffix in texts]
     with ExitStack() as stack:
-        for target, text in zip(files, texts.values(), strict=True):
+        for target, text in zip(paths, texts.values(), strict=True):
             partial = stack.enter_context(replacing(target))
             partial.write_text(text, encoding="utf-8", newline="\n")
-    return files
+    return paths
 
 
 def id_of(digest: str) -> str:

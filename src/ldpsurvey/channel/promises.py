@@ -63,6 +63,10 @@ class Promising(Protocol):
         """The strongest attacker for whom the level asked for holds."""
 
 
+#: The condition of a level of several reports where a useful value that changes may tell the sensitive one.
+SAME = "if the answers are the same each time"
+
+
 @dataclass(frozen=True)
 class Kept:
     """A level, nats, that reports keep: of the values of which columns, for whom, and on what condition.
@@ -106,7 +110,7 @@ def kept_by_all(private: Promising) -> Kept | None:
         return Kept(allowance.level, table.attributes, "anyone")
     if not table.useful or stated.against == "insider-only":
         return Kept(allowance.level, table.sensitive, stated.against)
-    condition = "if the answers are the same each time"
+    condition = SAME
     if allowance.reports is None and stated.levels.record <= stated.epsilon:
         condition += " or all of these channels protect the whole record, as this one does"
     return Kept(allowance.level, table.sensitive, stated.against, condition)
@@ -279,9 +283,14 @@ def factor_text(level: float) -> str:
     Both are limits, and agree: the factor is e to the power of the level that is printed, rounded upwards.
     """
     printed = upwards(level, 3)
-    factor = math.exp(min(printed, 700.0))
-    unit = 10.0 ** (math.floor(math.log10(factor)) - 3)
-    return f"{math.ceil(factor / unit * (1.0 - 1e-9)) * unit:.4g} (level {printed:g})"
+    return f"{factor_of(printed):.4g} (level {printed:g})"
+
+
+def factor_of(level: float, digits: int = 4) -> float:
+    """Return e to the power of a level, rounded upwards to some digits."""
+    factor = math.exp(min(level, 700.0))
+    unit = 10.0 ** (math.floor(math.log10(factor)) + 1 - digits)
+    return math.ceil(factor / unit * (1.0 - 1e-9)) * unit
 
 
 def level_text(level: float) -> str:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from dataclasses import fields, is_dataclass
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,25 +19,15 @@ from ldpsurvey.estimate.distribution import inversion, quantities
 if TYPE_CHECKING:
     from ldpsurvey.design.candidates import Candidate, Design
 
-#: What stands in the place of the hash and the id of the file in the text of the sampler.
-_DIGEST, _ID = "the SHA-256 of channel.json", "the id of channel.json"
-
 
 def files_beside(private: PrivateChannel, *, spreadsheet: bool = False) -> dict[str, str]:
     """Return texts to be written beside a channel, by the suffix that takes the place of ``.json``."""
     document, _ = certified(private)
     return {
         ".weights.csv": weights_csv(private, spreadsheet=spreadsheet),
-        ".mjs": sampler(private),
+        ".mjs": private.sampler(),
         ".certificate.json": json.dumps(document, indent=1) + "\n",
     }
-
-
-def sampler(private: PrivateChannel) -> str:
-    """Return a program in JavaScript that draws reports from the file of this channel, and from no other."""
-    text = files("ldpsurvey").joinpath("channel", "channel.mjs").read_text(encoding="utf-8")
-    digest = hashlib.sha256(private.text().encode()).hexdigest()
-    return text.replace(_DIGEST, digest).replace(_ID, private.id)
 
 
 def weights_csv(private: PrivateChannel, *, spreadsheet: bool = False) -> str:

@@ -6,6 +6,8 @@
 //     report({ smokes: "no", votes: "yes", age: 37 });  // such as "L2/q3=10/q1=01"
 //     report.channel;  // the id of the channel, to be sent with the report
 //     report.values;  // the answers that each question may have
+//     const lot = report.draw();  // first, by chance alone: the answers to lot.asked, such as [2, 0], are all it takes
+//     report({ smokes: "no", age: 37 }, lot);
 //
 // Each person reports once: store the report, and send it again where a page is loaded again. What two reports
 // together reveal has another limit: twice the level.
@@ -31,15 +33,20 @@ export async function reporter(file, random = secure) {
   const fields = questions.map(({ name, answers }) => reader(name, answers));
   const sizes = questions.map(({ answers }) => answers.length);
   const thresholds = runningSums(lots.map(({ weight }) => weight).join(" "));
-  const report = (record) => {
-    const own = fields.map((read, j) => questions[j].answers.indexOf(read(record)));
+  const draw = () => {
     const number = word(random);
     const place = thresholds.findIndex((threshold) => number < threshold);
+    return { place, asked: chosen(lots[place].questions, random) };
+  };
+  const report = (record, drawn) => {
+    // Without a lot all answers are read, before one is drawn: what is missing is refused whatever the lot.
+    const answered = drawn?.asked ?? questions.map((_, j) => j);
+    const own = new Map(answered.map((j) => [j, questions[j].answers.indexOf(fields[j](record))]));
+    const { place, asked } = drawn ?? draw();
     const lot = lots[place];
-    const asked = chosen(lot.questions, random);
     for (;;) {
       const images = asked.map((j) => permutation(sizes[j], random));
-      const at = asked.reduce((sum, j, axis) => sum * sizes[j] + images[axis][own[j]], 0);
+      const at = asked.reduce((sum, j, axis) => sum * sizes[j] + images[axis][own.get(j)], 0);
       // Drawn in either case, so that the time tells nothing.
       const kept = word(random) < BigInt(accept);
       if (lot.set[at] === "1" || kept) {
@@ -50,6 +57,7 @@ export async function reporter(file, random = secure) {
   };
   return Object.assign(report, {
     channel: ID,
+    draw,
     values: Object.fromEntries(questions.map(({ name, answers }) => [name, answers])),
   });
 }

@@ -99,9 +99,15 @@ CHECK = """
 import { readFileSync } from "node:fs";
 import { reporter } from "./channel.mjs";
 const report = await reporter(readFileSync("channel.json"));
-const { record, draws } = JSON.parse(readFileSync(0, "utf8"));
+const { record, draws, first } = JSON.parse(readFileSync(0, "utf8"));
 const drawn = {};
-for (let i = 0; i < draws; i++) { const name = report(record); drawn[name] = (drawn[name] ?? 0) + 1; }
+for (let i = 0; i < draws; i++) {
+  const lot = first ? report.draw() : undefined;
+  const names = Object.keys(record);
+  const asked = first ? Object.fromEntries(lot.asked.map((j) => [names[j], record[names[j]]])) : record;
+  const name = report(asked, lot);
+  drawn[name] = (drawn[name] ?? 0) + 1;
+}
 let said = "";
 try { report({ ...record, a: "no such answer" }); } catch (error) { said = error.message; }
 console.log(JSON.stringify({ drawn, said, channel: report.channel }));
@@ -109,14 +115,16 @@ console.log(JSON.stringify({ drawn, said, channel: report.channel }));
 
 
 @pytest.mark.skipif(NODE is None, reason="node is not installed")
-def test_the_sampler_of_browsers_draws_as_often_as_the_file_says(tmp_path):
+@pytest.mark.parametrize("first", [False, True])
+def test_the_sampler_of_browsers_draws_as_often_as_the_file_says(tmp_path, first):
+    """Whether the lot is drawn first, and its questions alone are answered, or all are."""
     sizes, n = (2, 3, 2), 40_000
     channel = channel_of(sizes, 1.0)
     channel.write(tmp_path / "channel.json")
     (tmp_path / "check.mjs").write_text(CHECK, encoding="utf-8")
     record = {"a": "u", "b": "v", "c": "t"}
     done = subprocess.run(
-        [NODE, "check.mjs"], cwd=tmp_path, input=json.dumps({"record": record, "draws": n}),
+        [NODE, "check.mjs"], cwd=tmp_path, input=json.dumps({"record": record, "draws": n, "first": first}),
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     found = json.loads(done.stdout)
