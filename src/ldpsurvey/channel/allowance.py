@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ldpfrontier import Channel, levels_of_reports
@@ -64,17 +65,17 @@ def check_several(against: Attacker, reports: int | None) -> None:
 
 def check_allowance(
     allowance: Allowance,
-    channel: Channel,
-    table: CountTable,
-    population: Population | None,
     against: Attacker,
     epsilon: float,
+    together: Callable[[int], float],
+    population: Population | None = None,
 ) -> None:
     """Refuse what a person may report, with a `ValueError`, if all of it together does not keep its level.
 
-    Reports of the same answers have at most the sum of their levels for anyone, and for insiders. For
-    acquaintances they do if each report protects over intervals of the odds ratios that are widened at both
-    ends by twice the levels of all others (docs/beyond/theorems.md, statement 11 (f)).
+    The function `together` returns the level, nats, of so many reports by the channel. Reports of the same
+    answers have at most the sum of their levels for anyone, and for insiders. For acquaintances they do if
+    each report protects over intervals of the odds ratios that are widened at both ends by twice the levels
+    of all others (docs/beyond/theorems.md, statement 11 (f)).
     """
     level, reports = allowance.level, allowance.reports
     check_several(against, reports)
@@ -91,8 +92,8 @@ def check_allowance(
                 f" the level {epsilon:g} they must be by {2.0 * (level - epsilon):g}."
             )
         return
-    together = level_of_reports(channel, reports, table, population, against)
-    if not together <= level:
+    found = together(reports)
+    if not found <= level:
         raise ValueError(
-            f"The level of {reports} reports together is {together:.9g}; the channel allows {level:.9g}."
+            f"The level of {reports} reports together is {found:.9g}; the channel allows {level:.9g}."
         )

@@ -6,8 +6,9 @@ import functools
 import hashlib
 import json
 import math
+import os
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -23,13 +24,15 @@ from ldpfrontier.base.types import IntArray
 from ldpsurvey.base.layout import csv_text
 from ldpsurvey.base.sampling import (
     BITS,
+    RandomSource,
+    Sampler,
     check_weights,
     known_answers,
     sampled_channel,
     whole_weights,
 )
 from ldpsurvey.base.tabular import Tabular, counted, frame_of
-from ldpsurvey.channel.allowance import Allowance, check_allowance
+from ldpsurvey.channel.allowance import Allowance, check_allowance, level_of_reports
 from ldpsurvey.channel.attackers import (
     ATTACKERS,
     WITHOUT_TABLE,
@@ -39,11 +42,12 @@ from ldpsurvey.channel.attackers import (
     Population,
     levels_of,
 )
+from ldpsurvey.channel.kinds import Field
 from ldpsurvey.channel.promises import ChannelCertificate, promise_of_channel
 from ldpsurvey.channel.routing import refuse_questionnaire
 from ldpsurvey.data.reading import Label, said
 from ldpsurvey.data.tables import CountTable, check_columns
-from ldpsurvey.data.values import read_rules, stored_rules
+from ldpsurvey.data.values import Missing, read_rules, stored_rules
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,6 +136,35 @@ class PrivateChannel(Tabular):
         """The values of these, in the order of the first rows of the weights."""
         return self.table.columns if self.is_unasked else self.table.labels
 
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The columns that are asked, as one field of a record: its values are the rows of the weights."""
+        return (Field(self.asked, self.asked_labels),)
+
+    @property
+    def missing(self) -> Mapping[str, Missing]:
+        """What was missing in the design, and what became of it."""
+        return self.table.missing
+
+    @property
+    def public_counts(self) -> IntArray | None:
+        """The counts of the records of the design by what is asked, if they are in the file."""
+        counts = self.table.counts
+        return (counts.sum(axis=0) if self.is_unasked else counts).ravel() if self.table.counted else None
+
+    def wrong_record(self, _: IntArray) -> None:
+        """Return None: all values of a table can be reported."""
+
+    def drawing(self, source: RandomSource | None = None) -> Callable[[IntArray], list[str]]:
+        """Return what draws a report for each record, (m, 1), with random bytes of the system by default."""
+        sampler, outputs = Sampler(self.weights, source or os.urandom), self.outputs
+        return lambda records: [outputs[y] for y in sampler.draw(records[:, 0]).tolist()]
+
+    def unknown_report(self, reports: Iterable[str]) -> str | None:
+        """Return the first text that is no report of the channel; None if there is none."""
+        known = {*self.outputs}
+        return next((report for report in reports if report not in known), None)
+
     @cached_property
     def sha256(self) -> str:
         """The hash of what a report means: of the labels and the weights."""
@@ -190,14 +223,12 @@ class PrivateChannel(Tabular):
                 f"The level of the channel is {level:.9g}; its certificate allows {stated.epsilon:.9g}."
             )
         if stated.allowance is not None:
-            check_allowance(
-                stated.allowance,
-                self.channel,
-                self.table,
-                stated.population,
-                stated.against,
-                stated.epsilon,
-            )
+            around, against = stated.population, stated.against
+
+            def together(reports: int) -> float:
+                return level_of_reports(self.channel, reports, self.table, around, against)
+
+            check_allowance(stated.allowance, against, stated.epsilon, together, around)
 
     def with_levels(self, levels: Levels) -> PrivateChannel:
         """Return the channel with other levels in its certificate."""

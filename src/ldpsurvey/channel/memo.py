@@ -28,13 +28,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-import numpy as np
-
 from ldpfrontier.base.atomic import OWNER
 from ldpfrontier.base.types import IntArray
 from ldpsurvey.base.layout import reports_text
-from ldpsurvey.base.sampling import RandomSource, Sampler
-from ldpsurvey.channel.channel_file import PrivateChannel, id_of
+from ldpsurvey.base.sampling import RandomSource
+from ldpsurvey.channel.channel_file import id_of
+from ldpsurvey.channel.kinds import ReportingChannel
 from ldpsurvey.channel.reports import checked_name
 from ldpsurvey.data.outputs import check_outputs
 
@@ -45,7 +44,7 @@ APPLICATION, VERSION = 0x6C647066, 3
 PATIENCE = 5.0
 
 
-def check_account(private: PrivateChannel, memo: Memo | None, no_memo: bool) -> None:
+def check_account(private: ReportingChannel, memo: Memo | None, no_memo: bool) -> None:
     """Refuse to draw reports without an account where a person may give several, unless that is asked for.
 
     Where a person may give one, there is none to be left out.
@@ -69,12 +68,12 @@ class Draw:
     #: Whether there is a memo in which nobody had a report before.
     is_new = False
 
-    def __init__(self, private: PrivateChannel, source: RandomSource | None) -> None:
-        self._sampler = Sampler(private.weights, source) if source else Sampler(private.weights)
+    def __init__(self, private: ReportingChannel, source: RandomSource | None) -> None:
+        self._draw = private.drawing(source)
 
-    def __call__(self, ids: Sequence[str], inputs: IntArray) -> tuple[IntArray, int]:
-        """Return the outputs of records, shape (records,), and how many of them are repeated reports."""
-        return self._sampler.draw(inputs), 0
+    def __call__(self, ids: Sequence[str], records: IntArray) -> tuple[list[str], int]:
+        """Return the reports of records, (m, fields), and how many of them are repeated ones."""
+        return self._draw(records), 0
 
     @property
     def unmatched(self) -> int:
@@ -108,7 +107,7 @@ class Memo:
             raise ValueError(f"The wave is {wave!r}; it needs a name that can be seen.")
 
     @contextmanager
-    def drawing(self, private: PrivateChannel) -> Iterator[Draw]:
+    def drawing(self, private: ReportingChannel) -> Iterator[Draw]:
         """Provide a function that draws a report for a new person and repeats it for a known one.
 
         It takes ids in their normal form, and refuses a report that the person has not left. New reports are
@@ -185,7 +184,7 @@ class Memo:
             " since it could not be repeated later."
         )
 
-    def _begin(self, base: sqlite3.Connection, private: PrivateChannel) -> None:
+    def _begin(self, base: sqlite3.Connection, private: ReportingChannel) -> None:
         """Make a locked database a memo of this channel."""
         base.execute(f"PRAGMA application_id = {APPLICATION}")
         base.execute(f"PRAGMA user_version = {VERSION}")
@@ -198,7 +197,7 @@ class Memo:
         base.execute("INSERT INTO account VALUES (?, ?)", (_allows(private), self.column))
         self._enter(base, private)
 
-    def _open(self, base: sqlite3.Connection, private: PrivateChannel) -> None:
+    def _open(self, base: sqlite3.Connection, private: ReportingChannel) -> None:
         """Check that a locked database is a memo of this channel."""
         if _is_empty(base):
             raise ValueError(
@@ -230,7 +229,7 @@ class Memo:
             )
         self._enter(base, private)
 
-    def _check_rows(self, base: sqlite3.Connection, private: PrivateChannel) -> None:
+    def _check_rows(self, base: sqlite3.Connection, private: ReportingChannel) -> None:
         """Refuse a memo that has rows which no run has written."""
         wrong = {
             "account": "typeof(allows) <> 'text' OR typeof(id_column) <> 'text'",
@@ -245,10 +244,11 @@ class Memo:
                 raise self._damaged(table, f"the row {row!r}")
             if (table == "account" and rows != 1) or (table == "channels" and rows == 0):
                 raise self._damaged(table, f"{rows} rows")
-        known, given = {*private.outputs}, "SELECT report, min(id) FROM reports WHERE channel = ? GROUP BY 1"
-        for report, name in base.execute(given, (private.sha256,)):
-            if report not in known:
-                raise self._damaged("reports", f"the report {report!r} of {name!r}")
+        given = base.execute("SELECT DISTINCT report FROM reports WHERE channel = ?", (private.sha256,))
+        report = private.unknown_report(text for (text,) in given)
+        if report is not None:
+            (name,) = base.execute("SELECT min(id) FROM reports WHERE report = ?", (report,)).fetchone()
+            raise self._damaged("reports", f"the report {report!r} of {name!r}")
 
     def _damaged(self, table: str, found: str) -> ValueError:
         return ValueError(
@@ -256,7 +256,7 @@ class Memo:
             " Restore it from a copy."
         )
 
-    def _enter(self, base: sqlite3.Connection, private: PrivateChannel) -> None:
+    def _enter(self, base: sqlite3.Connection, private: ReportingChannel) -> None:
         """Enter a channel with what a report costs; the same one may have been designed at a higher level."""
         cost, _ = _costs(private)
         base.execute(
@@ -265,13 +265,13 @@ class Memo:
         )
 
 
-def _costs(private: PrivateChannel) -> tuple[float, float]:
+def _costs(private: ReportingChannel) -> tuple[float, float]:
     """Return what a report costs a person, and what all reports of a person may cost."""
     stated = private.certificate
     return (1.0, 1.0) if stated.allowance is None else stated.allowance.cost(stated.epsilon)
 
 
-def _allows(private: PrivateChannel) -> str:
+def _allows(private: ReportingChannel) -> str:
     """Return a hash that channels share if one person may report with them, and no others."""
     stated = private.certificate
     allowed: list[str | float] = [private.sha256]
@@ -286,14 +286,13 @@ class _Repeating(Draw):
     """Repeats the report that a person has given in this wave, or draws one if the channel allows it."""
 
     def __init__(
-        self, base: sqlite3.Connection, private: PrivateChannel, source: RandomSource | None, wave: str
+        self, base: sqlite3.Connection, private: ReportingChannel, source: RandomSource | None, wave: str
     ) -> None:
         super().__init__(private, source)
-        self._base, self._outputs, self._key, self._wave = base, private.outputs, private.sha256, wave
+        self._base, self._key, self._wave = base, private.sha256, wave
         self._allowance = private.certificate.allowance
         self._cost, self._most = _costs(private)
         self._costs = dict(base.execute("SELECT channel, cost FROM channels").fetchall())
-        self._places = {report: place for place, report in enumerate(private.outputs)}
         (self._people,) = base.execute("SELECT COUNT(DISTINCT id) FROM reports").fetchone()
         self.is_new = not self._people
         #: Who was drawn in this run, until the memo is seen to know somebody.
@@ -303,8 +302,8 @@ class _Repeating(Draw):
     def unmatched(self) -> int:
         return 0 if self._strangers is None else int(self._people)
 
-    def __call__(self, ids: Sequence[str], inputs: IntArray) -> tuple[IntArray, int]:
-        found: dict[str, int] = {}
+    def __call__(self, ids: Sequence[str], records: IntArray) -> tuple[list[str], int]:
+        found: dict[str, str] = {}
         first: dict[str, int] = {}
         for place, name in enumerate(ids):
             if name in found or name in first:
@@ -314,22 +313,19 @@ class _Repeating(Draw):
             ).fetchall()
             if given and self._strangers is not None and name not in self._strangers:
                 self._strangers = None
-            reports = [report for *of, report in given if of == [self._key, self._wave]]
-            if reports:
-                found[name] = self._places[reports[0]]
+            earlier = [report for *of, report in given if of == [self._key, self._wave]]
+            if earlier:
+                found[name] = earlier[0]
                 continue
             self._check_left(name, [self._costs[channel] for channel, _, _ in given])
             first[name] = place
         if self._strangers is not None:
             self._strangers.update(first)
-        outputs = self._sampler.draw(inputs[list(first.values())]).tolist()
-        found.update(zip(first, outputs, strict=True))
-        kept = (
-            (name, self._key, self._wave, self._outputs[output])
-            for name, output in zip(first, outputs, strict=True)
-        )
+        drawn = dict(zip(first, self._draw(records[list(first.values())]), strict=True))
+        kept = ((name, self._key, self._wave, report) for name, report in drawn.items())
         self._base.executemany("INSERT INTO reports VALUES (?, ?, ?, ?)", kept)
-        return np.array([found[name] for name in ids], dtype=np.int64), len(ids) - len(first)
+        found |= drawn
+        return [found[name] for name in ids], len(ids) - len(first)
 
     def _check_left(self, name: str, spent: list[float]) -> None:
         """Refuse a report of a person who has none left; what is left over by rounding counts as left."""

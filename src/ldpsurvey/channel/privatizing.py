@@ -8,28 +8,27 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
 from ldpfrontier.base.atomic import OWNER, USUAL, remove_abandoned, replacing
+from ldpfrontier.base.types import IntArray
 from ldpsurvey.base.layout import BYTE_ORDER_MARK, remark, without_formulas
-from ldpsurvey.base.sampling import RandomSource, Sampler
-from ldpsurvey.channel.channel_file import PrivateChannel
+from ldpsurvey.base.sampling import RandomSource
+from ldpsurvey.channel.kinds import ReportingChannel, asked_columns, asked_values
 from ldpsurvey.channel.memo import Draw, Memo, check_account
 from ldpsurvey.channel.reports import REPORT, Codes, channel_column, ids_of
 from ldpsurvey.data.groups import translations_for
 from ldpsurvey.data.outputs import check_outputs, check_unwritten
-from ldpsurvey.data.reading import Label, labels_of, like_counts, read_chunks, said
+from ldpsurvey.data.reading import Label, labels_of, like_counts, read_chunks, said, shown
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Own = TypeVar("Own")
-
 
 def privatize(
-    private: PrivateChannel,
+    private: ReportingChannel,
     records: Sequence[Label],
     *,
     source: RandomSource | None = None,
@@ -39,9 +38,10 @@ def privatize(
 
     Parameters
     ----------
-    private : PrivateChannel
+    private : PrivateChannel or QuestionnaireChannel
     records : sequence of tuple of str
-        The values of the columns that are asked (`PrivateChannel.asked`), what is sensitive first.
+        The values of the columns that are asked: those of a table (`PrivateChannel.asked`), what is sensitive
+        first, or the answers to all questions.
     source : callable, optional
     no_memo : bool
         As in `privatize_file`; there is no memo here.
@@ -53,15 +53,36 @@ def privatize(
         `no_memo` says that no account of them is kept.
     """
     check_account(private, None, no_memo)
-    attributes = private.asked
+    attributes = asked_columns(private)
     if wrong := [record for record in records if isinstance(record, str) or len(record) != len(attributes)]:
         raise ValueError(
             f"A record is {wrong[0]!r}; it must have the {len(attributes)} values of {said(attributes)}."
         )
-    codes = Codes("the records", attributes, private.asked_labels)
-    inputs = codes(list(map(tuple, records)), range(1, len(records) + 1))
-    sampler = Sampler(private.weights, source) if source else Sampler(private.weights)
-    return [private.outputs[output] for output in sampler.draw(inputs)]
+    places = record_codes(private, "the records")(list(map(tuple, records)), range(1, len(records) + 1))
+    return private.drawing(source)(places)
+
+
+def record_codes(
+    private: ReportingChannel, path: Path | str
+) -> Callable[[Sequence[Label], Sequence[int]], IntArray]:
+    """Return what gives the places of the values of records among those of their fields, (m, fields).
+
+    It takes the values of all columns that are asked, and the numbers of the records; `path` is for errors.
+    """
+    codes = [Codes(path, *field) for field in private.fields]
+
+    def places(labels: Sequence[Label], rows: Sequence[int]) -> IntArray:
+        found, first = list[IntArray](), 0
+        for code, (columns, _) in zip(codes, private.fields, strict=True):
+            last = first + len(columns)
+            found.append(code([label[first:last] for label in labels], rows))
+            first = last
+        records = np.column_stack(found)
+        if wrong := private.wrong_record(records):
+            raise ValueError(f"Record {rows[wrong[0]]} of {shown(path)} {wrong[1]}.")
+        return records
+
+    return places
 
 
 @dataclass(frozen=True)
@@ -84,7 +105,7 @@ class Privatized:
 
 
 def privatize_file(
-    private: PrivateChannel,
+    private: ReportingChannel,
     path: Path | str,
     target: Path | str,
     *,
@@ -103,7 +124,7 @@ def privatize_file(
 
     Parameters
     ----------
-    private : PrivateChannel
+    private : PrivateChannel or QuestionnaireChannel
     path : path
         As of `read_chunks`, with the columns that the channel is for. Numbers go into the groups of the
         channel, if it was designed with some.
@@ -141,7 +162,7 @@ def privatize_file(
         that is kept has the name of the reports; or if the memo cannot be used, or a record has no id, or a
         number with decimals as its id.
     """
-    path, target, attributes = Path(path), Path(target), private.asked
+    path, target, attributes = Path(path), Path(target), asked_columns(private)
     check_outputs([target] if memo is None else [target, memo.path], [path])
     check_account(private, memo, no_memo)
     person = None if memo is None else memo.column
@@ -150,21 +171,22 @@ def privatize_file(
             f"The column {person!r} identifies people and is reported by the channel; it must be another"
             " column."
         )
-    codes = Codes(path, attributes, private.asked_labels)
-    table = private.table
-    made = translations_for(path, table.values, missing, missing_codes, decimal, table.missing)
-    counts = np.zeros(len(private.weights), dtype=np.int64)
+    codes, known = record_codes(private, path), private.public_counts
+    values = asked_values(private)
+    made = translations_for(path, values, missing, missing_codes, decimal, private.missing)
+    counts = None if known is None else np.zeros_like(known)
     again, unmatched, new_memo = 0, 0, False
 
     def reports(own: Draw, chunk: pd.DataFrame) -> Iterable[str]:
         nonlocal counts, again, unmatched, new_memo
         rows = chunk.index.tolist()
-        inputs = codes(labels_of(chunk, attributes, made), rows)
-        counts += np.bincount(inputs, minlength=counts.size)
+        places = codes(labels_of(chunk, attributes, made), rows)
+        if counts is not None:
+            counts += np.bincount(places[:, 0], minlength=counts.size)
         ids = [] if person is None else ids_of(path, person, chunk[person].tolist(), rows)
-        outputs, kept = own(ids, inputs)
+        drawn, kept = own(ids, places)
         again, unmatched, new_memo = again + kept, own.unmatched, own.is_new
-        return map(private.outputs.__getitem__, outputs.tolist())
+        return drawn
 
     done, removed = write_reports(
         ReportFile(target, keep, column, spreadsheet, force),
@@ -174,10 +196,7 @@ def privatize_file(
         nullcontext(Draw(private, source)) if memo is None else memo.drawing(private),
         reports,
     )
-    own, known = counts.reshape(table.counts.shape), table.counts
-    if private.is_unasked:
-        own, known = own.sum(axis=0), known.sum(axis=0)
-    same = table.counted and bool((own == known).all())
+    same = counts is not None and bool((counts == known).all())
     return Privatized(done, same, removed, again, unmatched, new_memo)
 
 
@@ -197,8 +216,8 @@ def write_reports(
     records: Path | str,
     asked: Sequence[str],
     channel: str,
-    drawing: AbstractContextManager[Own],
-    draw: Callable[[Own, pd.DataFrame], Iterable[str]],
+    drawing: AbstractContextManager[Draw],
+    draw: Callable[[Draw, pd.DataFrame], Iterable[str]],
 ) -> tuple[int, list[Path]]:
     """Write a report for every record of a file; return how many there are, and files as of `Privatized`.
 

@@ -17,24 +17,19 @@ from ldpsurvey.data.reading import Label, said
 from ldpsurvey.data.tables import CountTable
 
 
-@dataclass(frozen=True)
-class ChannelCertificate:
-    """What a channel file states, as its certificate: verified for the exact probabilities that are sampled.
+@dataclass(frozen=True, kw_only=True)
+class StatedLevels:
+    """What a channel of any kind states: verified for the exact probabilities that are sampled.
 
-    The level `epsilon`, nats, was asked for against an attacker, and `levels` were found. `nmi` is the
-    normalized information at the distribution of the table, and `bound` what that of no such mechanism
-    passes. Without a population all of a record is sensitive, or nothing was counted; without an allowance a
-    person reports once.
+    The level `epsilon`, nats, was asked for against an attacker, and `levels` were found. Without a
+    population all of a record is sensitive, or nothing was counted; without an allowance a person reports
+    once.
     """
 
-    mechanism: str
     against: Attacker
     epsilon: float
     levels: Levels
-    population: Population | None
-    nmi: float
-    bound: float
-    code_version: str = ""
+    population: Population | None = None
     allowance: Allowance | None = None
 
     @property
@@ -43,16 +38,44 @@ class ChannelCertificate:
         return self.levels.against(self.against)
 
 
-class Promising(Protocol):
-    """What is asked of a channel: what it states, and of which table."""
+@dataclass(frozen=True, kw_only=True)
+class ChannelCertificate(StatedLevels):
+    """What the file of a channel of one table states, as its certificate.
+
+    `nmi` is the normalized information at the distribution of the table, and `bound` what that of no such
+    mechanism passes.
+    """
+
+    mechanism: str
+    nmi: float
+    bound: float
+    code_version: str = ""
+
+
+@dataclass(frozen=True)
+class QuestionNames:
+    """Names for sentences, of a channel that protects all it asks, and for which nothing was counted."""
+
+    sensitive: Label
+    useful: Label = ()
+    effective: float | None = None
 
     @property
-    def certificate(self) -> ChannelCertificate:
+    def attributes(self) -> Label:
+        """All of them."""
+        return self.sensitive
+
+
+class Promising(Protocol):
+    """What is asked of a channel: what it states, and of what."""
+
+    @property
+    def certificate(self) -> StatedLevels:
         """What the file states."""
 
     @property
-    def table(self) -> CountTable:
-        """The table that the channel was designed for."""
+    def table(self) -> CountTable | QuestionNames:
+        """The table that the channel was designed for, or questions of which there is none."""
 
     @property
     def is_unasked(self) -> bool:
@@ -131,7 +154,7 @@ def kept_by_two(private: Promising) -> Kept:
     together, who = 2.0 * levels.anyone, private.protects
     if who == "insider-only":
         together = 2.0 * levels.insider
-    elif who == "acquaintance" and stated.population is not None:
+    elif who == "acquaintance" and stated.population is not None and isinstance(table, CountTable):
         largest = float(stated.population.odds(table).high.max())
         together = min(together, 2.0 * levels.insider + math.log(largest))
     return Kept(together if together <= SETTINGS.max_epsilon else math.inf, table.sensitive, who)

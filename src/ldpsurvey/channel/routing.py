@@ -17,8 +17,6 @@ _OF_CHOICE: Mapping[str, Any] = {
     "against": None,
     "utility": None,
     "purpose": "frequencies",
-    "reports": None,
-    "budget": None,
     "mechanism": None,
     "cone": None,
     "weight": None,

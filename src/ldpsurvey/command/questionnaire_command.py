@@ -1,46 +1,37 @@
-"""The commands design, apply, audit and estimate for questionnaires, and what they print."""
+"""The commands design, audit and estimate for questionnaires, and what they print."""
 
 from __future__ import annotations
 
 import argparse
 import math
-import os
-from bisect import bisect_left
 from collections import Counter
-from contextlib import nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ldpfrontier import QuestionnaireOptimum, optimal_questionnaire, questionnaire_errors
+from ldpfrontier import questionnaire_errors
 from ldpfrontier.verify import visible
 from ldpsurvey.base.layout import columns, remark, reports_text, wrapped
-from ldpsurvey.base.sampling import RandomSource
-from ldpsurvey.base.settings import SETTINGS
-from ldpsurvey.channel.privatizing import ReportFile, remark_on_files, write_reports
 from ldpsurvey.channel.promises import percent, raised, upwards
-from ldpsurvey.channel.reports import Codes, first_reports
+from ldpsurvey.channel.reports import first_reports
 from ldpsurvey.channel.routing import given_for_tables
 from ldpsurvey.command.estimate_texts import give_estimates
 from ldpsurvey.command.option_table import OF_SAMPLES
-from ldpsurvey.data.groups import bins_text, parsed_bins, translations_for
-from ldpsurvey.data.reading import labels_of
+from ldpsurvey.data.groups import bins_text, parsed_bins
 from ldpsurvey.data.value_lists import parsed_values
-from ldpsurvey.design.answer import few_digits, points
+from ldpsurvey.design.answer import few_digits, next_text, points, several_text
 from ldpsurvey.estimate.estimates import rows_text
-from ldpsurvey.questionnaire.lot_reports import draw_reports, read_reports
+from ldpsurvey.questionnaire.designing import design_questionnaire
+from ldpsurvey.questionnaire.lot_reports import read_reports
 from ldpsurvey.questionnaire.questionnaire_channel import (
     ORDERS,
     QuestionnaireChannel,
     read_questionnaire,
-    sampled,
 )
 from ldpsurvey.questionnaire.questions import QuestionList, questions_of_file, questions_of_values
 from ldpsurvey.questionnaire.table_estimates import QuestionnaireEstimate, estimate_questionnaire
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 
@@ -58,18 +49,10 @@ def design(options: argparse.Namespace) -> int:
     records = questions.records if options.records is None else options.records
     if records is not None and records < 1:
         raise ValueError(f"The number of records is {records}; it must be a whole number, at least 1.")
-    sizes, order = tuple(map(len, questions.answers)), min(ORDERS[precise], len(questions.names))
-    epsilon = options.epsilon
-    if epsilon is not None and not SETTINGS.least_epsilon <= epsilon <= SETTINGS.max_epsilon:
-        raise ValueError(
-            f"epsilon is {epsilon}; it must be a number from {SETTINGS.least_epsilon:g} to"
-            f" {SETTINGS.max_epsilon:g}."
-        )
-    if epsilon is None:
-        found = _least_level(sizes, order, options.error, records)
-    else:
-        found = optimal_questionnaire(sizes, epsilon, order)
-    channel = sampled(found, questions.names, questions.answers)
+    channel = design_questionnaire(
+        questions.names, questions.answers, options.epsilon, ORDERS[precise], reports=options.reports,
+        budget=options.budget, error=options.error, records=records, missing=questions.missing,
+    )  # fmt: skip
     paths = channel.write(options.out)
     if options.json:
         from ldpsurvey.command.exports import as_json
@@ -87,33 +70,9 @@ def design(options: argparse.Namespace) -> int:
     return 0
 
 
-def _least_level(
-    sizes: tuple[int, ...], order: int, error: float, records: int | None
-) -> QuestionnaireOptimum:
-    """Return the best mechanism at the least level, to 0.001, at which the error is at most that given."""
-    if records is None:
-        raise ValueError(
-            "There is no file of records, which would tell how many people will report; --records N is needed"
-            " for the least level."
-        )
-    most = round(SETTINGS.max_epsilon * SETTINGS.levels_per_nat)
-
-    def at(place: int) -> QuestionnaireOptimum:
-        return optimal_questionnaire(sizes, place / SETTINGS.levels_per_nat, order)
-
-    def reached(place: int) -> bool:
-        return at(place).mechanism.people(error) <= records
-
-    if not reached(most):
-        raise ValueError(
-            f"At no level up to {SETTINGS.max_epsilon:g} do {records:,} reports give an error of {error:g}."
-        )
-    return at(bisect_left(range(most), True, 1, key=reached))
-
-
 def _questions(options: argparse.Namespace) -> QuestionList:
     names = options.sensitive
-    values = parsed_values(options.values or (), names)  # noqa: PD011
+    values = parsed_values(options.values or (), names)
     bins = parsed_bins(options.bins, names)
     path = options.data or options.table
     if path is None:
@@ -123,39 +82,6 @@ def _questions(options: argparse.Namespace) -> QuestionList:
         path, options.sensitive, count=count, values=values, bins=bins, missing=options.missing,
         missing_codes=options.missing_codes, decimal=options.decimal,
     )  # fmt: skip
-
-
-def apply(options: argparse.Namespace, source: RandomSource | None) -> int:
-    """Privatize records with the channel of a questionnaire."""
-    channel = read_questionnaire(options.channel)
-    if options.memo is not None or options.wave or options.no_memo:
-        raise ValueError(
-            "--memo, --no-memo and --wave are for channels of one table; of a questionnaire no account is"
-            " kept, so that whoever collects reports has to see to it that each person reports once."
-        )
-    names = channel.names
-    labels = [[(answer,) for answer in answers] for answers in channel.answers]
-    codes = {name: Codes(options.data, (name,), some) for name, some in zip(names, labels, strict=True)}
-    made = translations_for(
-        options.data, dict(zip(names, channel.answers, strict=True)), options.missing, options.missing_codes,
-        options.decimal,
-    )  # fmt: skip
-
-    def reports(_: None, chunk: pd.DataFrame) -> list[str]:
-        rows = chunk.index.tolist()
-        answers = [codes[name](labels_of(chunk, [name], made), rows) for name in names]
-        return draw_reports(channel, np.column_stack(answers), source or os.urandom)
-
-    target = ReportFile(Path(options.out), options.keep, options.column, options.spreadsheet, options.force)
-    replaced = target.path.is_file()
-    done, removed = write_reports(target, options.data, names, channel.id, nullcontext(), reports)
-    print(f"{done:,} {'record' if done == 1 else 'records'} privatized.")
-    print(wrapped(channel.promise()))
-    print(wrapped(channel.promise_of_several()))
-    print(wrapped("No account is kept of who has reported: whoever is in the records again reports again."))
-    print(visible(f"File written: {options.out}."))
-    remark_on_files(options.out, removed, options.keep, replaced)
-    return 0
 
 
 def audit(options: argparse.Namespace) -> int:
@@ -256,12 +182,10 @@ def _design_text(channel: QuestionnaireChannel, records: int | None, error: floa
         f"A chance of {percent(0.1)} of anything about a person rises to at most {raised(0.1, channel.level)}"
         " with a report, whatever somebody knows or believes."
     )
-    lines.append(channel.promise_of_several())
+    lines += filter(None, [several_text(channel, 0.1)])
     lines.append(f"Written: {visible(written)} and the sampler beside it. They contain no counts.")
     lines = [wrapped(line, "  ") for line in lines]
-    return "\n".join(
-        [*lines, f"Next: ldp-frontier apply --channel {visible(written)} --data FILE --out OUT.csv"]
-    )
+    return "\n".join([*lines, next_text(channel, written)])
 
 
 def _counted(number: int, what: str) -> str:

@@ -28,6 +28,7 @@ from ldpsurvey.estimate.distribution import FittedReports, check_confidence
 from ldpsurvey.estimate.rates import rates_of, reference
 from ldpsurvey.estimate.scores import estimate_scores
 from ldpsurvey.estimate.weighted import SampleColumns, read_sample, weighted_estimates, weighted_text
+from ldpsurvey.questionnaire.questionnaire_channel import read_any_channel
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,11 +45,7 @@ def apply(options: argparse.Namespace) -> int:
         remark("INSECURE: whoever guesses the seed can undo the reports.")
         remark("INSECURE: they protect nobody; a seed is for tests alone.")
         source = np.random.default_rng(options.seed).bytes
-    if is_questionnaire(options.channel):
-        from ldpsurvey.command import questionnaire_command as command
-
-        return command.apply(options, source)
-    private = read_channel(options.channel).verified()
+    private = read_any_channel(options.channel)
     replaced = options.memo is None and Path(options.out).is_file()
     memo = None if options.memo is None else Memo(options.memo, options.id, source, options.wave)
     done = privatize_file(

@@ -12,6 +12,7 @@ import numpy as np
 from ldpfrontier.verify import visible
 from ldpsurvey.base.layout import WIDTH, reports_text
 from ldpsurvey.channel.promises import (
+    Promising,
     kept_by_all,
     kept_by_one,
     percent,
@@ -73,7 +74,7 @@ def answer_text(made: Design, best: Candidate, private: PrivateChannel, error: f
         f"{origin}: {kinds}.",
         _precision(made, best, error),
         _chances(private),
-        _several(private),
+        several_text(private, _rarest(private)[0]),
         _useful(private),
         f"Written: {visible(written)} and the files beside it. {counts}",
     ]
@@ -86,10 +87,15 @@ def answer_text(made: Design, best: Candidate, private: PrivateChannel, error: f
     values = list(listed_values(table.attributes, table.labels, WIDTH))
     if len(lines) + len(values) < LINES:  # otherwise --details has them
         lines[len(head) : len(head)] = values
+    return "\n".join([*lines, next_text(private, written)])
+
+
+def next_text(private: Promising, written: str) -> str:
+    """Return the command that draws reports with a channel in a file."""
     start, end = f"Next: ldp-frontier apply --channel {visible(written)}", "--data FILE --out OUT.csv"
     end += "" if private.certificate.allowance is None else " --memo MEMO --id COLUMN --wave NAME"
     between = " " if len(start) + len(end) < WIDTH else " \\\n    "  # a shell reads both lines as one
-    return "\n".join([*lines, start + between + end])
+    return start + between + end
 
 
 def points(share: float) -> str:
@@ -185,12 +191,11 @@ def _rarest(private: PrivateChannel) -> tuple[float, tuple[str, ...]]:
     return float(shares[rarest]), private.table.rows[rarest]
 
 
-def _several(private: PrivateChannel) -> str:
-    """Return how often a person may report, and how much likelier all reports make the rarest value."""
+def several_text(private: Promising, p: float) -> str:
+    """Return how often a person may report, and how much likelier all reports make what has a chance p."""
     kept, stated = kept_by_all(private), private.certificate
     if kept is None or stated.allowance is None:
         return ""
-    p, _ = _rarest(private)
     limit = f"raise that chance to at most {raised(p, kept.level)} for {readers_of(private, kept)}."
     if stated.allowance.reports is not None:
         may = f"A person may report {stated.allowance.reports} times with this channel, and with no other"

@@ -162,8 +162,9 @@ def known_channel(
             " or no share follows from them, so that nothing can be estimated. Other parameters are needed."
         )
     stated = ChannelCertificate(
-        name, "anyone", levels.record, Levels(*[levels.record] * 5), None, nmi, 1.0, version
-    )
+        mechanism=name, against="anyone", epsilon=levels.record, levels=Levels(*[levels.record] * 5), nmi=nmi,
+        bound=1.0, code_version=version,
+    )  # fmt: skip
     return PrivateChannel(table, weights, stated, tuple(reports))
 
 

@@ -7,14 +7,18 @@ A report is the lot and, of each question in its place, its number and where the
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ldpfrontier.base.types import IntArray
 from ldpsurvey.base.sampling import BITS, TOTAL, RandomSource
-from ldpsurvey.questionnaire.questionnaire_channel import QuestionnaireChannel
+
+if TYPE_CHECKING:
+    from ldpsurvey.questionnaire.questionnaire_channel import QuestionnaireChannel
 
 #: Letters of places, of as many answers as a question may have.
 LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -116,33 +120,17 @@ class LotReports:
 
 def read_reports(channel: QuestionnaireChannel, counts: dict[str, int]) -> list[LotReports]:
     """Return reports by lot, of texts that occur so often; refuse what is no report of the channel."""
-    members, places = channel.mechanism.questionnaire.members, {c: i for i, c in enumerate(LETTERS)}
     found: list[tuple[list[list[int]], list[list[list[int]]], list[int]]]
     found = [([], [[] for _ in lot.kinds], []) for lot in channel.mechanism.lots]
-    known = dict[str, tuple[int, list[int]]]()
+    parsed = report_parser(channel)
     for text, times in counts.items():
-        head, *parts = text.split("/")
-        number = int(head[1:]) - 1 if head[:1] == "L" and head[1:].isdecimal() else -1
-        if not 0 <= number < len(found) or len(parts) != len(found[number][1]):
-            raise ValueError(_no_report(text))
-        for part in parts:
-            if part not in known:
-                question, _, letters = part.partition("=")
-                j = int(question[1:]) - 1 if question[:1] == "q" and question[1:].isdecimal() else -1
-                image = [places.get(letter, -1) for letter in letters]
-                if not 0 <= j < len(channel.names) or sorted(image) != list(range(len(channel.answers[j]))):
-                    raise ValueError(_no_report(text))
-                known[part] = j, image
-        asked = [known[part][0] for part in parts]
-        kinds = channel.mechanism.lots[number].kinds
-        if len(set(asked)) < len(asked) or any(
-            j not in members[k] for j, k in zip(asked, kinds, strict=True)
-        ):
-            raise ValueError(_no_report(text))
+        if (parts := parsed(text)) is None:
+            raise ValueError(f"{text!r} is no report of this channel.")
+        number, asked, own = parts
         questions, images, often = found[number]
         questions.append(asked)
-        for image_list, part in zip(images, parts, strict=True):
-            image_list.append(known[part][1])
+        for image_list, image in zip(images, own, strict=True):
+            image_list.append(image)
         often.append(times)
     return [
         LotReports(number, np.array(questions), [np.array(image) for image in images], np.array(often))
@@ -151,8 +139,33 @@ def read_reports(channel: QuestionnaireChannel, counts: dict[str, int]) -> list[
     ]
 
 
-def _no_report(text: str) -> str:
-    return f"{text!r} is no report of this channel."
+#: The lot of a report, its questions, and where their answers are sent.
+ReportParts = tuple[int, list[int], list[list[int]]]
+
+
+def report_parser(channel: QuestionnaireChannel) -> Callable[[str], ReportParts | None]:
+    """Return what takes a report apart; it returns None for a text that is no report of the channel."""
+    members, lots = channel.mechanism.questionnaire.members, channel.mechanism.lots
+    places = {letter: place for place, letter in enumerate(LETTERS)}
+
+    @cache
+    def question_of(part: str) -> tuple[int, list[int]]:
+        question, _, letters = part.partition("=")
+        j = int(question[1:]) - 1 if question[:1] == "q" and question[1:].isdecimal() else -1
+        image = [places.get(letter, -1) for letter in letters]
+        known = 0 <= j < len(channel.names) and sorted(image) == list(range(len(channel.answers[j])))
+        return (j if known else -1), image
+
+    def parsed(text: str) -> ReportParts | None:
+        head, *parts = text.split("/")
+        number = int(head[1:]) - 1 if head[:1] == "L" and head[1:].isdecimal() else -1
+        if not 0 <= number < len(lots) or len(parts) != len(lots[number].kinds):
+            return None
+        asked, images = map(list, zip(*map(question_of, parts), strict=True))
+        own = all(j in members[kind] for j, kind in zip(asked, lots[number].kinds, strict=True))
+        return (number, asked, images) if own and len(set(asked)) == len(asked) else None
+
+    return parsed
 
 
 def states(reports: LotReports, table: Sequence[int]) -> Iterator[tuple[tuple[int | None, ...], IntArray]]:

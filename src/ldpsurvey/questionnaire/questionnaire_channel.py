@@ -12,26 +12,41 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ldpfrontier import Lot, Questionnaire, QuestionnaireMechanism, QuestionnaireOptimum
-from ldpsurvey.base.sampling import BITS, TOTAL, whole_weights
-from ldpsurvey.channel.channel_file import content_digest, id_of, parsed_channel, write_texts, written_files
-from ldpsurvey.channel.promises import factor_text, upwards
-from ldpsurvey.channel.routing import QUESTIONNAIRE, TABLES
+from ldpfrontier.base.types import IntArray
+from ldpsurvey.base.sampling import BITS, TOTAL, RandomSource, whole_weights
+from ldpsurvey.channel.allowance import Allowance, check_allowance
+from ldpsurvey.channel.attackers import Attacker, Levels
+from ldpsurvey.channel.channel_file import (
+    PrivateChannel,
+    content_digest,
+    id_of,
+    parsed_channel,
+    read_channel,
+    write_texts,
+    written_files,
+)
+from ldpsurvey.channel.kinds import Field
+from ldpsurvey.channel.promises import QuestionNames, StatedLevels, promise_of_channel
+from ldpsurvey.channel.routing import QUESTIONNAIRE, TABLES, is_questionnaire
 from ldpsurvey.data.reading import Label
+from ldpsurvey.data.values import Missing, read_rules, stored_rules
+from ldpsurvey.questionnaire.lot_reports import draw_reports, report_parser
 
-VERSION = 1
+VERSION = 2
 
-#: Questions of a lot, as those that `optimal_questionnaire` asks together.
+#: QuestionNames of a lot, as those that `optimal_questionnaire` asks together.
 MOST_ASKED = 4
 
 #: The questions of the tables that a channel is designed for.
@@ -44,7 +59,8 @@ class QuestionnaireChannel:
 
     The weights of the lots sum to 2^62. Of 2^62 draws whose set does not contain the own answers, `accept`
     are kept. `epsilon`, nats, was asked for, and no mechanism at this level has less error of the tables than
-    `bound` (`QuestionnaireOptimum.bound`).
+    `bound` (`QuestionnaireOptimum.bound`). A person may report once, or as often as the `allowance` says;
+    `missing` says what was missing in the design, and what became of it.
     """
 
     names: Label
@@ -54,6 +70,8 @@ class QuestionnaireChannel:
     accept: int
     epsilon: float
     bound: float
+    allowance: Allowance | None = None
+    missing: Mapping[str, Missing] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse what is no channel, or does not keep its level."""
@@ -70,6 +88,8 @@ class QuestionnaireChannel:
             raise ValueError(f"its weights must be whole numbers that sum to 2^{BITS}.")
         if not 0 < self.accept <= TOTAL or not level_of(self.accept) <= self.epsilon:
             raise ValueError(f"its level is above {self.epsilon:g}.")
+        if self.allowance is not None:
+            check_allowance(self.allowance, "anyone", self.epsilon, lambda reports: reports * self.level)
 
     @property
     def level(self) -> float:
@@ -81,28 +101,63 @@ class QuestionnaireChannel:
         """The number of questions of the tables that it is designed for."""
         return max(map(len, self.mechanism.questionnaire.tables))
 
+    # What channels of all kinds have (`ldpsurvey.channel.kinds`) ------------------------------------------
+
+    #: All answers are asked, and protected from anyone.
+    is_unasked: ClassVar = False
+    protects: ClassVar[Attacker] = "anyone"
+    public_counts: ClassVar = None
+
+    #: Levels of reports for anyone add up, whatever the questions are.
+    basis: ClassVar = QUESTIONNAIRE
+
+    @property
+    def certificate(self) -> StatedLevels:
+        """What the file states, for anyone."""
+        levels = Levels(*[self.level] * 5)
+        return StatedLevels(against="anyone", epsilon=self.epsilon, levels=levels, allowance=self.allowance)
+
+    @property
+    def table(self) -> QuestionNames:
+        """The names of the questions, for sentences."""
+        return QuestionNames(self.names if len(self.names) <= 4 else (*self.names[:2], "...", self.names[-1]))
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The questions, each a field of a record."""
+        answers = ([(answer,) for answer in some] for some in self.answers)
+        return tuple(Field((name,), tuple(some)) for name, some in zip(self.names, answers, strict=True))
+
+    def wrong_record(self, _: IntArray) -> tuple[int, str] | None:
+        """Return the place of the first record that cannot be, and why; None if there is none."""
+        return None
+
+    def drawing(self, source: RandomSource | None = None) -> Callable[[IntArray], list[str]]:
+        """Return what draws a report for each record, (m, questions)."""
+        return lambda records: draw_reports(self, records, source or os.urandom)
+
+    def unknown_report(self, reports: Iterable[str]) -> str | None:
+        """Return the first text that is no report of the channel; None if there is none."""
+        parsed = report_parser(self)
+        return next((report for report in reports if parsed(report) is None), None)
+
     def promise(self) -> str:
         """Return the promise to those who report."""
-        names = self.names if len(self.names) <= 4 else (*self.names[:2], "...", self.names[-1])
-        return (
-            "Whatever anyone knows or believes, one report changes their odds between any two sets of answers"
-            f" to {', '.join(names)} by a factor of at most {factor_text(self.level)}."
-        )
-
-    def promise_of_several(self) -> str:
-        """Return what several reports of one person have together."""
-        return (
-            "Several reports of one person have at most the sum of their levels, whether the answers change"
-            f" or not: two by this channel at most the level {upwards(2.0 * self.level):g}."
-        )
+        return promise_of_channel(self)
 
     @cached_property
+    def sha256(self) -> str:
+        """The hash of what a report means: of the questions, their answers, the lots and the level."""
+        return content_digest(self._meaning())
+
+    @property
     def id(self) -> str:
-        """The id of the channel, which every report is stored with."""
-        return id_of(content_digest(self._content()))
+        """A short name of the channel, which its reports carry: the first digits of `sha256`."""
+        return id_of(self.sha256)
+
+    # Files ------------------------------------------------------------------------------------------------
 
     def _content(self) -> dict[str, Any]:
-        mechanism = self.mechanism
         return {
             "format": QUESTIONNAIRE,
             "version": VERSION,
@@ -110,7 +165,15 @@ class QuestionnaireChannel:
                 "epsilon": self.epsilon,
                 "bound": self.bound,
                 "code_version": import_module("ldpfrontier").__version__,
+                "allowance": None if self.allowance is None else asdict(self.allowance),
             },
+            **({"missing": stored_rules(self.missing)} if self.missing else {}),
+            **self._meaning(),
+        }
+
+    def _meaning(self) -> dict[str, Any]:
+        mechanism = self.mechanism
+        return {
             "questions": [
                 {"name": name, "answers": list(answers)}
                 for name, answers in zip(self.names, self.answers, strict=True)
@@ -159,19 +222,27 @@ def level_of(accept: int) -> float:
     return math.log1p((TOTAL - accept) / accept) * (1.0 + 1e-15) + (1e-15 if accept < TOTAL else 0.0)
 
 
-def sampled(found: QuestionnaireOptimum, names: Label, answers: tuple[Label, ...]) -> QuestionnaireChannel:
+def sampled(
+    found: QuestionnaireOptimum, names: Label, answers: tuple[Label, ...], **more: Any
+) -> QuestionnaireChannel:
     """Return a mechanism as a channel with whole numbers, at its level or a little below."""
     own = found.mechanism
-    accept = math.ceil(TOTAL * math.exp(-own.epsilon) * (1.0 + 1e-13))
+    accept = min(math.ceil(TOTAL * math.exp(-own.epsilon) * (1.0 + 1e-13)), TOTAL)
     (weights,) = whole_weights(np.array([[lot.weight for lot in own.lots]])).tolist()
     lots = [(weight, lot.kinds, lot.members) for weight, lot in zip(weights, own.lots, strict=True)]
     mechanism = _mechanism(own.questionnaire, lots, accept)
-    return QuestionnaireChannel(names, answers, mechanism, tuple(weights), accept, own.epsilon, found.bound)
+    numbers = tuple(weights), accept, own.epsilon, found.bound
+    return QuestionnaireChannel(names, answers, mechanism, *numbers, **more)
 
 
 def _mechanism(questionnaire: Questionnaire, lots: list[Any], accept: int) -> QuestionnaireMechanism:
     made = tuple(Lot(weight / TOTAL, kinds, members) for weight, kinds, members in lots)
     return QuestionnaireMechanism(questionnaire, math.log1p((TOTAL - accept) / accept), made)
+
+
+def read_any_channel(path: Path | str) -> PrivateChannel | QuestionnaireChannel:
+    """Read a channel of any kind from its file, and check that it keeps its level."""
+    return read_questionnaire(path) if is_questionnaire(path) else read_channel(path).verified()
 
 
 def read_questionnaire(path: Path | str) -> QuestionnaireChannel:
@@ -212,6 +283,8 @@ def _parsed(content: Mapping[str, Any]) -> QuestionnaireChannel:
         accept,
         stated["epsilon"],
         stated["bound"],
+        None if stated["allowance"] is None else Allowance(**stated["allowance"]),
+        read_rules(content.get("missing", {}), names),
     )
     if content["id"] != channel.id:
         raise ValueError(f"its id is {content['id']!r}; that of its content is {channel.id!r}.")

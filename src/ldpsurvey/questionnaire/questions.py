@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from ldpsurvey.data.groups import Bins, Groups, ValueOrder, translations_of, wit
 from ldpsurvey.data.reading import Label, labels_of, read_chunks, shown
 from ldpsurvey.data.tables import check_columns, notice_counts, whole_count
 from ldpsurvey.data.values import (
+    Missing,
     check_totals,
     first_rows,
     look_alikes,
@@ -31,6 +32,7 @@ class QuestionList:
     answers: tuple[Label, ...]
     records: int | None
     hints: tuple[str, ...]
+    missing: Mapping[str, Missing] = field(default_factory=dict)
 
 
 def questions_of_file(
@@ -84,7 +86,8 @@ def questions_of_file(
     for code in unused_codes(shown(path), missing_codes, given):
         remark(code)
     _check_asked(names, values or {})
-    return _made(names, answers, records)
+    told = {name: rule for name, rule in rules.items() if rule != Missing()}
+    return replace(_made(names, answers, records), missing=told)
 
 
 def questions_of_values(

@@ -18,21 +18,47 @@ from ldpsurvey import Memo, PrivateChannel, design_channel, privatize, privatize
 from ldpsurvey.command.cli import main
 from ldpsurvey.data.reading import read_chunks
 from ldpsurvey.design.least_level import design_for_reports
+from ldpsurvey.questionnaire.designing import design_questionnaire
 from support.malformed import contents
 from support.owndata import channel_of, records_of, small_table
 
 PEOPLE = 500
 
 
+def of_table(epsilon: float, reports: int | None = None, budget: float | None = None) -> PrivateChannel:
+    choice = {"against": "anyone", "mechanisms": ["grr"]}
+    if reports is not None:
+        made = design_for_reports(small_table(), epsilon, reports, **choice)
+    else:
+        made = design_channel(small_table(), epsilon, budget=budget, **choice)
+    return made.private(made.candidates[0])
+
+
+def of_questions(epsilon: float, reports: int | None = None, budget: float | None = None):
+    values = small_table().values
+    return design_questionnaire(
+        tuple(values), tuple(values.values()), epsilon, reports=reports, budget=budget
+    )
+
+
+@pytest.fixture(scope="module", params=[of_table, of_questions])
+def made(request):
+    """Return a function that makes a channel of a level for several reports, or in a budget."""
+    return request.param
+
+
+#: What the kind of the channel has no part in.
+only_tables = pytest.mark.parametrize("made", [of_table], indirect=True)
+
+
 @pytest.fixture(scope="module")
-def twice() -> PrivateChannel:
-    made = design_for_reports(small_table(), 2.0, 2, against="anyone", mechanisms=["grr"])
-    return made.private(made.candidates[0])
+def twice(made):
+    return made(2.0, reports=2)
 
 
-def within(budget: float, epsilon: float) -> PrivateChannel:
-    made = design_channel(small_table(), epsilon, against="anyone", mechanisms=["grr"], budget=budget)
-    return made.private(made.candidates[0])
+@pytest.fixture
+def within(made):
+    return lambda budget, epsilon: made(epsilon, budget=budget)
 
 
 @pytest.fixture
@@ -87,14 +113,14 @@ def test_a_person_reports_as_often_as_the_channel_allows(survey, twice, tmp_path
     check_account("12")
 
 
-def test_one_millionth_of_a_level_that_is_not_left_is_refused(survey):
+def test_one_millionth_of_a_level_that_is_not_left_is_refused(survey, within):
     more = within(1.0, 0.5 + 1e-6)
     survey(more, "a")
     with pytest.raises(ValueError, match="levels that add up to 1, and this report has"):
         survey(more, "b")
 
 
-def test_levels_of_reports_add_up_to_the_budget(survey, tmp_path):
+def test_levels_of_reports_add_up_to_the_budget(survey, made, within, tmp_path):
     half, whole = within(2.0, 0.5), within(2.0, 1.0)
     survey(half, "a")
     survey(whole, "a", out="b.csv")  # another channel in the same wave
@@ -105,7 +131,7 @@ def test_levels_of_reports_add_up_to_the_budget(survey, tmp_path):
     survey(half, "c")
     with pytest.raises(ValueError, match=r"'p0' has given 3 reports"):
         survey(half, "d")
-    for other in (within(3.0, 0.5), channel_of(small_table(), "grr", 0.5, "anyone")):
+    for other in (within(3.0, 0.5), made(0.5)):
         wave = "d" if other.certificate.allowance else ""
         with pytest.raises(ValueError, match="memo contains reports of another channel"):
             survey(other, wave)
@@ -134,13 +160,14 @@ def test_several_reports_need_an_account_or_the_word_that_there_is_none(survey, 
     with pytest.raises(ValueError, match="need an account of who has reported"):
         privatize_file(twice, "people.csv", "out.csv")
     with pytest.raises(ValueError, match="need an account of who has reported"):
-        privatize(twice, twice.table.labels)
-    assert len(privatize(twice, twice.table.labels, no_memo=True)) == len(twice.table.labels)
+        privatize(twice, small_table().labels)
+    assert len(privatize(twice, small_table().labels, no_memo=True)) == len(small_table().labels)
     assert contents(tmp_path) == before
     assert main([*words, "--no-memo"]) == 0
     assert "keeps an account of what each person has reported" in " ".join(capsys.readouterr().out.split())
 
 
+@only_tables
 def test_two_runs_at_once_use_one_account(survey, twice):
     """Both want the last report of everybody: one has it, and the other one is refused."""
     for _ in range(5):
@@ -169,7 +196,8 @@ def test_two_runs_at_once_use_one_account(survey, twice):
 #: Ends the process as kill -9 does, while reports are drawn or after they were saved.
 KILLED = """
 import os, signal, sys
-from ldpsurvey import Memo, privatize_file, read_channel
+from ldpsurvey import Memo, privatize_file
+from ldpsurvey.questionnaire.questionnaire_channel import read_any_channel
 
 def kill(*_):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -180,11 +208,12 @@ if sys.argv[1] == "drawing":
 elif sys.argv[1] == "saved":
     os.replace = kill
 wave = sys.argv[2]
-memo, private = Memo("memo", "id", source, wave), read_channel("channel.json").verified()
+memo, private = Memo("memo", "id", source, wave), read_any_channel("channel.json")
 privatize_file(private, "people.csv", wave + ".csv", memo=memo, keep=["id"])
 """
 
 
+@only_tables
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="a process is killed by SIGKILL")
 @pytest.mark.parametrize("place", ["drawing", "saved"])
 def test_a_run_that_is_killed_gives_nobody_one_report_more(survey, twice, place):
@@ -208,6 +237,7 @@ def test_a_run_that_is_killed_gives_nobody_one_report_more(survey, twice, place)
     check_account("12")
 
 
+@only_tables
 def test_a_full_disk_gives_nobody_one_report_more(survey, twice, tmp_path):
     """Files may have so many bytes and no more: the journal, the memo or the reports do not fit."""
     resource = pytest.importorskip("resource")

@@ -48,7 +48,7 @@ def test_several_reports_have_at_most_the_level_of_all(table, channel, against, 
         assert levels_of(both, table, None).against(against) <= found + 1e-14
     for factor in BESIDE:
         with nullcontext() if factor > 1.0 else pytest.raises(ValueError, match="The level of 2 reports"):
-            check_allowance(Allowance(factor * found, 2), channel, table, population, against, 0.3 * found)
+            check_allowance(Allowance(factor * found, 2), against, 0.3 * found, lambda _: found, population)
 
 
 def test_levels_of_different_reports_are_raised_by_what_searches_may_lack(table, monkeypatch):
@@ -60,13 +60,13 @@ def test_levels_of_different_reports_are_raised_by_what_searches_may_lack(table,
     assert found["insider-only"] >= real.insiders
 
 
-def test_a_budget_is_no_less_than_one_report_and_widens_intervals(table, channel):
+def test_a_budget_is_no_less_than_one_report_and_widens_intervals(table):
     for factor in BESIDE:
         with nullcontext() if factor > 1.0 else pytest.raises(ValueError, match="at least that of one"):
-            check_allowance(Allowance(factor * 0.5), channel, table, None, "anyone", 0.5)
+            check_allowance(Allowance(factor * 0.5), "anyone", 0.5, float)
         population = replace(population_of(table), widened=factor * 2.0 * (2.0 - 0.5))
         with nullcontext() if factor > 1.0 else pytest.raises(ValueError, match="intervals are widened by"):
-            check_allowance(Allowance(2.0), channel, table, population, "acquaintance", 0.5)
+            check_allowance(Allowance(2.0), "acquaintance", 0.5, float, population)
 
 
 def test_a_promise_for_the_whole_record_is_made_up_to_its_level(table):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ldpfrontier import local_cone, optimal_questionnaire, optimal_unconditional
 from ldpsurvey import CountTable, design_channel
-from ldpsurvey.channel.promises import factor_text, upwards
+from ldpsurvey.channel.promises import factor_text, several_reports_text, upwards
 from ldpsurvey.design.answer import answer_text
 from ldpsurvey.design.least_level import design_for_reports
 from ldpsurvey.questionnaire.questionnaire_channel import sampled
@@ -117,9 +117,9 @@ def test_two_reports_of_a_questionnaire_have_at_most_what_is_said(sizes, epsilon
     channel = sampled(optimal_questionnaire(sizes, epsilon, 2), names, answers)
     chances = report_chances(channel.text())
     worst = max(max(chance.values()) / min(chance.values()) for chance in chances.values())
-    said = float(re.search(r"at most the level ([\d.]+)\.$", channel.promise_of_several())[1])
+    said = float(re.search(r"a level of at most ([\d.]+) for", several_reports_text(channel)[0])[1])
     assert 2.0 * math.log(worst) <= said
-    factor, level = channel.promise().rpartition("at most ")[2].rstrip(".)").split(" (level ")
+    factor, level = re.search(r"at most a factor of ([\d.]+) \(level ([\d.]+)\)", channel.promise()).groups()
     assert worst <= Fraction(factor)
     assert math.log(worst) <= float(level)
 

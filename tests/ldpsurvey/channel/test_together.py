@@ -31,7 +31,10 @@ def channel_for(table: CountTable, channel: Channel) -> PrivateChannel:
     population = population_of(table)
     epsilon = levels_of(channel.matrix, table, population).acquaintance + 1e-6
     weights, levels = private_weights(channel, table, population, epsilon, "acquaintance")
-    certificate = ChannelCertificate("own", "acquaintance", epsilon, levels, population, 0.5, 1.0)
+    certificate = ChannelCertificate(
+        mechanism="own", against="acquaintance", epsilon=epsilon, levels=levels, population=population,
+        nmi=0.5, bound=1.0,
+    )  # fmt: skip
     return PrivateChannel(table, weights, certificate)
 
 

@@ -143,8 +143,8 @@ def test_what_does_not_fit_is_refused(people, capsys, more, words):
     ("command", "words"),
     [
         (
-            ["apply", "--data", "people.csv", "--out", "s.csv", "--memo", "m", "--id", "id"],
-            "--memo, --no-memo and --wave",
+            ["apply", "--data", "people.csv", "--out", "s.csv", "--no-memo"],
+            "and needs no account",
         ),
         (["audit", "--samples", "10"], "--samples and --data are for channels of one table"),
         (["change", "--data", "r.csv", "r.csv"], "is the channel of a questionnaire"),
@@ -229,8 +229,8 @@ def test_missing_answers_have_a_name_or_are_refused(people, capsys):
     channel = read_questionnaire("channel.json")
     assert channel.answers == (("0", "1", "none given"), ("0", "1"), ("0", "1"))
     apply = ["apply", "--channel", "channel.json", "--data", "gaps.csv", "--out", "r.csv", "--quiet"]
-    assert main(apply) == 2
-    assert main([*apply, "--missing", "none given"]) == 0
+    assert channel.missing["a"].becomes == "none given"
+    assert main(apply) == 0
 
 
 @pytest.mark.parametrize("count", ["32,000", "12.5", "abc"])
