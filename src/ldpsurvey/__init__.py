@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ldpsurvey.answer.codes import report_code, report_of_code
+    from ldpsurvey.answer.collecting import Collected, collect_reports
+    from ldpsurvey.answer.listening import report_application
+    from ldpsurvey.answer.store import ReportStore
     from ldpsurvey.channel.channel_file import PrivateChannel, read_channel
     from ldpsurvey.channel.memo import Memo
     from ldpsurvey.channel.privatizing import privatize, privatize_file
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Audit",
     "Changes",
+    "Collected",
     "CountTable",
     "Design",
     "DeviationBounds",
@@ -37,8 +41,10 @@ __all__ = [
     "Memo",
     "PrivateChannel",
     "Rates",
+    "ReportStore",
     "TwoChannels",
     "audit_channel",
+    "collect_reports",
     "count_pairs",
     "count_records",
     "count_reports",
@@ -53,6 +59,7 @@ __all__ = [
     "privatize",
     "privatize_file",
     "read_channel",
+    "report_application",
     "report_code",
     "report_of_code",
     "table_of_values",
@@ -62,6 +69,9 @@ __all__ = [
 #: The public names by the module of this folder that defines them, as imported above for type checkers.
 _NAMES = {
     "answer.codes": ("report_code", "report_of_code"),
+    "answer.collecting": ("Collected", "collect_reports"),
+    "answer.listening": ("report_application",),
+    "answer.store": ("ReportStore",),
     "estimate.auditing": ("Audit", "audit_channel", "count_pairs"),
     "estimate.change": ("Changes", "estimate_change"),
     "data.tables": ("CountTable", "count_records"),

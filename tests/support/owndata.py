@@ -8,8 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from ldpfrontier import optimal_questionnaire
 from ldpsurvey import CountTable, PrivateChannel, design_channel
 from ldpsurvey.channel.attackers import Attacker
+from ldpsurvey.questionnaire.questionnaire_channel import QuestionnaireChannel, sampled
 from support.adult import adult_pair
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,6 +47,13 @@ def channel_of(
 ) -> PrivateChannel:
     made = design_channel(table, epsilon, against=against, mechanisms=[mechanism])
     return made.private(made.candidates[0])
+
+
+def questionnaire_of(sizes: tuple[int, ...], order: int = 2) -> QuestionnaireChannel:
+    """Return a channel of the level 1 for questions with so many answers, for tables of so many of them."""
+    found = optimal_questionnaire(sizes, 1.0, min(order, len(sizes)))
+    answers = tuple(tuple("abcdefgh"[:size]) for size in sizes)
+    return sampled(found, tuple(f"x{number}" for number in range(len(sizes))), answers)
 
 
 def write_records(path: Path, table: CountTable, records, more=()) -> None:

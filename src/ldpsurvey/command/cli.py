@@ -112,6 +112,10 @@ def _command(name: str) -> Callable[[argparse.Namespace], int]:
         from ldpsurvey.command.report_commands import COMMANDS as OF_REPORTS
 
         return OF_REPORTS[name]
+    if name == "collect":
+        from ldpsurvey.command.answer_commands import collect
+
+        return collect
     from ldpsurvey.command.analysis_commands import COMMANDS as OF_CHANNELS
 
     return OF_CHANNELS[name]
@@ -196,6 +200,14 @@ def _contradiction(options: argparse.Namespace) -> str:
             return "--memo and --id must be given together: the file of reports and the column of ids"
     if options.command == "estimate" and options.quiet and options.out is options.picture is None:
         return "--quiet needs --out or --plot; otherwise the estimate would be lost"
+    if options.command == "collect":
+        if bool(options.sources) == (options.listen is not None):
+            return "either files of what came in are needed, or --listen with --store"
+        of_files = ["out", "codes", "id", "keep"]
+        if options.listen is not None and (idle := [name for name in of_files if getattr(options, name)]):
+            return f"--{idle[0]} has no effect with --listen, which stores reports alone"
+        if None in (options.out, options.listen) and options.out is options.store is None:
+            return "--out is needed, for the reports; with --listen, --store"
     if options.command != "design":
         return ""
     if options.epsilon is options.utility is options.error is None:

@@ -55,6 +55,20 @@ Estimate how the shares of values have changed between two waves of a survey,
 with confidence intervals for many reports. With --id, people may be in both
 waves: how their reports depend on each other is estimated from the data.""",
     ),
+    "collect": (
+        "make a file of reports of what came in",
+        """\
+Write the reports that people sent, downloaded or read out as codes to a file, in
+the format of apply. What is no report of the channel is refused and counted.
+With --listen, take reports in a local network, for trials and interviews.
+
+examples:
+  ldp-frontier collect --channel channel.json inbox.jsonl --out reports.csv
+  ldp-frontier collect --channel channel.json typed.csv --codes code \\
+      --out reports.csv
+  ldp-frontier collect --channel channel.json --listen 127.0.0.1:8000 \\
+      --store reports.sqlite --page survey.html""",
+    ),
     "audit": (
         "check the privacy level of a channel",
         """\

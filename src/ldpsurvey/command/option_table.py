@@ -286,6 +286,27 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
         option("--simultaneous", action="store_true", help="let --confidence apply to all changes together"),
         JSON,
     ],
+    "collect": [
+        CHANNEL,
+        option("sources", metavar="SOURCE", nargs="*", help=
+            "what came in: files of JSON objects, folders of downloads, tables, or a file of --store; - is"
+            " the standard input"),
+        option("--out", metavar="CSV", help="the file for the reports"),
+        COLUMN,
+        option("--codes", metavar="COLUMN", help="the column of tables that contains codes of reports"),
+        option("--id", metavar="COLUMN", help=
+            "a column of tables, or a field of JSON objects, that identifies people: the first report of"
+            " each counts"),
+        option("--keep", metavar="COLUMN", nargs="+", default=[], help=
+            "columns or fields to copy unchanged; nothing limits what they reveal"),
+        option("--listen", metavar="HOST:PORT", help=
+            "take reports by HTTP at this address, such as 127.0.0.1:8000, until Ctrl-C (needs --store)"),
+        option("--store", metavar="SQLITE", help="the file that --listen adds reports to"),
+        option("--page", metavar="HTML", help="the page that --listen shows at its address"),
+        option("--force", action="store_true", help="replace the file of --out"),
+        SPREADSHEET,
+        QUIET,
+    ],
     "audit": [
         CHANNEL,
         [
@@ -380,6 +401,7 @@ NEEDS: Mapping[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {
         (("column", "missing", "missing_codes", "decimal"), ("data",)),
         (("confidence",), ("samples", "data")),
     ],
+    "collect": [(("store", "page"), ("listen",)), (("spreadsheet", "force"), ("out",))],
     "people": [
         (("probability",), ("width",)),
         (("value",), ("power",)),
@@ -388,7 +410,10 @@ NEEDS: Mapping[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {
 }
 
 #: Options that do nothing with one of others.
-IDLE_WITH: Mapping[str, list[tuple[str, tuple[str, ...]]]] = {"design": [("details", ("json", "quiet"))]}
+IDLE_WITH: Mapping[str, list[tuple[str, tuple[str, ...]]]] = {
+    "design": [("details", ("json", "quiet"))],
+    "collect": [("column", ("codes", "listen"))],
+}
 
 
 def alternatives(entry: Option | list[Option]) -> list[Option]:

@@ -11,25 +11,17 @@ import numpy as np
 import pytest
 
 import ldpsurvey
-from ldpfrontier import optimal_questionnaire
 from ldpsurvey.answer.codes import _report, _reports, report_code, report_of_code
 from ldpsurvey.questionnaire.lot_reports import draw_reports
-from ldpsurvey.questionnaire.questionnaire_channel import sampled
-from support.owndata import channel_of, flat, seeded, small_table
+from support.owndata import channel_of, flat, questionnaire_of, seeded, small_table
 from support.questionnaires import report_chances
 
 NODE = shutil.which("node")
 
 
-def questionnaire(sizes, order=2):
-    answers = tuple(tuple("abcdefgh"[:size]) for size in sizes)
-    found = optimal_questionnaire(sizes, 1.0, min(order, len(sizes)))
-    return sampled(found, tuple(f"x{j}" for j in range(len(sizes))), answers)
-
-
 TABLE = channel_of(flat(small_table()), "grr", 1.0, "anyone")
-LARGE = questionnaire((5, 2, 5, 8, 2, 5), 3)
-CHANNELS = [TABLE, questionnaire((2,)), questionnaire((3, 2, 2)), LARGE]
+LARGE = questionnaire_of((5, 2, 5, 8, 2, 5), 3)
+CHANNELS = [TABLE, questionnaire_of((2,)), questionnaire_of((3, 2, 2)), LARGE]
 
 
 def reports_of(channel, number=200):

@@ -31,6 +31,7 @@ CALLS = {
         "estimate --channel s.json --data so.csv --json",
         "estimate --channel q.json --data a.csv --json",
     ],
+    "collect": ["collect --channel c.json o.csv --out r.csv"],
     "change": ["change --channel c.json --data o.csv o2.csv"],
     "audit": ["audit --channel c.json", "audit --channel q.json"],
     "level": ["level c.json"],
@@ -57,6 +58,7 @@ GIVEN = {
      "--matrix": "m.csv", "--design": "kuk", "--formula": "age~ill", "--width": "0.3",
     "--deviating": "0.1", "--second": "c.json o2.csv", "--always": "y1", "--detect": "no",
     "--power": "0.8", "--probability": "0.5", "--value": "0.1",
+    "--codes": "report", "--listen": "127.0.0.1:0", "--store": "r.sqlite", "--page": "p.html",
     "--p": "0.6", "--q": "0.6", "--yes": "0.1", "--no": "0.1", "--cards": "2",
 }  # fmt: skip
 #: What an option does depends on the data, or on the time, and there may be nothing for it to do here.
