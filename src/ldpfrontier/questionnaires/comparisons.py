@@ -10,10 +10,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache, partial
 
 import numpy as np
+from scipy.stats import binom
 
 from ldpfrontier.base.types import FloatArray
 from ldpfrontier.model.optimum import LEAST_EPSILON
@@ -51,6 +52,11 @@ def questionnaire_errors(questionnaire: Questionnaire, epsilon: float) -> dict[s
         ``"several by lot"``: each person is asked some questions, of the number that makes the error least,
         all choices equally likely, and answers by subset selection among their combinations. Zhang et al.
         (2018, *CALM*) ask so, with other mechanisms for the combinations, which tell no more.
+        ``"GRR by lot"``, ``"unary encoding by lot"``, ``"RAPPOR by lot"``: as ``"table by lot"``, with
+        randomized response for the combinations of answers, or with a bit for each of these. Of own and other
+        bits that are reported as 1, unary encoding has the shares 1/2 and 1 / (e^epsilon + 1) (Wang et al.
+        2017, *Locally differentially private protocols for frequency estimation*), and the basic RAPPOR
+        e^(epsilon/2) / (e^(epsilon/2) + 1) and 1 less that (Erlingsson, Pihur and Korolova 2014).
         ``"GRR"``: randomized response for all combinations (Kairouz et al. 2016).
         ``"RS+FD[GRR]"``: one question by lot with randomized response, and random answers to all others
         (Arcolezi et al. 2021, *Random sampling plus fake data*). Reports tell shares alone. Its authors raise
@@ -66,8 +72,16 @@ def questionnaire_errors(questionnaire: Questionnaire, epsilon: float) -> dict[s
         epsilon, "epsilon", "a number from 0.001 to 20", least=LEAST_EPSILON, most=MOST_EPSILON
     )
     wanted, gain = questionnaire.wanted, math.expm1(epsilon)
+
+    def alike(told: Callable[[int], float]) -> Callable[[tuple[int, ...]], dict[Questions, float]]:
+        """Return what a mechanism tells that tells the same of all interactions."""
+        return lambda sizes: dict.fromkeys(_subsets(len(sizes)), told(math.prod(sizes)))
+
     told = {
-        "table by lot": _table_by_lot(questionnaire, epsilon),
+        "table by lot": _by_lot(questionnaire, partial(_by_optimum, epsilon=epsilon)),
+        "GRR by lot": _by_lot(questionnaire, alike(lambda cells: (gain / (gain + cells)) ** 2)),
+        "unary encoding by lot": _by_lot(questionnaire, alike(partial(_by_bits, epsilon=epsilon, own=0.5))),
+        "RAPPOR by lot": _by_lot(questionnaire, alike(partial(_by_bits, epsilon=epsilon))),
         "GRR": dict.fromkeys(wanted, (gain / (gain + questionnaire.combinations)) ** 2),
         "RS+FD[GRR]": _sampled_with_fakes(questionnaire, gain),
         **_parities(questionnaire, epsilon),
@@ -84,26 +98,47 @@ def _error(wanted: Mapping[Kinds, float], told: Mapping[Kinds, float]) -> float:
     return float(sum(cost / told[kinds] for kinds, cost in wanted.items()))
 
 
-def _table_by_lot(questionnaire: Questionnaire, epsilon: float) -> dict[Kinds, float]:
-    """Return what is told by asking the questions of one table, each table with its optimum."""
+def _by_lot(
+    questionnaire: Questionnaire, told_of: Callable[[tuple[int, ...]], Mapping[Questions, float]]
+) -> dict[Kinds, float]:
+    """Return what is told by asking the questions of one table, with the best shares of the tables.
+
+    `told_of` returns what is told of the interactions of questions that have so many answers.
+    """
     place = {kinds: i for i, kinds in enumerate(questionnaire.wanted)}
-    rows, by_sizes = list[FloatArray](), dict[tuple[int, ...], dict[Questions, float]]()
+    rows = list[FloatArray]()
     for kinds in sorted(
         {tuple(sorted(questionnaire.kinds[j] for j in table)) for table in questionnaire.tables}
     ):
-        sizes = questionnaire.sizes_of(kinds)
-        if sizes not in by_sizes:
-            mechanism = optimal_questionnaire(sizes, epsilon, len(sizes)).mechanism
-            own = mechanism.questionnaire.kinds
-            by_sizes[sizes] = {
-                some: mechanism.told[tuple(sorted(own[j] for j in some))] for some in _subsets(len(sizes))
-            }
         row = np.zeros(len(place))
-        for some, told in by_sizes[sizes].items():
+        for some, told in told_of(questionnaire.sizes_of(kinds)).items():
             part = tuple(sorted(kinds[j] for j in some))
             row[place[part]] += told / questionnaire.sets_of(part)
         rows.append(row)
     return dict(zip(place, _best_shares(np.array(rows), questionnaire), strict=True))
+
+
+@lru_cache(maxsize=1_000)
+def _by_optimum(sizes: tuple[int, ...], epsilon: float) -> Mapping[Questions, float]:
+    """Return what the optimum for one table tells of its interactions."""
+    mechanism = optimal_questionnaire(sizes, epsilon, len(sizes)).mechanism
+    own = mechanism.questionnaire.kinds
+    return {some: mechanism.told[tuple(sorted(own[j] for j in some))] for some in _subsets(len(sizes))}
+
+
+def _by_bits(inputs: int, epsilon: float, own: float | None = None) -> float:
+    """Return what a bit for each input tells, as an interaction of its inputs.
+
+    The bit of the own input is 1 with the chance `own`, by default such that ones and zeros are alike. The
+    reports with w ones are those of subset selection of w inputs.
+    """
+    own = 1.0 / (1.0 + math.exp(-0.5 * epsilon)) if own is None else own
+    odds = own / (1.0 - own) * math.exp(-epsilon)
+    other, rest, gain = odds / (1.0 + odds), inputs - 1, math.expm1(epsilon)
+    ones = np.arange(inputs + 1)
+    chance = own * binom.pmf(ones - 1, rest, other) + (1.0 - own) * binom.pmf(ones, rest, other)
+    a = ones / inputs
+    return float(chance @ ((gain / (1.0 + gain * a)) ** 2 * a * (1.0 - a)) / rest)
 
 
 def _subsets(number: int) -> list[Questions]:

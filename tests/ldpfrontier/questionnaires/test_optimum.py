@@ -159,18 +159,27 @@ def test_usual_mechanisms_have_their_best_unbiased_estimates_from_all_reports(si
             np.hstack([w * part for w, part in zip(shares, parts, strict=True)]), rows
         )
 
-    tables = []
-    for table in questionnaire.tables:
-        asked = [sizes[j] for j in table]
-        own = optimal_questionnaire(asked, epsilon, len(asked)).mechanism.channel().matrix
-        tables.append(own[np.ravel_multi_index(records[:, list(table)].T, asked)])
     unlike = [sum(sizes[j] for j in table) for table in questionnaire.tables]
 
-    def with_share(share):  # of tables with the most answers, against the others
-        weights = np.where(np.array(unlike) == max(unlike), share, 1.0 - share)
-        return lots_of(tables, weights / weights.sum())
+    def by_lot(matrix_of):
+        tables = []
+        for table in questionnaire.tables:
+            asked = [sizes[j] for j in table]
+            tables.append(matrix_of(asked)[np.ravel_multi_index(records[:, list(table)].T, asked)])
 
-    best = minimize_scalar(with_share, bounds=(0.05, 0.95), method="bounded").fun
+        def with_share(share):  # of tables with the most answers, against the others
+            weights = np.where(np.array(unlike) == max(unlike), share, 1.0 - share)
+            return lots_of(tables, weights / weights.sum())
+
+        return minimize_scalar(with_share, bounds=(0.05, 0.95), method="bounded").fun
+
+    def bits(asked, own, other):
+        cells = math.prod(asked)
+        reports = np.array(list(itertools.product([0, 1], repeat=cells)))
+        ones = np.where(np.eye(cells), own, other)[:, None, :]
+        return np.where(reports, ones, 1.0 - ones).prod(axis=2)
+
+    half = math.exp(0.5 * epsilon)
     several = []
     for number in range(order, len(sizes) + 1):
         parts = []
@@ -180,8 +189,13 @@ def test_usual_mechanisms_have_their_best_unbiased_estimates_from_all_reports(si
             parts.append(own[np.ravel_multi_index(records[:, list(some)].T, asked)])
         several.append(lots_of(parts, np.full(len(parts), 1.0 / len(parts))))
     other = {
-        "table by lot": best,
+        "table by lot": by_lot(
+            lambda asked: optimal_questionnaire(asked, epsilon, len(asked)).mechanism.channel().matrix
+        ),
         "several by lot": min(several),
+        "GRR by lot": by_lot(lambda asked: randomized_response(math.prod(asked), epsilon).matrix),
+        "unary encoding by lot": by_lot(lambda asked: bits(asked, 0.5, 1.0 / (math.exp(epsilon) + 1.0))),
+        "RAPPOR by lot": by_lot(lambda asked: bits(asked, half / (half + 1.0), 1.0 / (half + 1.0))),
         "GRR": generalized_least_squares(randomized_response(cells, epsilon).matrix, rows),
         "RS+FD[GRR]": generalized_least_squares(sampled_with_fakes(sizes, epsilon), rows),
         "parities": math.inf,
