@@ -27,14 +27,12 @@ _OF_CHOICE: Mapping[str, Any] = {
 _OF_TABLES: Mapping[str, Any] = {
     **_OF_CHOICE,
     "expect": [],
-    "compare": False,
     "radius_factor": 1.0,
     "alpha": 2.0,
     "beta": 0.05,
     "confidence_method": "asymptotic",
     "max_seconds": None,
     "prove": None,
-    "picture": None,
     "spreadsheet": False,
 }
 

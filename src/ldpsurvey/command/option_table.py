@@ -151,7 +151,8 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
             " without --useful)"),
         EXPECT,
         option("--compare", action="store_true", help=
-            "compute all mechanisms that are suitable, and print tables that compare them"),
+            "compute all mechanisms that are suitable, and print tables that compare them; of a"
+            " questionnaire, how many people usual mechanisms need"),
         option("--details", action="store_true", help=
             "print the values, the levels and errors of what was computed, and the promise"),
         option("--mechanism", metavar="NAME", help=
@@ -189,7 +190,8 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
         option("--force", action="store_true", help=
             "replace another channel in that file, whose reports can then not be decoded any more"),
         option("--plot", "--picture", dest="picture", metavar="FILE", help=
-            "draw the matrix of the channel to this file, which ends in .svg, .pdf or .png"),
+            "draw the matrix of the channel, or for a questionnaire what --compare prints, to this file,"
+            " which ends in .svg, .pdf or .png"),
         SPREADSHEET,
         [JSON, QUIET],
     ],

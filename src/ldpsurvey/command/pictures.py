@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,12 +15,14 @@ from ldpfrontier.base.atomic import replacing
 from ldpfrontier.base.extras import extra
 from ldpfrontier.verify import visible
 from ldpsurvey.base.layout import remark
+from ldpsurvey.base.tabular import TableRows
 from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.data.reading import said
 from ldpsurvey.estimate.deviating import DeviationBounds
 from ldpsurvey.estimate.distribution import Estimate
 from ldpsurvey.estimate.estimates import Estimated
 from ldpsurvey.estimate.rates import Rates
+from ldpsurvey.questionnaire.comparison import NeededPeople
 from ldpsurvey.questionnaire.table_estimates import QuestionnaireEstimate
 
 with extra("pictures"):
@@ -29,6 +32,7 @@ with extra("pictures"):
     from matplotlib.figure import Figure
     from matplotlib.ft2font import FT2Font
     from matplotlib.text import Text
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 #: More labels than this are not legible.
 MOST_LABELS = 40
@@ -183,6 +187,34 @@ def questionnaire_picture(estimate: QuestionnaireEstimate) -> Figure:
     if estimate.rates:
         panels.append(_Panel(f"rate of {estimate.title_of_rates}", estimate.rates))
     return _drawn(panels, estimate.confidence, estimate.reports)
+
+
+def comparison_picture(found: TableRows[NeededPeople]) -> Figure:
+    """Draw how many people mechanisms need for the tables of a questionnaire, in the order of the table.
+
+    The axis is logarithmic, and mechanisms that cannot show the tables are left out.
+    """
+    rows = [one for one in found if one.people < math.inf]
+    with _labelled():
+        figure = Figure(figsize=(_WIDTH, 1.0 + 0.24 * len(rows)))
+        ax = figure.subplots()
+        for at, one in enumerate(rows):
+            colour = _LOST if one.name else _DOT
+            ax.plot(one.people, at, "o", color=colour)
+            ax.annotate(
+                f"{one.people:,.0f}" if one.people < 1e9 else f"{one.people:.1e}", (one.people, at),
+                xytext=(5, 0), textcoords="offset points", va="center", fontsize=8,
+            )  # fmt: skip
+        ax.set_xscale("log")
+        if max(one.people for one in rows) < 1e3 * rows[0].people:
+            ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            ax.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+            ax.xaxis.set_minor_formatter(NullFormatter())
+        ax.set_xlim(rows[0].people / 1.6, max(one.people for one in rows) * 6.0)
+        ax.set_yticks(range(len(rows)), [_plain(one.mechanism) for one in rows])
+        ax.set_ylim(len(rows) - 0.5, -0.5)
+        ax.set_xlabel(_plain(found._about()))
+    return figure
 
 
 def bounds_picture(found: Sequence[Sequence[DeviationBounds]]) -> Figure:

@@ -5,22 +5,25 @@ from __future__ import annotations
 import argparse
 import math
 from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ldpfrontier import questionnaire_errors
+from ldpfrontier.base.atomic import replacing
 from ldpfrontier.verify import visible
 from ldpsurvey.base.layout import columns, remark, reports_text, wrapped
 from ldpsurvey.channel.promises import percent, raised, upwards
 from ldpsurvey.channel.reports import first_reports
 from ldpsurvey.channel.routing import given_for_tables
 from ldpsurvey.command.estimate_texts import give_estimates
-from ldpsurvey.command.option_table import OF_SAMPLES
+from ldpsurvey.command.option_table import OF_SAMPLES, given
 from ldpsurvey.data.groups import bins_text, parsed_bins
 from ldpsurvey.data.value_lists import parsed_values
 from ldpsurvey.design.answer import few_digits, next_text, points, several_text
 from ldpsurvey.estimate.estimates import rows_text
+from ldpsurvey.questionnaire.comparison import compare_questionnaire, comparison_text
 from ldpsurvey.questionnaire.designing import design_questionnaire
 from ldpsurvey.questionnaire.lot_reports import read_reports
 from ldpsurvey.questionnaire.questionnaire_channel import (
@@ -38,10 +41,14 @@ if TYPE_CHECKING:
 def design(options: argparse.Namespace) -> int:
     """Design a channel for a questionnaire, and write it."""
     precise = options.precise or "pairs"
-    if given := given_for_tables(options):
+    if options.picture is not None:
+        from ldpsurvey.command.pictures import check_picture
+
+        check_picture(options.picture)
+    if others := given_for_tables(options):
         raise ValueError(
-            f"--{given[0].replace('_', '-')} is for the joint table of some columns (--precise cells, S, U or"
-            f" rates); a design for {precise} protects the answers to all questions from anyone."
+            f"--{others[0].replace('_', '-')} is for the joint table of some columns (--precise cells, S, U"
+            f" or rates); a design for {precise} protects the answers to all questions from anyone."
         )
     questions = _questions(options)
     for hint in questions.hints:
@@ -53,20 +60,34 @@ def design(options: argparse.Namespace) -> int:
         questions.names, questions.answers, options.epsilon, ORDERS[precise], reports=options.reports,
         budget=options.budget, error=options.error, records=records, missing=questions.missing,
     )  # fmt: skip
-    paths = channel.write(options.out)
+    error, compared = options.error or 0.01, None
+    if options.compare or options.details or options.picture is not None:
+        compared = compare_questionnaire(channel, error)
+    with ExitStack() as stack:  # all or none
+        if options.picture is not None and compared is not None:
+            from ldpsurvey.command.pictures import comparison_picture, draw
+
+            draw(comparison_picture(compared), stack.enter_context(replacing(options.picture)))
+        paths = channel.write(options.out)
+    paths += map(Path, given(options.picture))
     if options.json:
         from ldpsurvey.command.exports import as_json
 
         about = {"names": questions.names, "answers": questions.answers, "level": channel.level}
-        error = {"people": channel.mechanism.people(options.error or 0.01), "bound": channel.bound}
-        print(as_json(about, **error, promise=channel.promise(), written=list(map(str, paths))))
+        about |= {"people": channel.mechanism.people(error), "bound": channel.bound}
+        about |= {} if compared is None else {"compared": compared}
+        print(as_json(about, promise=channel.promise(), written=list(map(str, paths))))
         return 0
-    print(_design_text(channel, records, options.error or 0.01, options.out))
+    print(_design_text(channel, records, error, options.out))
     for line in bins_text(parsed_bins(options.bins, questions.names)):
         print(wrapped(line, "  "))
+    if compared is not None:
+        print("\n" + comparison_text(compared, error))
     if options.details:
-        print("\n" + _comparison_text(channel))
+        print("\n" + _lots_text(channel))
         print("\n" + wrapped(channel.promise()))
+    if options.picture is not None:
+        print(visible(f"Picture written: {options.picture}."))
     return 0
 
 
@@ -192,25 +213,15 @@ def _counted(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def _comparison_text(channel: QuestionnaireChannel) -> str:
-    """Return how many times as many people usual mechanisms need, and the lots."""
-    found = questionnaire_errors(channel.mechanism.questionnaire, channel.mechanism.epsilon)
-    rows = [["mechanism", "people, times"]]
-    rows += [
-        [name, "cannot" if math.isinf(error) else f"{error / channel.mechanism.error:.3g}"]
-        for name, error in found.items()
-    ]
+def _lots_text(channel: QuestionnaireChannel) -> str:
+    """Return the lots, with the sets of combinations of answers whose images are reported."""
     lots = [["lot", "share", "answers of its questions", "set", "of"]]
     for number, lot in enumerate(channel.mechanism.lots, start=1):
         sizes = " x ".join(map(str, lot.members.shape))
         lots.append(
             [f"L{number}", f"{lot.weight:.3f}", sizes, str(int(lot.members.sum())), str(lot.members.size)]
         )
-    told = (
-        "All have this level for the whole record, and their best unbiased estimates that are linear in the"
-        " shares of the reports."
-    )
-    return f"{columns(rows)}\n{wrapped(told)}\n\n{columns(lots)}"
+    return columns(lots)
 
 
 def _estimate_text(channel: QuestionnaireChannel, found: QuestionnaireEstimate) -> str:
