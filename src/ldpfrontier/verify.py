@@ -33,9 +33,11 @@ from typing import Any, NamedTuple
 
 FORMAT, VERSION = "ldp-frontier certificate", "1"
 SOMETHING = "privacy for all who know something about U"
+OF_QUESTIONS = "questionnaire privacy"
+BESIDE = "; the certificate of this channel is beside it: .certificate.json"
 #: Limits: bytes of a file, characters of a number, entries of a channel, and terms of all sums that are
-#: checked, which take a few minutes.
-MAX_BYTES, MAX_DIGITS, MAX_TERMS, MAX_WORK = 1 << 26, 400, 20_000_000, 40_000_000
+#: checked, which take a few minutes; whole numbers of a questionnaire.
+MAX_BYTES, MAX_DIGITS, MAX_TERMS, MAX_WORK, MOST = 1 << 26, 400, 20_000_000, 40_000_000, 1 << 200
 #: Inputs up to which the columns of approximate privacy are listed: 94,465 of 7.
 MAX_LISTED = 7
 ZERO, ONE, TWO = Decimal(0), Decimal(1), Decimal(2)
@@ -203,12 +205,13 @@ class Document(NamedTuple):
 
     The utility is mutual information under a table of weights with a row per sensitive value (of a prior, one
     weight each). The probability of output y at input x is channel[x][y] / denominator; the inputs are the
-    cells of the table, by rows.
+    cells of the table, by rows. Of a questionnaire there is the largest ratio of chances alone, or 0.
     """
 
     table: list[Numbers]
     channel: list[list[int]]
     denominator: int
+    ratio: Decimal = ZERO
 
     def weights(self) -> Numbers:
         """Return the weights of all inputs."""
@@ -230,10 +233,14 @@ def read_document(content: Any) -> tuple[Document, list[Any]]:
     """Return the document that claims are about, checked, and the claims."""
     if isinstance(content, dict) and (content.get("format"), content.get("version")) != (FORMAT, VERSION):
         where = {
-            "ldp-frontier channel": "; the certificate of this channel is beside it: .certificate.json",
-            "ldp-frontier questionnaire": "; 'ldp-frontier audit' computes the level of this questionnaire",
+            "ldp-frontier channel": BESIDE,
+            "ldp-frontier questionnaire": BESIDE,
         }.get(str(content.get("format")), "")
         raise Malformed(f"it is not of the format {FORMAT!r}, version {VERSION!r}{where}")
+    if isinstance(content, dict) and "questionnaire" in content:
+        names = ("format", "version", "questionnaire", "claims")
+        questionnaire, claims = fields(content, *names, optional=("note",))[2:4]
+        return Document([], [], 1, ratio_of(questionnaire)), items(claims, "claims")
     names = ("format", "version", "utility", "claims")
     utility, claims, channel, note = fields(content, *names, optional=("channel", "note"))[2:]
     if not isinstance(note or "", str):
@@ -250,6 +257,34 @@ def read_document(content: Any) -> tuple[Document, list[Any]]:
     if (terms := sum(work(document, claim) for claim in items(claims, "claims"))) > MAX_WORK:
         raise Malformed(f"its claims are sums of about {terms} terms; at most {MAX_WORK} are checked")
     return document, claims
+
+
+def ratio_of(questionnaire: Any) -> Decimal:
+    """Return the largest ratio of the chances of a report of a questionnaire, rounded up, after checking it.
+
+    A report is a lot, a question for each of its places, all different, and a permutation of the answers to
+    each. Permutations are drawn until they are kept: if they send the own answers into the set of the lot, or
+    else `kept` of `of` times. Equally many do so whatever the answers are, as the set has an entry for each
+    combination of them. Nothing else depends on the answers, so that chances differ by at most `of` / `kept`.
+    """
+    answers, of, kept, lots = fields(questionnaire, "answers", "of", "kept", "lots")
+    sizes = [place(size, 100) for size in items(answers, "numbers of answers")]
+    total, accepted, weights = place(of, MOST), place(kept, MOST), 0
+    for lot in items(lots, "lots"):
+        weight, asked, entries = fields(lot, "weight", "questions", "set")
+        weights, combinations = weights + place(weight, MOST), 1
+        places = [[place(j, len(sizes)) for j in items(some, "questions")] for some in items(asked, "places")]
+        for own in places:
+            if len({sizes[j] for j in own}) > 1 or any({*own} & {*other} for other in places if other != own):
+                raise Malformed("questions of one place differ in their answers, or in their other places")
+            if len({*own}) < len(own) or places.count(own) > len(own):
+                raise Malformed("there are fewer questions than places")
+            combinations *= sizes[own[0]]
+        if not isinstance(entries, str) or len(entries) != combinations or {*entries} != {"0", "1"}:
+            raise Malformed("a set is not some of the combinations of answers and not all: a text of 0 and 1")
+    if weights != total or not 0 < accepted <= total:
+        raise Malformed("the weights of the lots do not sum to the number of draws, or none is kept")
+    return quotient(total, accepted)[1]
 
 
 def work(document: Document, claim: Any) -> int:
@@ -341,6 +376,14 @@ def approximate_privacy(document: Document, claim: Any) -> str:
         if sum(max(ZERO, column[x] - most * column[z]) for column in columns) > allowed:
             raise Unproved(f"inputs {x} and {z} are told apart with a chance above {delta}")
     return f"the mechanism in this file has ratios at most e^{level(epsilon)} but for a chance of {delta}"
+
+
+def questionnaire_privacy(document: Document, claim: Any) -> str:
+    """Prove that the chances of a report of a questionnaire have ratios of at most e^epsilon."""
+    (epsilon,) = fields(claim, "kind", "epsilon")[1:]
+    if ln(document.ratio)[1] > number(epsilon, ZERO):
+        raise Unproved(f"the ratio is about {shown(document.ratio, up=True)}, which is above e^{epsilon}")
+    return f"reports of this questionnaire have ratios at most e^{level(epsilon)} for all answers of a person"
 
 
 def apart(groups: Sequence[tuple[Number, Number]], most: Decimal) -> set[tuple[int, int]]:
@@ -679,6 +722,7 @@ def place(text: Any, count: int) -> int:
 RULES: dict[str, Callable[[Document, Any], str]] = {
     **dict.fromkeys(("local privacy", "privacy given U", "unconditional privacy", SOMETHING), privacy),
     "privacy at the table": privacy,
+    OF_QUESTIONS: questionnaire_privacy,
     "privacy over F": privacy_over_f,
     "approximate privacy": approximate_privacy,
     "utility": utility,
@@ -698,6 +742,8 @@ def check(content: Any) -> list[str]:
             kinds = [str(claim.get("kind") if isinstance(claim, dict) else None) for claim in claims]
             if unknown := [kind for kind in kinds if kind not in RULES]:
                 raise Malformed(f"a claim is of the kind {unknown[0][:40]!a}, which is unknown")
+            if other := [kind for kind in kinds if (kind == OF_QUESTIONS) != bool(document.ratio)]:
+                raise Malformed(f"a claim is of the kind {other[0]!a}, which the file is not about")
             return [RULES[kind](document, claim) for kind, claim in zip(kinds, claims, strict=True)]
         except (ArithmeticError, TypeError, ValueError, LookupError) as error:
             raise Malformed(f"a part is out of range, or not of the form it should have: {error!a}") from None

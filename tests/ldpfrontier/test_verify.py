@@ -233,7 +233,7 @@ def test_pairs_of_sensitive_values_are_counted_before_they_are_listed() -> None:
         verify.check({**many, "claims": [claim]})
 
 
-@pytest.mark.parametrize(("kind", "says"), [("channel", "is beside it"), ("questionnaire", "audit")])
+@pytest.mark.parametrize(("kind", "says"), [("channel", "is beside it"), ("questionnaire", "is beside it")])
 def test_other_files_of_the_project_are_told_where_their_level_is(kind: str, says: str) -> None:
     with pytest.raises(verify.Malformed, match=says):
         verify.check({"format": f"ldp-frontier {kind}", "version": 4})

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ldpfrontier import verify
 from ldpfrontier.base.atomic import replacing
 from ldpfrontier.verify import visible
 from ldpsurvey.base.layout import columns, remark, reports_text, wrapped
@@ -113,15 +114,18 @@ def audit(options: argparse.Namespace) -> int:
             " the numbers in its file, whatever is drawn."
         )
     channel = read_questionnaire(options.channel)
+    (proved,) = verify.check(channel.proof())
     if options.json:
         from ldpsurvey.command.exports import as_json
 
-        print(as_json({"level": channel.level, "epsilon": channel.epsilon, "promise": channel.promise()}))
+        about = {"level": channel.level, "epsilon": channel.epsilon, "promise": channel.promise()}
+        print(as_json(about | {"proved": proved}))
         return 0
+    print(wrapped(f"The promise: {channel.promise()}"))
     print(
         wrapped(
-            f"The level is {upwards(channel.level, 6):.9g}, from the whole numbers in the file."
-            f" {channel.promise()}"
+            f"The level is {upwards(channel.level, 6):.9g}, from the whole numbers in the file. The following"
+            f" is proved in exact arithmetic: {proved}."
         )
     )
     return 0
@@ -204,7 +208,7 @@ def _design_text(channel: QuestionnaireChannel, records: int | None, error: floa
         " with a report, whatever somebody knows or believes."
     )
     lines += filter(None, [several_text(channel, 0.1)])
-    lines.append(f"Written: {visible(written)} and the sampler beside it. They contain no counts.")
+    lines.append(f"Written: {visible(written)} and the files beside it. They contain no counts.")
     lines = [wrapped(line, "  ") for line in lines]
     return "\n".join([*lines, next_text(channel, written)])
 

@@ -15,6 +15,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from importlib import import_module
 from importlib.resources import files
@@ -23,7 +24,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ldpfrontier import Lot, Questionnaire, QuestionnaireMechanism, QuestionnaireOptimum
+from ldpfrontier import Lot, Questionnaire, QuestionnaireMechanism, QuestionnaireOptimum, verify
 from ldpfrontier.base.types import IntArray
 from ldpsurvey.base.sampling import BITS, TOTAL, RandomSource, whole_weights
 from ldpsurvey.channel.allowance import Allowance, check_allowance
@@ -211,10 +212,28 @@ class QuestionnaireChannel:
         )
         return f"{text}\n{shared}"
 
+    def proof(self) -> dict[str, Any]:
+        """Return the document with which `ldpfrontier.verify` proves the level, from its whole numbers."""
+        meaning = self._meaning()
+        about = {
+            "answers": [str(len(some)) for some in self.answers],
+            "of": str(TOTAL),
+            "kept": meaning["accept"],
+            "lots": [
+                lot | {"questions": [list(map(str, some)) for some in lot["questions"]]}
+                for lot in meaning["lots"]
+            ],
+        }
+        claim = {"kind": verify.OF_QUESTIONS, "epsilon": f"{Decimal(self.level):f}"}
+        document = {"format": verify.FORMAT, "version": verify.VERSION}
+        return document | {"questionnaire": about, "claims": [claim]}
+
     def write(self, path: Path | str) -> list[Path]:
-        """Write the file and the sampler beside it; both or none."""
+        """Write the file and, beside it, the sampler and the certificate; all or none."""
         written_files(path)
-        return write_texts(Path(path), {".json": self.text(), ".mjs": self.sampler()})
+        proof = json.dumps(self.proof(), indent=1) + "\n"
+        texts = {".json": self.text(), ".mjs": self.sampler(), ".certificate.json": proof}
+        return write_texts(Path(path), texts)
 
 
 def level_of(accept: int) -> float:

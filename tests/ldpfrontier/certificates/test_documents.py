@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal, localcontext
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,7 @@ from ldpfrontier.uncertainty.odds_ratios import OddsRatios, association_epsilon
 from ldpfrontier.uncertainty.renyi_ball import RenyiBall
 from support.boxes import boxes_of_odds, boxes_over_f
 from support.grids import few
+from support.questionnaires import report_chances
 
 Document = dict[str, Any]
 
@@ -356,7 +358,19 @@ def documents() -> dict[str, Document]:
         "odds ratios": association(OddsRatios.confidence(TABLE), 0.7),
         "boxes over F": boxes_over_f(RenyiBall.confidence(WORKED), 0.7, 0.05),
         "boxes of odds ratios": boxes_of_odds(OddsRatios.confidence(WORKED), 0.7, 0.05),
+        "questionnaire": questionnaire(),
     }
+
+
+def questionnaire() -> Document:
+    """Two lots: of two questions, and of either of two with three answers; ln(16 / 5) = 1.16315..."""
+    lots = [
+        {"weight": "10", "questions": [["0"], ["1", "2"]], "set": "011010"},
+        {"weight": "6", "questions": [["1", "2"]], "set": "100"},
+    ]
+    about = {"answers": ["2", "3", "3"], "of": "16", "kept": "5", "lots": lots}
+    document = {"format": verify.FORMAT, "version": verify.VERSION, "questionnaire": about}
+    return document | {"claims": [{"kind": "questionnaire privacy", "epsilon": "1.1632"}]}
 
 
 def association(odds: OddsRatios, epsilon: float) -> Document:
@@ -375,12 +389,26 @@ def read_odds(claim: Document, table: np.ndarray) -> OddsRatios:
 
 def holds(document: Document) -> bool:
     """Tell whether the claims of a document are true, by the solvers of the package and in floating point."""
+    if "questionnaire" in document:
+        return all(
+            math.log(ratio_of(document["questionnaire"])) <= float(c["epsilon"]) for c in document["claims"]
+        )
     about = document["utility"]
     weights = np.array(about.get("table", about.get("prior")), dtype=float)
     table = weights.reshape(len(weights), -1) / weights.sum()
     rows, denominator = verify.read_channel(document["channel"], table.size)
     channel = Channel([[n / denominator for n in row] for row in rows])
     return all(true_claim(claim, MutualInformation(table), table, channel) for claim in document["claims"])
+
+
+def ratio_of(about: Document) -> Fraction:
+    """The largest ratio of chances of all reports of a questionnaire, by enumeration."""
+    assert about["of"] == "16"
+    questions = [{"answers": ["x"] * int(size)} for size in about["answers"]]
+    lots = [lot | {"questions": [[*map(int, some)] for some in lot["questions"]]} for lot in about["lots"]]
+    text = json.dumps({"questions": questions, "bits": 4, "accept": about["kept"], "lots": lots})
+    chances = report_chances(text).values()
+    return max(max(given.values()) / min(given.values()) for given in chances if max(given.values()))
 
 
 @cache
@@ -490,7 +518,7 @@ def refused(document: Document) -> bool:
 
 BY_BOXES = ["boxes over F", "boxes of odds ratios"]
 each_document = pytest.mark.parametrize(
-    "name", ["information", "approximate", "nonrobust", "robust", "odds ratios", *BY_BOXES]
+    "name", ["information", "approximate", "nonrobust", "robust", "odds ratios", *BY_BOXES, "questionnaire"]
 )
 
 

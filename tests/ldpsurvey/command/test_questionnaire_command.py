@@ -213,7 +213,9 @@ def test_another_channel_is_not_replaced_and_its_reports_are_refused(people, cap
 def test_an_audit_says_the_level(people, capsys):
     assert main([*DESIGN, *ASKED, "--quiet"]) == 0
     assert main(["audit", "--channel", "channel.json"]) == 0
-    assert capsys.readouterr().out.startswith("The level is 1, from the whole numbers in the file.")
+    assert "The level is 1, from the whole numbers in the file." in capsys.readouterr().out
+    assert main(["verify", "channel.certificate.json"]) == 0
+    assert "ratios at most e^1 for all answers of a person" in " ".join(capsys.readouterr().out.split())
     assert main(["audit", "--channel", "channel.json", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["level"] <= 1.0
 

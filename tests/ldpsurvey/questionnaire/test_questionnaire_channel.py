@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldpfrontier import optimal_questionnaire
+from ldpfrontier import optimal_questionnaire, verify
 from ldpsurvey.channel.channel_file import ChannelFileError, content_digest
 from ldpsurvey.questionnaire.lot_reports import draw_reports, read_reports
 from ldpsurvey.questionnaire.questionnaire_channel import level_of, read_questionnaire, sampled
@@ -54,6 +54,11 @@ def test_no_attacker_learns_more_than_the_promise(instance):
     worst = max(max(chance.values()) / min(chance.values()) for chance in chances.values())
     assert math.log(worst) <= channel.level <= epsilon
     assert channel.level >= epsilon - 1e-9
+    proof = channel.proof()
+    assert verify.check(proof)
+    proof["claims"][0]["epsilon"] = f"{channel.level * (1.0 - 1e-12):.30f}"
+    with pytest.raises(verify.Unproved):
+        verify.check(proof)
 
 
 @settings(max_examples=25)
