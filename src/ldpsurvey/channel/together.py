@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from ldpfrontier import levels_of_reports
 from ldpsurvey.base.layout import columns, reports_text, wrapped
 from ldpsurvey.base.settings import SETTINGS
 from ldpsurvey.channel.attackers import Attacker
-from ldpsurvey.channel.channel_file import PrivateChannel, read_channel
-from ldpsurvey.channel.promises import reader_of, upwards
+from ldpsurvey.channel.channel_file import PrivateChannel
+from ldpsurvey.channel.kinds import Field
+from ldpsurvey.channel.promises import Promising, reader_of, upwards
 from ldpsurvey.data.reading import said
+
+
+class QuestionsChannel(Promising, Protocol):
+    """A channel of a questionnaire, as those who ask for levels of several reports see it."""
+
+    @property
+    def telling(self) -> frozenset[Field]:
+        """The questions of which one answer alone can change the chance of a report by its whole level."""
+
+
+#: A channel of either kind.
+Channels = PrivateChannel | QuestionsChannel
 
 
 @dataclass(frozen=True)
@@ -26,10 +40,22 @@ class LevelTogether:
     exact: bool
 
 
-def read_channels(paths: Sequence[Path | str]) -> list[PrivateChannel]:
-    """Read the channels of several reports of one person, of the same values and the same table."""
-    files = {str(path): read_channel(path).verified() for path in dict.fromkeys(map(str, paths))}
-    (first, one), *others = files.items()
+def read_channels(
+    paths: Sequence[Path | str], read: Callable[[str], Channels]
+) -> list[PrivateChannel] | list[QuestionsChannel]:
+    """Read the channels of several reports of one person: of the same table, or of any questionnaires."""
+    files = {path: read(path) for path in dict.fromkeys(map(str, paths))}
+    tables = {path: one for path, one in files.items() if isinstance(one, PrivateChannel)}
+    questionnaires = {path: one for path, one in files.items() if not isinstance(one, PrivateChannel)}
+    if tables and questionnaires:
+        one, other = next(iter(questionnaires)), next(iter(tables))
+        raise ValueError(
+            f"{one} is the channel of a questionnaire, and {other} is not."
+            " How their answers belong together is in no file; levels for anyone of the whole record add up."
+        )
+    if questionnaires:
+        return [questionnaires[str(path)] for path in paths]
+    (first, one), *others = tables.items()
     for path, other in others:
         if (other.table.attributes, other.table.labels) != (one.table.attributes, one.table.labels):
             raise ValueError(
@@ -42,11 +68,29 @@ def read_channels(paths: Sequence[Path | str]) -> list[PrivateChannel]:
                 f"{path} and {first} were designed with different sensitive columns, counts or intervals;"
                 " their levels are about different populations, and say nothing about both reports together."
             )
-    return [files[str(path)] for path in paths]
+    return [tables[str(path)] for path in paths]
 
 
-def levels_together(privates: Sequence[PrivateChannel]) -> list[LevelTogether]:
-    """Return the levels of one report by each of several channels together, for each attacker."""
+def levels_together(
+    privates: Sequence[PrivateChannel] | Sequence[QuestionsChannel],
+) -> list[LevelTogether]:
+    """Return the levels of one report by each of several channels together, for each attacker.
+
+    Of questionnaires the levels add up. The sum is reached if all reports tell about one question: by two
+    records that differ in its answer alone, and by reports that each have the larger of two chances for one.
+    """
+    error = SETTINGS.level_error
+    tables = [private for private in privates if isinstance(private, PrivateChannel)]
+    if len(tables) < len(privates):
+        together = changing_levels(privates)["anyone"]
+        others = [private.telling for private in privates if not isinstance(private, PrivateChannel)]
+        exact = bool(frozenset.intersection(*others))
+        return [LevelTogether("anyone", together + error * max(1.0, together), exact)]
+    return [replace(one, level=one.level + error * max(1.0, one.level)) for one in _of_tables(tables)]
+
+
+def _of_tables(privates: Sequence[PrivateChannel]) -> list[LevelTogether]:
+    """Return levels of reports by channels of one table, as they are computed."""
     table, population = privates[0].table, privates[0].certificate.population
     once = {private.sha256: private.channel for private in privates}
     odds = ball = None
@@ -61,11 +105,10 @@ def levels_together(privates: Sequence[PrivateChannel]) -> list[LevelTogether]:
     if found.acquaintances is not None and found.outsiders is not None:
         levels.insert(1, LevelTogether("acquaintance", found.acquaintances, found.exact))
         levels.insert(0, LevelTogether("outsider", found.outsiders, found.exact))
-    error = SETTINGS.level_error
-    return [replace(one, level=one.level + error * max(1.0, one.level)) for one in levels]
+    return levels
 
 
-def changing_levels(privates: Sequence[PrivateChannel]) -> dict[Attacker, float]:
+def changing_levels(privates: Sequence[Promising]) -> dict[Attacker, float]:
     """Return the levels, nats, of one report by each of several channels if the answers of a person change.
 
     For whoever knows the useful value each time, and for anyone: those of each, given U and of the whole
@@ -78,12 +121,14 @@ def changing_levels(privates: Sequence[PrivateChannel]) -> dict[Attacker, float]
     return found
 
 
-def together_text(paths: Sequence[str], privates: Sequence[PrivateChannel]) -> str:
+def together_text(
+    paths: Sequence[str], privates: Sequence[PrivateChannel] | Sequence[QuestionsChannel]
+) -> str:
     """Return what the reports of one person reveal together, to whom, as a paragraph and a table."""
     table = privates[0].table
     numbers = Counter(paths)
     files = ", ".join(f"{number} by {path}" for path, number in numbers.items())
-    secret = said(table.sensitive)
+    secret = "; ".join(dict.fromkeys(said(private.table.sensitive) for private in privates))
     changing = []
     for who, level in changing_levels(privates).items():
         is_or_has = "is at most" if _is_limited(level) else "has"

@@ -34,6 +34,7 @@ from ldpsurvey.estimate.distribution import check_confidence
 from ldpsurvey.estimate.people import Aim, people_needed, people_text
 from ldpsurvey.estimate.regression import covariates, randomized_logit
 from ldpsurvey.estimate.targets import with_expected
+from ldpsurvey.questionnaire.questionnaire_channel import read_any_channel
 
 
 def audit(options: argparse.Namespace) -> int:
@@ -86,7 +87,7 @@ def channel(options: argparse.Namespace) -> int:
 
 def level(options: argparse.Namespace) -> int:
     """Compute what several reports of one person reveal together."""
-    privates = read_channels(options.files)
+    privates = read_channels(options.files, read_any_channel)
     if options.json:
         about = {"files": options.files, "levels": levels_together(privates)}
         print(as_json(about, if_answers_change=changing_levels(privates)))

@@ -81,7 +81,8 @@ status is 1 if a promise of the channel does not hold.""",
         """\
 Compute what several reports of one person reveal together, each drawn with one
 of the channels, and to whom. A channel with which a person reports twice is named
-twice. All channels must be designed for the same values and from the same table.""",
+twice. All channels must be designed for the same values and from the same table;
+those of questionnaires may have any questions.""",
     ),
     "channel": (
         "write the channel of a survey that was taken already",

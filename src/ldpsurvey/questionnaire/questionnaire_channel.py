@@ -129,6 +129,22 @@ class QuestionnaireChannel:
         answers = ([(answer,) for answer in some] for some in self.answers)
         return tuple(Field((name,), tuple(some)) for name, some in zip(self.names, answers, strict=True))
 
+    @cached_property
+    def telling(self) -> frozenset[Field]:
+        """The questions of which one answer alone can change the chance of a report by its whole level.
+
+        A set that is another one at another answer has two combinations that differ in that answer alone, of
+        which it contains one; permutations send any two records to these that differ there alone.
+        """
+        kinds = {
+            kind
+            for lot, weight in zip(self.mechanism.lots, self.weights, strict=True)
+            for axis, kind in enumerate(lot.kinds)
+            if weight and (lot.members != lot.members.take([0], axis=axis)).any()
+        }
+        members = self.mechanism.questionnaire.members
+        return frozenset(self.fields[j] for kind in kinds for j in members[kind])
+
     def wrong_record(self, _: IntArray) -> tuple[int, str] | None:
         """Return the place of the first record that cannot be, and why; None if there is none."""
         return None
