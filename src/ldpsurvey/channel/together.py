@@ -48,9 +48,9 @@ def read_channels(
     tables = {path: one for path, one in files.items() if isinstance(one, PrivateChannel)}
     questionnaires = {path: one for path, one in files.items() if not isinstance(one, PrivateChannel)}
     if tables and questionnaires:
-        one, other = next(iter(questionnaires)), next(iter(tables))
+        own, another = next(iter(questionnaires)), next(iter(tables))
         raise ValueError(
-            f"{one} is the channel of a questionnaire, and {other} is not."
+            f"{own} is the channel of a questionnaire, and {another} is not."
             " How their answers belong together is in no file; levels for anyone of the whole record add up."
         )
     if questionnaires:
