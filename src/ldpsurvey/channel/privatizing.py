@@ -21,7 +21,7 @@ from ldpsurvey.channel.memo import Draw, Memo, check_account
 from ldpsurvey.channel.reports import REPORT, Codes, channel_column, ids_of
 from ldpsurvey.data.groups import translations_for
 from ldpsurvey.data.outputs import check_outputs, check_unwritten
-from ldpsurvey.data.reading import Label, labels_of, like_counts, read_chunks, said, shown
+from ldpsurvey.data.reading import Label, Records, labels_of, like_counts, read_chunks, said, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,7 +63,7 @@ def privatize(
 
 
 def record_codes(
-    private: ReportingChannel, path: Path | str
+    private: ReportingChannel, path: Records
 ) -> Callable[[Sequence[Label], Sequence[int]], IntArray]:
     """Return what gives the places of the values of records among those of their fields, (m, fields).
 
@@ -162,42 +162,95 @@ def privatize_file(
         that is kept has the name of the reports; or if the memo cannot be used, or a record has no id, or a
         number with decimals as its id.
     """
-    path, target, attributes = Path(path), Path(target), asked_columns(private)
+    path, target = Path(path), Path(target)
     check_outputs([target] if memo is None else [target, memo.path], [path])
-    check_account(private, memo, no_memo)
-    person = None if memo is None else memo.column
-    if person in attributes:
-        raise ValueError(
-            f"The column {person!r} identifies people and is reported by the channel; it must be another"
-            " column."
-        )
-    codes, known = record_codes(private, path), private.public_counts
-    values = asked_values(private)
-    made = translations_for(path, values, missing, missing_codes, decimal, private.missing)
-    counts = None if known is None else np.zeros_like(known)
-    again, unmatched, new_memo = 0, 0, False
+    drawn = _Reports(private, path, memo, no_memo, (missing, missing_codes, decimal))
+    done, removed = write_reports(
+        ReportFile(target, keep, column, spreadsheet, force), path, drawn.columns, private.id,
+        drawn.drawing(source), drawn,
+    )  # fmt: skip
+    return Privatized(done, drawn.designed_from, removed, drawn.again, drawn.unmatched, drawn.new_memo)
 
-    def reports(own: Draw, chunk: pd.DataFrame) -> Iterable[str]:
-        nonlocal counts, again, unmatched, new_memo
+
+def privatize_frame(
+    private: ReportingChannel,
+    records: pd.DataFrame,
+    *,
+    memo: Memo | None = None,
+    keep: Sequence[str] = (),
+    column: str = REPORT,
+    missing: str | Sequence[str] | None = None,
+    missing_codes: Sequence[str] = (),
+    decimal: str = ".",
+    source: RandomSource | None = None,
+    no_memo: bool = False,
+) -> pd.DataFrame:
+    """Return a report for every record of a data frame, with its index.
+
+    Arguments and errors are those of `privatize_file`; the columns are those that it writes.
+    """
+    import pandas as pd
+
+    heads = report_heads(keep, column)
+    drawn = _Reports(private, records, memo, no_memo, (missing, missing_codes, decimal))
+    texts = list[str]()
+    with drawn.drawing(source) as own:
+        for chunk in read_chunks(
+            records, drawn.columns, on_counts=lambda name: _refuse_counts(records, name)
+        ):
+            texts += drawn(own, chunk)
+    found = pd.DataFrame({column: texts, channel_column(column): private.id}, index=records.index)
+    return pd.concat([records[list(keep)], found], axis=1)[heads]
+
+
+class _Reports:
+    """Draws reports of records, a chunk at a time, and counts what `Privatized` has."""
+
+    def __init__(
+        self,
+        private: ReportingChannel,
+        records: Records,
+        memo: Memo | None,
+        no_memo: bool,
+        reading: tuple[str | Sequence[str] | None, Sequence[str], str],
+    ) -> None:
+        check_account(private, memo, no_memo)
+        self.asked = asked_columns(private)
+        person = None if memo is None else memo.column
+        if person in self.asked:
+            raise ValueError(
+                f"The column {person!r} identifies people and is reported by the channel; it must be another"
+                " column."
+            )
+        self.columns = list(self.asked) if person is None else [*self.asked, person]
+        self._private, self._records, self._memo, self._person = private, records, memo, person
+        self._codes, self._known = record_codes(private, records), private.public_counts
+        self._made = translations_for(records, asked_values(private), *reading, private.missing)
+        self._counts = None if self._known is None else np.zeros_like(self._known)
+        self.again, self.unmatched, self.new_memo = 0, 0, False
+
+    def drawing(self, source: RandomSource | None) -> AbstractContextManager[Draw]:
+        """Return what provides the draws, of the memo if there is one."""
+        if self._memo is None:
+            return nullcontext(Draw(self._private, source))
+        return self._memo.drawing(self._private)
+
+    def __call__(self, own: Draw, chunk: pd.DataFrame) -> Iterable[str]:
+        """Return the reports of some records."""
         rows = chunk.index.tolist()
-        places = codes(labels_of(chunk, attributes, made), rows)
-        if counts is not None:
-            counts += np.bincount(places[:, 0], minlength=counts.size)
-        ids = [] if person is None else ids_of(path, person, chunk[person].tolist(), rows)
+        places = self._codes(labels_of(chunk, self.asked, self._made), rows)
+        if self._counts is not None:
+            self._counts += np.bincount(places[:, 0], minlength=self._counts.size)
+        person = self._person
+        ids = [] if person is None else ids_of(self._records, person, chunk[person].tolist(), rows)
         drawn, kept = own(ids, places)
-        again, unmatched, new_memo = again + kept, own.unmatched, own.is_new
+        self.again, self.unmatched, self.new_memo = self.again + kept, own.unmatched, own.is_new
         return drawn
 
-    done, removed = write_reports(
-        ReportFile(target, keep, column, spreadsheet, force),
-        path,
-        attributes if person is None else [*attributes, person],
-        private.id,
-        nullcontext(Draw(private, source)) if memo is None else memo.drawing(private),
-        reports,
-    )
-    same = counts is not None and bool((counts == known).all())
-    return Privatized(done, same, removed, again, unmatched, new_memo)
+    @property
+    def designed_from(self) -> bool:
+        """Whether the records have just the counts that the channel was designed from."""
+        return self._counts is not None and bool((self._counts == self._known).all())
 
 
 @dataclass(frozen=True)
@@ -226,12 +279,7 @@ def write_reports(
     each. Errors are as in `privatize_file`.
     """
     keep, spreadsheet = target.keep, target.spreadsheet
-    heads = [*keep, target.column, channel_column(target.column)]
-    if not target.column or len(set(heads)) < len(heads):
-        raise ValueError(
-            f"The columns of the reports would be {', '.join(heads)}; their names must differ, so a column"
-            " that is kept needs another name than the reports and their channels."
-        )
+    heads = report_heads(keep, target.column)
     done, records = 0, Path(records)
     check_unwritten(target.path, target.force)
     with replacing(target.path, OWNER if keep else USUAL) as partial, drawing as own:
@@ -253,6 +301,17 @@ def write_reports(
     return done, removed
 
 
+def report_heads(keep: Sequence[str], column: str) -> list[str]:
+    """Return the columns of a file of reports; refuse equal ones."""
+    heads = [*keep, column, channel_column(column)]
+    if not column or len(set(heads)) < len(heads):
+        raise ValueError(
+            f"The columns of the reports would be {', '.join(heads)}; their names must differ, so a column"
+            " that is kept needs another name than the reports and their channels."
+        )
+    return heads
+
+
 def remark_on_files(target: str, removed: Sequence[Path], keep: Sequence[str], replaced: bool) -> None:
     """Warn of what the files of reports may tell that is not in the promise of one report.
 
@@ -269,7 +328,7 @@ def remark_on_files(target: str, removed: Sequence[Path], keep: Sequence[str], r
         remark(f"{target} contains {', '.join(keep)} of each record without any protection.")
 
 
-def _refuse_counts(path: Path, name: str) -> NoReturn:
+def _refuse_counts(path: Records, name: str) -> NoReturn:
     """Refuse a file whose rows seem to be counts of records."""
     raise ValueError(
         f"{like_counts(path, name)} A report is drawn for every row, which must be the record of one person;"

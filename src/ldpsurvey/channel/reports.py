@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from ldpfrontier.base.types import IntArray
 from ldpsurvey.base.layout import remark
 from ldpsurvey.base.names import close_name
 from ldpsurvey.channel.channel_file import PrivateChannel
-from ldpsurvey.data.reading import Label, as_number, like_counts, read_chunks, said, shown
+from ldpsurvey.data.reading import Label, Records, as_number, like_counts, read_chunks, said, shown
 from ldpsurvey.data.values import is_missing, may_be_missing
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ class Codes:
     """
 
     def __init__(
-        self, path: Path | str, columns: Label, labels: Sequence[Label], *, of_reports: bool = False
+        self, path: Records, columns: Label, labels: Sequence[Label], *, of_reports: bool = False
     ) -> None:
         self._path, self._columns, self._of_reports = path, columns, of_reports
         self._numbers = {label: number for number, label in enumerate(labels)}
@@ -90,7 +89,7 @@ def channel_column(column: str) -> str:
     return f"{column}_channel"
 
 
-def check_channel(channel: str, path: Path | str, named: Sequence[str], rows: Sequence[int]) -> None:
+def check_channel(channel: str, path: Records, named: Sequence[str], rows: Sequence[int]) -> None:
     """Refuse records, with their numbers, that name another channel; an empty id is that of any."""
     other = next((place for place, name in enumerate(named) if name not in (channel, "")), None)
     if other is not None:
@@ -127,7 +126,7 @@ def checked_name(text: str, what: str) -> str:
     return name
 
 
-def ids_of(path: Path | str, person: str, texts: Sequence[str], rows: Sequence[int]) -> list[str]:
+def ids_of(path: Records, person: str, texts: Sequence[str], rows: Sequence[int]) -> list[str]:
     """Return the normal form of the ids of records with these numbers; refuse gaps and decimals."""
     names = []
     for number, text in zip(rows, texts, strict=True):
@@ -150,7 +149,7 @@ def ids_of(path: Path | str, person: str, texts: Sequence[str], rows: Sequence[i
 
 def count_reports(
     private: PrivateChannel,
-    path: Path | str,
+    path: Records,
     *,
     column: str = REPORT,
     person: str | None = None,
@@ -192,7 +191,7 @@ def count_reports(
 
 
 def reports_of_people(
-    private: PrivateChannel, path: Path | str, *, column: str = REPORT, person: str | None = None
+    private: PrivateChannel, path: Records, *, column: str = REPORT, person: str | None = None
 ) -> dict[str, int]:
     """Return the first report of every person in a file, as the number of an output, by the id of the person.
 
@@ -201,7 +200,7 @@ def reports_of_people(
     """
     found = dict[str, int]()
     for _, names, outputs in first_reports(path, private.id, decoder(private, path, column), column, person):
-        unnamed = [name or f" {path} {len(found) + place}" for place, name in enumerate(names)]
+        unnamed = [name or f" {id(path)} {len(found) + place}" for place, name in enumerate(names)]
         found.update(zip(unnamed, outputs.tolist(), strict=True))
     return found
 
@@ -210,14 +209,14 @@ def reports_of_people(
 Decoder = Callable[[Sequence[str], Sequence[int]], NDArray[Any]]
 
 
-def decoder(private: PrivateChannel, path: Path | str, column: str) -> Decoder:
+def decoder(private: PrivateChannel, path: Records, column: str) -> Decoder:
     """Return what gives the numbers of the outputs of a channel; `path` is for errors."""
     codes = Codes(path, (column,), [(report,) for report in private.outputs], of_reports=True)
     return lambda texts, rows: codes([(text,) for text in texts], rows)
 
 
 def report_chunks(
-    path: Path | str,
+    path: Records,
     channel: str,
     decode: Decoder,
     column: str,
@@ -255,7 +254,7 @@ def report_chunks(
 
 
 def first_reports(
-    path: Path | str,
+    path: Records,
     channel: str,
     decode: Decoder,
     column: str,
