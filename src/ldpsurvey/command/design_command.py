@@ -6,29 +6,25 @@ import argparse
 import math
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 
-from ldpfrontier import Channel, time_limit
+from ldpfrontier import time_limit
 from ldpfrontier.base.atomic import replacing
 from ldpsurvey.base.layout import Progress, remark, without_formulas, wrapped
 from ldpsurvey.base.settings import SETTINGS
 from ldpsurvey.channel.channel_file import written_files
-from ldpsurvey.channel.reports import report_place
 from ldpsurvey.channel.routing import is_questionnaire_asked
-from ldpsurvey.command.exports import design_json, files_beside
+from ldpsurvey.command.exports import as_json, design_json, files_beside
 from ldpsurvey.command.option_table import given, reading_of
 from ldpsurvey.command.texts import design_text, pair_text
 from ldpsurvey.data.groups import bins_text, parsed_bins
 from ldpsurvey.data.outputs import check_new, check_outputs
-from ldpsurvey.data.reading import said
 from ldpsurvey.data.tables import CountTable, count_records
 from ldpsurvey.data.value_lists import parsed_values, table_of_values, with_values
 from ldpsurvey.data.weights import stated_people
 from ldpsurvey.design.answer import answer_text
-from ldpsurvey.design.candidates import Candidate
 from ldpsurvey.design.design import design_channel
-from ldpsurvey.design.detecting import detecting_pair
+from ldpsurvey.design.detecting_channels import detecting_channels
 from ldpsurvey.design.least_level import design_for_reports, least_epsilon
 from ldpsurvey.design.methods import LONGEST
 from ldpsurvey.design.own_methods import OwnFunction, loaded
@@ -141,7 +137,7 @@ def design(options: argparse.Namespace) -> int:
 
 def _design_pair(options: argparse.Namespace, sources: Sequence[str]) -> int:
     """Design two channels, drawn by lot, that show who always gives one report."""
-    for name in (*_NOT_OF_PAIRS, "json"):
+    for name in _NOT_OF_PAIRS:
         if getattr(options, name) not in (None, False, []):
             option = {"picture": "plot"}.get(name, name)
             raise ValueError(f"--{option} does not go with --detect.")
@@ -152,25 +148,22 @@ def _design_pair(options: argparse.Namespace, sources: Sequence[str]) -> int:
     if not options.force:
         check_new(written_files(second))
     table = with_expected(_table(options, sources), options.expect)
-    error, names = options.error or USUAL_ERROR, tuple(map(said, table.labels))
-    report = report_place(options.detect, names)
-    pair = detecting_pair(table.expected.ravel(), options.epsilon, report, error)
+    error = options.error or USUAL_ERROR
     with time_limit(options.max_seconds) as limit:
-        made = design_channel(table, options.epsilon, records=1, purpose="frequencies")
+        found = detecting_channels(table, options.epsilon, options.detect, error)
     if limit.reached:
         remark("the time limit ended the computation; one channel may need fewer people than is said.")
-    alone = made.reports_for(made.best(), error)
-    title = f"one of two that show who always reports {options.detect}"
-    privates = [
-        replace(made.private(Candidate(title, title, True, Channel(matrix))), reports=names)
-        for matrix in pair.matrices
-    ]
-    safe = {"spreadsheet": options.spreadsheet}
-    for private, path in zip(privates, (options.out, second), strict=True):
-        private.write(path, files_beside(private, **safe), **safe)
-    chances = [private.channel.matrix[:, report] for private in privates]
-    print(pair_text(pair, options.detect, names, chances, (options.out, str(second)), error, alone))
-    print(wrapped(privates[0].promise()))
+    safe, written = {"spreadsheet": options.spreadsheet}, list[str]()
+    for private, path in zip(found.channels, (options.out, second), strict=True):
+        written += map(str, private.write(path, files_beside(private, **safe), **safe))
+    promise = found.channels[0].promise()
+    if options.json:
+        print(
+            as_json(found.pair, people=found.to_frame().to_dict("records"), promise=promise, written=written)
+        )
+        return 0
+    print(pair_text(found, (options.out, str(second)), error))
+    print(wrapped(promise))
     return 0
 
 

@@ -17,10 +17,9 @@ from ldpsurvey.design.answer import COEFFICIENTS, TARGETS, few_digits
 from ldpsurvey.design.detecting import DETECTED, LEVEL, POWER
 
 if TYPE_CHECKING:
-    from ldpfrontier.base.types import FloatArray
     from ldpsurvey.channel.channel_file import PrivateChannel
     from ldpsurvey.design.candidates import Candidate, Design
-    from ldpsurvey.design.detecting import DetectingPair
+    from ldpsurvey.design.detecting_channels import DetectingChannels
     from ldpsurvey.estimate.auditing import Audit
 
 
@@ -52,26 +51,20 @@ def design_text(made: Design, best: Candidate, error: float) -> str:
     return "\n\n".join(parts)
 
 
-def pair_text(
-    pair: DetectingPair,
-    always: str,
-    values: Sequence[str],
-    chances: Sequence[FloatArray],
-    paths: Sequence[str],
-    error: float,
-    alone: float,
-) -> str:
-    """Return what two channels show and cost; `alone` are the reports by one channel that give the error.
-
-    `chances` are those of the report `always` by each channel, given each value.
-    """
+def pair_text(found: DetectingChannels, paths: Sequence[str], error: float) -> str:
+    """Return what two channels, which are in two files, show and cost."""
     share, first, second = f"{DETECTED:.0%}", *map(visible, paths)
+    pair, always = found.pair, found.always
+    values = found.channels[0].outputs
     said_by = [
-        ", ".join(f"{visible(value)} {chance:.2f}" for value, chance in zip(values, some, strict=True))
-        for some in chances
+        ", ".join(
+            f"{visible(value)} {chance:.2f}"
+            for value, chance in zip(values, one.channel.matrix[:, values.index(always)], strict=True)
+        )
+        for one in found.channels
     ]
     detect, estimate, needed = map(few_digits, (pair.to_detect, pair.to_estimate, pair.needed))
-    more = pair.to_estimate / alone - 1.0
+    more = pair.to_estimate / found.alone - 1.0
     price = "less than 1%" if abs(more) < 0.01 else f"{abs(more):.0%} {'more' if more > 0.0 else 'fewer'}"
     deviation = pair.error / math.sqrt(pair.needed)
     name = repr(visible(always))
@@ -82,8 +75,8 @@ def pair_text(
         " second.",
         f"That {share} always report {name} is noticed from {detect} people with probability {POWER:.0%}, by"
         f" a test that finds some in {LEVEL:.0%} of surveys without them.",
-        f"The shares of values have a standard error of {error:g} from {estimate}"
-        f" people. With one channel, if nobody deviates, from {few_digits(alone)}: the price is {price}.",
+        f"The shares of values have a standard error of {error:g} from {estimate} people. With one channel,"
+        f" if nobody deviates, from {few_digits(found.alone)}: the price is {price}.",
         f"{needed} people are enough for both. With {share} of such people, their share has a standard"
         f" error of {deviation:.2g} then.",
         "It is the best pair of those that were searched; that no other pair is better is not proved.",

@@ -1,5 +1,6 @@
 """Pairs of channels that show the share of people who always give one report."""
 
+import json
 import math
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from ldpsurvey.design.detecting import (
     shifted_response,
     variances,
 )
+from ldpsurvey.design.detecting_channels import detecting_channels
 from ldpsurvey.design.known_channels import known_channel
 
 P, EPSILON = np.array([0.6, 0.3, 0.1]), 1.2
@@ -103,6 +105,18 @@ def test_the_command_writes_two_channels_that_estimate(tmp_path, monkeypatch, ca
     assert "(always no)" in capsys.readouterr().out
     assert main(call) == 2  # both are there
     assert "channel.json is there already" in capsys.readouterr().err
+
+
+def test_python_and_json_have_the_channels_that_are_written(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    words = "design --values vote=no,yes --sensitive vote --epsilon 1 --detect no --error 0.02 --json"
+    assert main(words.split()) == 0
+    stated = json.loads(capsys.readouterr().out)
+    found = detecting_channels(table_of_values({"vote": ("no", "yes")}, ["vote"]), 1.0, "no", 0.02)
+    for private, path in zip(found.channels, ("channel.json", "channel-2.json"), strict=True):
+        assert private.sha256 == read_channel(path).sha256
+    assert stated["people"] == found.to_frame().to_dict("records")
+    assert stated["lot"] == found.pair.lot
 
 
 @pytest.mark.parametrize(
