@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from ldpsurvey.answer.codes import report_code, report_of_code
     from ldpsurvey.answer.collecting import Collected, collect_reports
     from ldpsurvey.answer.listening import report_application
+    from ldpsurvey.answer.page import answer_page
     from ldpsurvey.answer.store import ReportStore
+    from ldpsurvey.answer.texts import Texts, read_texts
     from ldpsurvey.channel.channel_file import PrivateChannel, read_channel
     from ldpsurvey.channel.memo import Memo
     from ldpsurvey.channel.privatizing import privatize, privatize_file
@@ -42,7 +44,9 @@ __all__ = [
     "PrivateChannel",
     "Rates",
     "ReportStore",
+    "Texts",
     "TwoChannels",
+    "answer_page",
     "audit_channel",
     "collect_reports",
     "count_pairs",
@@ -59,6 +63,7 @@ __all__ = [
     "privatize",
     "privatize_file",
     "read_channel",
+    "read_texts",
     "report_application",
     "report_code",
     "report_of_code",
@@ -71,6 +76,8 @@ _NAMES = {
     "answer.codes": ("report_code", "report_of_code"),
     "answer.collecting": ("Collected", "collect_reports"),
     "answer.listening": ("report_application",),
+    "answer.page": ("answer_page",),
+    "answer.texts": ("Texts", "read_texts"),
     "answer.store": ("ReportStore",),
     "estimate.auditing": ("Audit", "audit_channel", "count_pairs"),
     "estimate.change": ("Changes", "estimate_change"),

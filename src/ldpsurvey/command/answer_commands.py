@@ -1,20 +1,45 @@
-"""The command about what people answer on their own device or on paper: `collect`."""
+"""The commands about what people answer on their own device or on paper: `form` and `collect`."""
 
 from __future__ import annotations
 
 import argparse
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from ldpfrontier.base.atomic import write_text
 from ldpfrontier.verify import visible
 from ldpsurvey.answer.collecting import collect_reports
 from ldpsurvey.answer.either import AnyChannel, read_either
 from ldpsurvey.answer.listening import PATH, listen, report_application, split_address
+from ldpsurvey.answer.page import answer_page
 from ldpsurvey.answer.store import ReportStore
+from ldpsurvey.answer.texts import read_texts
 from ldpsurvey.base.layout import remark, reports_text, wrapped
 from ldpsurvey.channel.privatizing import remark_on_files
 from ldpsurvey.command.option_table import given
 from ldpsurvey.data.outputs import check_outputs
+
+
+def form(options: argparse.Namespace) -> int:
+    """Write the page on which people answer."""
+    check_outputs([options.out], [options.channel, *given(options.texts)])
+    channel = read_either(options.channel)
+    texts = read_texts(channel, options.texts, title=options.title, language=options.language)
+    page = answer_page(channel, texts, post=options.post, wave=options.wave, kiosk=options.kiosk)
+    write_text(page, options.out)
+    if (options.post or "").startswith("http:") and not _is_local(options.post):
+        remark(f"{options.post} is no https: whoever is on the way can read who sends which report.")
+    if channel.public_counts is not None:
+        print(wrapped("The page contains the channel file, and so the counts of the table of the design."))
+    print(visible(f"File written: {options.out}."))
+    where = f"sends them to {options.post}" if options.post else "sends nothing: people give codes or files"
+    print(wrapped(f"It draws reports on the device of whoever opens it, and {visible(where)}."))
+    return 0
+
+
+def _is_local(address: str) -> bool:
+    return urlsplit(address).hostname in ("127.0.0.1", "localhost")
 
 
 def collect(options: argparse.Namespace) -> int:

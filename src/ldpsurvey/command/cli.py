@@ -112,10 +112,10 @@ def _command(name: str) -> Callable[[argparse.Namespace], int]:
         from ldpsurvey.command.report_commands import COMMANDS as OF_REPORTS
 
         return OF_REPORTS[name]
-    if name == "collect":
-        from ldpsurvey.command.answer_commands import collect
+    if name in ("form", "collect"):
+        from ldpsurvey.command import answer_commands
 
-        return collect
+        return answer_commands.form if name == "form" else answer_commands.collect
     from ldpsurvey.command.analysis_commands import COMMANDS as OF_CHANNELS
 
     return OF_CHANNELS[name]

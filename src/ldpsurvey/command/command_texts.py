@@ -55,6 +55,18 @@ Estimate how the shares of values have changed between two waves of a survey,
 with confidence intervals for many reports. With --id, people may be in both
 waves: how their reports depend on each other is estimated from the data.""",
     ),
+    "form": (
+        "make a page on which people answer",
+        """\
+Write a page, one HTML file, on which people answer. It works without a network,
+draws the report on the device of whoever answers, shows it and what it reveals
+before it leaves the device, and gives away nothing else. A device keeps its report.
+
+examples:
+  ldp-frontier form --channel channel.json --out survey.html
+  ldp-frontier form --channel channel.json --out survey.html --texts texts.yaml \\
+      --post https://survey.example.org/report""",
+    ),
     "collect": (
         "make a file of reports of what came in",
         """\

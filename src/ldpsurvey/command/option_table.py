@@ -288,6 +288,25 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
         option("--simultaneous", action="store_true", help="let --confidence apply to all changes together"),
         JSON,
     ],
+    "form": [
+        CHANNEL,
+        option("--out", metavar="HTML", required=True, help="the file for the page"),
+        option("--texts", metavar="YAML", help=
+            "a file with the title, a text below it, questions, labels of answers, and the language or its"
+            " words"),
+        option("--title", help="the title of the page, instead of that in --texts"),
+        option("--language", metavar="CODE", help=
+            "en, de, or another language whose words are in --texts (default: en, or that of --texts)"),
+        option("--post", metavar="URL", help=
+            "the address that a report is sent to, as JSON, when the person presses a button (default: the"
+            " page sends nothing, and shows a code and a file)"),
+        option("--wave", metavar="NAME", default="", help=
+            "for a channel that is for several reports of a person: the name of the occasion, such as 2027;"
+            " a device draws one report for each"),
+        option("--kiosk", action="store_true", help=
+            "for a device that many people use: store nothing, and show a button that clears the page"),
+        QUIET,
+    ],
     "collect": [
         CHANNEL,
         option("sources", metavar="SOURCE", nargs="*", help=
@@ -414,6 +433,7 @@ NEEDS: Mapping[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {
 #: Options that do nothing with one of others.
 IDLE_WITH: Mapping[str, list[tuple[str, tuple[str, ...]]]] = {
     "design": [("details", ("json", "quiet"))],
+    "form": [("wave", ("kiosk",))],
     "collect": [("column", ("codes", "listen"))],
 }
 

@@ -31,6 +31,7 @@ CALLS = {
         "estimate --channel s.json --data so.csv --json",
         "estimate --channel q.json --data a.csv --json",
     ],
+    "form": ["form --channel c.json --out f.html"],
     "collect": ["collect --channel c.json o.csv --out r.csv"],
     "change": ["change --channel c.json --data o.csv o2.csv"],
     "audit": ["audit --channel c.json", "audit --channel q.json"],
@@ -57,6 +58,7 @@ GIVEN = {
     "--replicates": "w", "--replicate-method": "brr", "--rates": "a b", "--samples": "50",
      "--matrix": "m.csv", "--design": "kuk", "--formula": "age~ill", "--width": "0.3",
     "--deviating": "0.1", "--second": "c.json o2.csv", "--always": "y1", "--detect": "no",
+    "--texts": "t.yaml", "--title": "t", "--language": "de", "--post": "https://a.example",
     "--power": "0.8", "--probability": "0.5", "--value": "0.1",
     "--codes": "report", "--listen": "127.0.0.1:0", "--store": "r.sqlite", "--page": "p.html",
     "--p": "0.6", "--q": "0.6", "--yes": "0.1", "--no": "0.1", "--cards": "2",
@@ -132,7 +134,7 @@ def test_an_option_changes_something_or_is_refused(plain, monkeypatch, folder, c
 def test_an_option_is_checked_in_each_command_that_has_it():
     assert {option for command in OPTIONS for option in option_names(command)} == {*GIVEN, *OF_DATA} | {
         "--json", "--quiet", "--details", "--compare", "--insecure", "--simultaneous", "--no-memo",
-        "--unasked"
+        "--unasked", "--kiosk"
     }  # fmt: skip
 
 

@@ -1,0 +1,270 @@
+// The page for those who answer. It draws the report on their device, shows it, and gives it away when they say so.
+// What is imported here is put before it by `page.py`, which makes one file of all.
+
+import { reporter } from "./channel.mjs";
+import { encode } from "./codes.mjs";
+import { generate } from "./lean-qr/nano.mjs";
+
+const at = (id) => document.getElementById(id);
+const data = JSON.parse(at("data").textContent);
+const { words, questions } = data;
+const form = at("form");
+const fieldsets = [...form.querySelectorAll("fieldset")];
+
+/** Where a device keeps the reports of this channel, and the one of this wave. */
+const PLACE = `ldp-frontier ${data.channel} `;
+const KEY = PLACE + data.wave;
+
+/** The storage of this device; null if it is blocked, or if the device is for many people. */
+const storage = data.kiosk ? null : usable();
+
+/** What is kept without a storage, until the page is loaded again. */
+let memory = null;
+
+/** The places of the answers of whoever answers now; null if they were given before the page was loaded. */
+let own = null;
+
+let draw, channel;
+
+async function begin() {
+  if (!globalThis.isSecureContext) return warn(words.insecure);
+  const bytes = Uint8Array.from(atob(at("channel").textContent), (letter) => letter.charCodeAt(0));
+  draw = await reporter(bytes);
+  channel = JSON.parse(new TextDecoder().decode(bytes));
+  // By chance alone, and once: whoever loads the page again is asked the same questions.
+  if (draw.draw) await alone(() => kept() ?? keep({ lot: draw.draw() }));
+  if (!storage && !data.kiosk) warn(words.blocked);
+  form.addEventListener("submit", answer);
+  at("copy").addEventListener("click", copy);
+  at("download").addEventListener("click", download);
+  at("send")?.addEventListener("click", send);
+  at("next")?.addEventListener("click", () => location.reload());
+  addEventListener("storage", show);
+  addEventListener("pageshow", ({ persisted }) => persisted && (data.kiosk ? location.reload() : show()));
+  show();
+}
+
+/** Draw a report from the answers, unless this device has one. */
+async function answer(event) {
+  event.preventDefault();
+  at("problem").hidden = Boolean(storage || data.kiosk);
+  const places = fieldsets.map((part, j) => (part.disabled ? -1 : Number(form.elements[`q${j}`].value)));
+  if (cellOf(places) < 0) return warn(words.impossible);
+  const answered = questions.flatMap(({ column, values }, j) => (places[j] < 0 ? [] : [[column, values[places[j]]]]));
+  await alone(() => {
+    const before = kept();
+    // Another page may have been quicker.
+    if (before?.report || isSpent()) return;
+    keep({ report: draw(Object.fromEntries(answered), before?.lot), sent: false });
+    own = places;
+  });
+  form.reset();
+  show();
+  at("own").focus();
+}
+
+function show() {
+  const { report, sent, lot } = kept() ?? {};
+  form.hidden = Boolean(report) || isSpent();
+  at("report").hidden = !report;
+  if (isSpent()) warn(say("spent", { reports: data.reports }));
+  fieldsets.forEach((part, j) => (part.hidden = part.disabled = Boolean(lot) && !lot.asked.includes(j)));
+  if (!report) return;
+  at("exactly").textContent = submission();
+  at("code").textContent = encode(channel, report);
+  at("told").replaceChildren(...(channel.lots ? toldByList(report) : toldByTable(report)));
+  at("qr").querySelector("svg")?.remove();
+  at("qr").append(camera(submission()));
+  at("status").textContent = sent ? words.sent : "";
+  if (at("send")) at("send").disabled = sent;
+}
+
+// What is kept ----------------------------------------------------------------------------------------------
+
+function usable() {
+  try {
+    localStorage.setItem(`${PLACE}?`, "");
+    localStorage.removeItem(`${PLACE}?`);
+    return localStorage;
+  } catch {
+    return null;
+  }
+}
+
+const kept = () => (storage ? JSON.parse(storage.getItem(KEY)) : memory);
+
+const keep = (value) => (storage ? storage.setItem(KEY, JSON.stringify(value)) : (memory = value));
+
+/** Do something while no other page of this channel and wave does. */
+const alone = (work) => (navigator.locks ? navigator.locks.request(KEY, work) : work());
+
+/** Tell whether this device has given all the reports that are allowed, and none of this wave. */
+function isSpent() {
+  if (!storage || !data.reports || kept()?.report) return false;
+  const waves = Object.keys(storage).filter((key) => key.startsWith(PLACE) && JSON.parse(storage[key])?.report);
+  return waves.length >= data.reports;
+}
+
+// What is given away ----------------------------------------------------------------------------------------
+
+const submission = () => JSON.stringify({ channel: data.channel, report: kept().report });
+
+async function send() {
+  let problem = null;
+  at("send").disabled = true;
+  await alone(async () => {
+    if (kept().sent) return;
+    try {
+      const answered = await fetch(data.post, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: submission(),
+        credentials: "omit",
+        referrerPolicy: "no-referrer",
+        redirect: "error",
+        cache: "no-store",
+      });
+      if (!answered.ok) throw new Error(`${answered.status} ${answered.statusText}`.trim());
+      keep({ ...kept(), sent: true });
+    } catch (error) {
+      problem = error;
+    }
+  });
+  show();
+  if (problem) at("status").textContent = say("failed", { reason: problem.message });
+}
+
+async function copy() {
+  try {
+    await navigator.clipboard.writeText(submission());
+    at("status").textContent = words.copied;
+  } catch {
+    getSelection().selectAllChildren(at("exactly"));
+  }
+}
+
+function download() {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([`${submission()}\n`], { type: "application/json" }));
+  link.download = `report-${data.channel}.json`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+/** Return a QR code of a text, as a picture; nothing if it is too long for one. */
+function camera(text) {
+  try {
+    const code = generate(text);
+    const all = [...Array(code.size).keys()];
+    const path = all.flatMap((y) => all.filter((x) => code.get(x, y)).map((x) => `M${x} ${y}h1v1h-1z`)).join("");
+    const picture = drawing("svg", { viewBox: `-4 -4 ${code.size + 8} ${code.size + 8}`, role: "img" });
+    picture.setAttribute("aria-label", words.camera);
+    picture.append(drawing("path", { d: path, fill: "#000" }));
+    return picture;
+  } catch {
+    at("qr").hidden = true;
+    return "";
+  }
+}
+
+// What it reveals -------------------------------------------------------------------------------------------
+
+/** Say how many of those who answer in some way send this report. */
+function toldByTable(report) {
+  const y = channel.outputs.indexOf(report);
+  if (!own) {
+    const [base, ...ends] = data.people.any[y];
+    return [listed([["any", base, ...ends]])];
+  }
+  const [base, told, ...others] = data.people.kinds[data.people.places[cellOf(own)][y]];
+  const groups = data.people.groups.map((key, i) => [key, base, others[2 * i], others[2 * i + 1]]);
+  return [listed([["own", base, told, told], ...groups])];
+}
+
+/** Show the list of answers that a report of a questionnaire is, and say who sends it. */
+function toldByList(report) {
+  const [lot, ...parts] = report.split("/");
+  const place = Number(lot.slice(1)) - 1;
+  const read = parts.map((part) => /^q([0-9]+)=(.*)$/.exec(part));
+  const asked = read.map(([, question]) => Number(question) - 1);
+  const images = read.map(([, , letters]) => [...letters].map((letter) => parseInt(letter, 36)));
+  const isOn = (answers) => {
+    const cell = answers.reduce((sum, v, axis) => sum * images[axis].length + images[axis][v], 0);
+    return channel.lots[place].set[cell] === "1";
+  };
+  let every = [[]];
+  for (const j of asked) every = every.flatMap((some) => questions[j].answers.map((_, v) => [...some, v]));
+  const on = every.filter(isOn);
+  const named = (answers) => asked.map((j, axis) => say("answer", { name: questions[j].name, answer: questions[j].answers[answers[axis]] }));
+  const list = element("ul", on.slice(0, data.most).map((answers) => element("li", [named(answers).join(", ")])));
+  list.className = "list";
+  const left = on.length - data.most;
+  const [base, inside, outside, times] = data.people[place];
+  const mine = own ? [element("p", [isOn(asked.map((j) => own[j])) ? words.on_list : words.off_list])] : [];
+  return [
+    element("p", [words.list]),
+    list,
+    ...(left > 0 ? [element("p", [say("more", { n: number(left) })])] : []),
+    ...mine,
+    listed([["times", 100, times, times]], 100),
+    element("p", [say("lists", { base: number(base), n: number(inside), m: number(outside) })]),
+  ];
+}
+
+/** Return the place of a combination of answers in the table; 0 of a questionnaire, where all are possible. */
+const cellOf = (places) => (data.cells ? data.cells.findIndex((cell) => cell.every((v, j) => v === places[j])) : 0);
+
+/** Return a list of sentences with a bar each; of a second one below if another number is given. */
+function listed(rows, other) {
+  const most = Math.max(1, other ?? 0, ...rows.map(([, , , high]) => high));
+  const bar = (low, high) => {
+    const picture = drawing("svg", { viewBox: "0 0 100 4", preserveAspectRatio: "none", "aria-hidden": "true" });
+    const [start, end] = [low, high].map((count) => (100 * count) / most);
+    picture.append(drawing("rect", { class: "own", width: start, height: 4 }));
+    picture.append(drawing("rect", { class: "some", x: start, width: end - start, height: 4 }));
+    return picture;
+  };
+  const items = rows.map(([key, base, low, high]) => {
+    const n = low === high ? number(low) : say("between", { low: number(low), high: number(high) });
+    const names = { secret: data.secret, useful: data.useful };
+    return element("li", [say(key, { base: number(base), n, ...names }), bar(low, high), ...(other ? [bar(other, other)] : [])]);
+  });
+  return element("ul", items);
+}
+
+// Texts and elements ----------------------------------------------------------------------------------------
+
+/** Return a text of the page with values in the places of names in braces. */
+function say(key, values) {
+  return words[key].replace(/\{(\w+)\}/g, (name, word) => values[word] ?? name);
+}
+
+/** Return a number of people in words; what is between 0 and 1 stands for fewer than one. */
+function number(value) {
+  return value > 0 && value < 1 ? words.few : value.toLocaleString(document.documentElement.lang);
+}
+
+function warn(sentence) {
+  at("problem").textContent = sentence;
+  at("problem").hidden = false;
+  at("problem").scrollIntoView({ block: "nearest" });
+}
+
+function element(name, content) {
+  const made = document.createElement(name);
+  made.append(...content);
+  return made;
+}
+
+function drawing(name, attributes) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
+  return made;
+}
+
+try {
+  await begin();
+} catch (error) {
+  form.hidden = true;
+  warn(say("problem", { reason: error.message }));
+}
