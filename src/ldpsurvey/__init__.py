@@ -18,50 +18,75 @@ if TYPE_CHECKING:
     from ldpsurvey.answer.texts import Texts, read_texts
     from ldpsurvey.channel.channel_file import PrivateChannel, read_channel
     from ldpsurvey.channel.memo import Memo
-    from ldpsurvey.channel.privatizing import privatize, privatize_file
+    from ldpsurvey.channel.privatizing import privatize, privatize_file, privatize_frame
     from ldpsurvey.channel.reports import count_reports
+    from ldpsurvey.channel.together import LevelTogether, levels_together
     from ldpsurvey.data.tables import CountTable, count_records
     from ldpsurvey.data.value_lists import table_of_values, with_values
     from ldpsurvey.design.candidates import Design
     from ldpsurvey.design.design import design_channel
+    from ldpsurvey.design.detecting_channels import DetectingChannels, detecting_channels
+    from ldpsurvey.design.known_channels import known_channel
     from ldpsurvey.design.least_level import design_for_reports, least_epsilon
     from ldpsurvey.design.two_channels import TwoChannels, estimate_two_channels
     from ldpsurvey.estimate.auditing import Audit, audit_channel, count_pairs
     from ldpsurvey.estimate.change import Changes, estimate_change
     from ldpsurvey.estimate.deviating import DeviationBounds, estimate_bounds
     from ldpsurvey.estimate.distribution import Estimate, estimate_distribution
+    from ldpsurvey.estimate.people import Aim, Need, people_needed
     from ldpsurvey.estimate.rates import Rates, estimate_rates
+    from ldpsurvey.estimate.regression import RegressionResult
+    from ldpsurvey.questionnaire.comparison import NeededPeople, compare_questionnaire
+    from ldpsurvey.questionnaire.designing import design_questionnaire
+    from ldpsurvey.questionnaire.questionnaire_channel import QuestionnaireChannel, read_any_channel
+    from ldpsurvey.questionnaire.table_estimates import QuestionnaireEstimate
 
 __all__ = [
+    "Aim",
     "Audit",
     "Changes",
     "Collected",
     "CountTable",
     "Design",
+    "DetectingChannels",
     "DeviationBounds",
     "Estimate",
+    "LevelTogether",
     "Memo",
+    "Need",
+    "NeededPeople",
     "PrivateChannel",
+    "QuestionnaireChannel",
+    "QuestionnaireEstimate",
     "Rates",
+    "RegressionResult",
     "ReportStore",
     "Texts",
     "TwoChannels",
     "answer_page",
     "audit_channel",
     "collect_reports",
+    "compare_questionnaire",
     "count_pairs",
     "count_records",
     "count_reports",
     "design_channel",
     "design_for_reports",
+    "design_questionnaire",
+    "detecting_channels",
     "estimate_bounds",
     "estimate_change",
     "estimate_distribution",
     "estimate_rates",
     "estimate_two_channels",
+    "known_channel",
     "least_epsilon",
+    "levels_together",
+    "people_needed",
     "privatize",
     "privatize_file",
+    "privatize_frame",
+    "read_any_channel",
     "read_channel",
     "read_texts",
     "report_application",
@@ -73,27 +98,93 @@ __all__ = [
 
 #: The public names by the module of this folder that defines them, as imported above for type checkers.
 _NAMES = {
-    "answer.codes": ("report_code", "report_of_code"),
-    "answer.collecting": ("Collected", "collect_reports"),
+    "answer.codes": (
+        "report_code",
+        "report_of_code",
+    ),
+    "answer.collecting": (
+        "Collected",
+        "collect_reports",
+    ),
     "answer.listening": ("report_application",),
     "answer.page": ("answer_page",),
     "answer.texts": ("Texts", "read_texts"),
     "answer.store": ("ReportStore",),
-    "estimate.auditing": ("Audit", "audit_channel", "count_pairs"),
-    "estimate.change": ("Changes", "estimate_change"),
-    "data.tables": ("CountTable", "count_records"),
-    "data.value_lists": ("table_of_values", "with_values"),
+    "channel.channel_file": (
+        "PrivateChannel",
+        "read_channel",
+    ),
+    "channel.memo": ("Memo",),
+    "channel.privatizing": (
+        "privatize",
+        "privatize_file",
+        "privatize_frame",
+    ),
+    "channel.reports": ("count_reports",),
+    "channel.together": (
+        "LevelTogether",
+        "levels_together",
+    ),
+    "data.tables": (
+        "CountTable",
+        "count_records",
+    ),
+    "data.value_lists": (
+        "table_of_values",
+        "with_values",
+    ),
     "design.candidates": ("Design",),
     "design.design": ("design_channel",),
-    "estimate.deviating": ("DeviationBounds", "estimate_bounds"),
-    "estimate.distribution": ("Estimate", "estimate_distribution"),
-    "channel.memo": ("Memo",),
-    "channel.channel_file": ("PrivateChannel", "read_channel"),
-    "estimate.rates": ("Rates", "estimate_rates"),
-    "channel.reports": ("count_reports",),
-    "design.least_level": ("design_for_reports", "least_epsilon"),
-    "channel.privatizing": ("privatize", "privatize_file"),
-    "design.two_channels": ("TwoChannels", "estimate_two_channels"),
+    "design.detecting_channels": (
+        "DetectingChannels",
+        "detecting_channels",
+    ),
+    "design.known_channels": ("known_channel",),
+    "design.least_level": (
+        "design_for_reports",
+        "least_epsilon",
+    ),
+    "design.two_channels": (
+        "TwoChannels",
+        "estimate_two_channels",
+    ),
+    "estimate.auditing": (
+        "Audit",
+        "audit_channel",
+        "count_pairs",
+    ),
+    "estimate.change": (
+        "Changes",
+        "estimate_change",
+    ),
+    "estimate.deviating": (
+        "DeviationBounds",
+        "estimate_bounds",
+    ),
+    "estimate.distribution": (
+        "Estimate",
+        "estimate_distribution",
+    ),
+    "estimate.people": (
+        "Aim",
+        "Need",
+        "people_needed",
+    ),
+    "estimate.rates": (
+        "Rates",
+        "estimate_rates",
+    ),
+    "estimate.regression": ("RegressionResult",),
+    "questionnaire.comparison": (
+        "NeededPeople",
+        "compare_questionnaire",
+    ),
+    "questionnaire.designing": ("design_questionnaire",),
+    "questionnaire.questionnaire_channel": (
+        "QuestionnaireChannel",
+        "read_any_channel",
+    ),
+    "questionnaire.table_estimates": ("QuestionnaireEstimate",),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 

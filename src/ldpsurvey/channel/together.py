@@ -12,6 +12,7 @@ from typing import Protocol
 from ldpfrontier import levels_of_reports
 from ldpsurvey.base.layout import columns, reports_text, wrapped
 from ldpsurvey.base.settings import SETTINGS
+from ldpsurvey.base.tabular import TableRows
 from ldpsurvey.channel.attackers import Attacker
 from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.channel.kinds import Field
@@ -73,20 +74,22 @@ def read_channels(
 
 def levels_together(
     privates: Sequence[PrivateChannel] | Sequence[QuestionsChannel],
-) -> list[LevelTogether]:
+) -> TableRows[LevelTogether]:
     """Return the levels of one report by each of several channels together, for each attacker.
 
     Of questionnaires the levels add up. The sum is reached if all reports tell about one question: by two
     records that differ in its answer alone, and by reports that each have the larger of two chances for one.
     """
-    error = SETTINGS.level_error
+    error, about = SETTINGS.level_error, f"levels of {len(privates)} reports of one person together"
     tables = [private for private in privates if isinstance(private, PrivateChannel)]
     if len(tables) < len(privates):
         together = changing_levels(privates)["anyone"]
         others = [private.telling for private in privates if not isinstance(private, PrivateChannel)]
         exact = bool(frozenset.intersection(*others))
-        return [LevelTogether("anyone", together + error * max(1.0, together), exact)]
-    return [replace(one, level=one.level + error * max(1.0, one.level)) for one in _of_tables(tables)]
+        rows = [LevelTogether("anyone", together + error * max(1.0, together), exact)]
+        return TableRows(rows, about)
+    found = _of_tables(tables)
+    return TableRows((replace(one, level=one.level + error * max(1.0, one.level)) for one in found), about)
 
 
 def _of_tables(privates: Sequence[PrivateChannel]) -> list[LevelTogether]:

@@ -13,7 +13,7 @@ determination for estimating prevalence*, plan widths with such a probability, a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,6 +22,7 @@ from scipy.special import ndtri
 from ldpfrontier.base.types import FloatArray, IntArray
 from ldpsurvey.base.layout import columns, wrapped
 from ldpsurvey.base.settings import SETTINGS
+from ldpsurvey.base.tabular import TableRows
 from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.data.tables import CountTable
 from ldpsurvey.estimate.distribution import FittedReports, Inversion, check_confidence
@@ -89,7 +90,7 @@ class Aim:
 
 def people_needed(
     private: PrivateChannel, precise: str, aim: Aim, progress: Callable[[int], None] | None = None
-) -> list[Need]:
+) -> TableRows[Need]:
     """Return how many people the estimates from the reports of a channel need.
 
     They are those of `estimate` at the distribution that is expected of the table of the channel
@@ -127,7 +128,8 @@ def people_needed(
         people[shown] = _least_people(margin, float(variances[shown].min()) * (_quantile(aim) / size) ** 2)
     deviations = np.sqrt(variances)
     rows = zip(target.names, target.values, deviations, people, strict=True)
-    return [Need(name, float(value), float(one), float(n)) for name, value, one, n in rows]
+    needs = (Need(name, float(value), float(one), float(n)) for name, value, one, n in rows)
+    return TableRows(needs, f"people who have to report, for {precise}")
 
 
 def _least_people(margin: Callable[[int], FloatArray], first: float) -> FloatArray:
@@ -225,7 +227,7 @@ def _linear_estimates(table: CountTable, matrix: FloatArray, precise: str) -> tu
     return linear, np.asarray(linear.error(p @ matrix, 1) ** 2)
 
 
-def people_text(found: list[Need], aim: Aim, precise: str) -> str:
+def people_text(found: Sequence[Need], aim: Aim, precise: str) -> str:
     """Return a table of how many people each estimate needs."""
     confidence = f"{100.0 * aim.confidence:g}% interval"
     if aim.error is not None:
