@@ -2,8 +2,11 @@
 
 import csv
 import math
+import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -198,3 +201,19 @@ def test_what_a_design_for_a_coefficient_saves_is_what_regress_saves():
         likelihood, p = likelihood_target(table, "illness ~ age", channel.matrix)
         errors.append(estimation_error(channel, p, likelihood))
     assert f"to {1.0 - errors[0] / errors[1]:.0%} fewer people for `regress`" in " ".join(REFERENCE.split())
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
+def test_the_page_for_r_runs(own, monkeypatch):
+    if subprocess.run(["Rscript", "-e", "library(jsonlite)"], capture_output=True, check=False).returncode:
+        pytest.skip("R has no jsonlite")
+    command = own / "bin/ldp-frontier"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ldpsurvey "$@"\n')
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{command.parent}{os.pathsep}{os.environ['PATH']}")
+    text = (DOCS / "r.md").read_text(encoding="utf-8")
+    Path("page.R").write_text("\n".join(re.findall(r"```r\n(.*?)```", text, re.DOTALL)))
+    done = subprocess.run(["Rscript", "page.R"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "age.group[T.40-64]" in done.stdout
