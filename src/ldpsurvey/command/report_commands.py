@@ -16,7 +16,7 @@ from ldpsurvey.channel.channel_file import PrivateChannel, read_channel
 from ldpsurvey.channel.memo import Memo
 from ldpsurvey.channel.privatizing import privatize_file, remark_on_files
 from ldpsurvey.channel.promises import several_reports_text
-from ldpsurvey.channel.reports import count_reports
+from ldpsurvey.channel.reports import count_reports, decoder
 from ldpsurvey.channel.routing import is_questionnaire
 from ldpsurvey.command.estimate_texts import bounds_text, estimate_text, give_estimates, two_channels_text
 from ldpsurvey.command.option_table import OF_SAMPLES, given, reading_of
@@ -207,7 +207,8 @@ def _estimate_sample(options: argparse.Namespace, private: PrivateChannel) -> in
         options.column, options.id, options.weight, options.strata, options.cluster, options.by,
         options.replicates or (), options.replicate_method or "",
     )  # fmt: skip
-    sample = read_sample(private, options.data, columns)
+    decode = decoder(private, options.data, options.column)
+    sample = read_sample(private.id, decode, options.data, columns)
     _fitted_reports(options, private, np.bincount(sample.outputs, minlength=len(private.outputs)))
     groups = [("", None), *(sample.by_group() if options.by is not None else ())]
     for name, who in groups[1:]:

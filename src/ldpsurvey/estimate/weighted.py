@@ -1,11 +1,11 @@
 r"""Estimates from a weighted, stratified or clustered sample, and of groups, with design-based intervals.
 
 Weights, strata, clusters and groups are public: columns that `apply --keep` copies. With F(y) the unbiased
-estimate from one report, the share is the ratio of the sums of w F(y) and of w (Hajek), and a rate that of
-two of these. The variance is that of a stratified sample of clusters, or of people if there are none,
-drawn with replacement, by linearisation (Wolter 2007, *Introduction to variance estimation*): with e the sum
-over a cluster of w (F(y) - share) / sum(w), the sum over strata of n_h / (n_h - 1) times the sum of squares
-of e around its mean, which has what the draw of the reports adds. With replicate weights it is
+estimate from one report (`additions`), the share is the ratio of the sums of w F(y) and of w (Hajek), and a
+rate that of two of these. The variance is that of a stratified sample of clusters, or of people if there are
+none, drawn with replacement, by linearisation (Wolter 2007, *Introduction to variance estimation*): with e
+the sum over a cluster of w (F(y) - share) / sum(w), the sum over strata of n_h / (n_h - 1) times the sum of
+squares of e around its mean, which has what the draw of the reports adds. With replicate weights it is
 a factor times the sum of squares of the differences of their estimates from the one by the weights. Intervals
 are Student's, for many reports.
 """
@@ -14,11 +14,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,11 +26,12 @@ from scipy.special import stdtrit
 from ldpfrontier.base.types import FloatArray, IntArray
 from ldpsurvey.base.layout import reports_text
 from ldpsurvey.channel.channel_file import PrivateChannel
-from ldpsurvey.channel.reports import decoder, first_reports
-from ldpsurvey.data.reading import as_number, said, shown
+from ldpsurvey.channel.reports import Decoder, first_reports
+from ldpsurvey.data.reading import Label, as_number, said, shown
 from ldpsurvey.data.weights import clusters_of, effective_number
-from ldpsurvey.estimate.distribution import check_confidence, inversion, quantities
-from ldpsurvey.estimate.estimates import Estimated, Quantity, is_estimable, rows_text
+from ldpsurvey.estimate.additions import Addition, Totals, additions_of
+from ldpsurvey.estimate.distribution import check_confidence
+from ldpsurvey.estimate.estimates import Estimated, is_estimable, rows_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,14 +111,16 @@ class SampleColumns:
     method: str = ""
 
 
-def read_sample(private: PrivateChannel, path: Path | str, columns: SampleColumns) -> Sample:
-    """Read the first report of each person, as `count_reports` does, with its weight, stratum and group."""
+def read_sample(channel: str, decode: Decoder, path: Path | str, columns: SampleColumns) -> Sample:
+    """Read the first report of each person with its weight, stratum and group; `channel` is an id.
+
+    What `decode` gives is the number of a report: of its output, or of the text among different ones.
+    """
     weight, strata, cluster, by = columns.weight, columns.strata, columns.cluster, columns.by
     named = [name for name in (weight, strata, cluster, by) if name is not None]
-    decode = decoder(private, path, columns.report)
     chunks = list(
         first_reports(
-            path, private.id, decode, columns.report, columns.person, named, patterns=columns.replicates
+            path, channel, decode, columns.report, columns.person, named, patterns=columns.replicates
         )
     )
     frame = pd.concat([chunk for chunk, _, _ in chunks])
@@ -170,65 +172,101 @@ def weighted_estimates(
 ) -> list[Estimated]:
     """Estimate shares, and rates given useful values, of a sample or of the group `among`, (n,), in it.
 
+    The intervals are those of `ratio_estimates`.
+    """
+    return ratio_estimates(additions_of(private), sample, confidence, among)
+
+
+class _Spread:
+    """Sums over the people of a sample, or of a group, and the standard errors of their ratios."""
+
+    def __init__(self, sample: Sample, among: np.ndarray | None) -> None:
+        units, strata = sample.units
+        sizes = np.bincount(strata)
+        if sizes.min() < 2 and sample.replicates is None:
+            what = "person" if sample.clusters is None else "cluster"
+            many = "A stratum" if len(sizes) > 1 else "The sample"
+            raise ValueError(f"{many} has one {what}; each needs at least two, so join it with another one.")
+        who = np.arange(len(sample.weights)) if among is None else np.flatnonzero(among)
+        codes, w = sample.outputs[who], sample.weights[who]
+        reports = int(sample.outputs.max(initial=-1)) + 1
+
+        def totals(labels: IntArray, weights: FloatArray, number: int) -> Totals:
+            from scipy.sparse import coo_array
+
+            return Totals(coo_array((weights, (codes, labels)), shape=(reports, number)).tocsr())
+
+        own = strata[np.unique(units[who])]
+        self.number, freedom = len(own), len(own) - len(np.unique(own))
+        if sample.replicates is not None:
+            freedom = min(len(own), len(sample.replicates)) - 1
+        self.freedom, self._sample, self._sizes, self._strata = max(freedom, 1), sample, sizes, strata
+        nothing = np.zeros(len(who), dtype=np.int64)
+        self.sums, self.one_more = totals(nothing, w, 1), float((w**2).sum() / w.sum()) if w.size else 0.0
+        if sample.replicates is not None:
+            each = np.zeros((reports, len(sample.replicates)))
+            np.add.at(each, codes, sample.replicates[:, who].T)
+            self._replicates = Totals(each)
+        elif sample.clusters is not None:
+            self._units = totals(units[who], w, len(strata))
+        else:
+            # Squares of people whatever is drawn with them, and sums by stratum.
+            inside = strata[who]
+            self._squares = totals(nothing, w**2 * (sizes / (sizes - 1.0))[inside], 1)
+            self._of_strata = totals(inside, w, len(sizes))
+
+    def error(self, one: Addition, ratio: float, total: float, under: FloatArray) -> float:
+        """Return the standard error of a ratio, of which the sum below is the total."""
+        if self._sample.replicates is not None:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                squares = (self._replicates(one, one.over) / self._replicates(one, under) - ratio) ** 2
+            found = self._sample.factor * np.where(np.isfinite(squares), squares, np.inf).sum()
+            return float(np.sqrt(found))
+        rest, sizes = (one.over - ratio * under) / total, self._sizes
+        if self._sample.clusters is None:
+            means = self._of_strata(one, rest) ** 2 / (sizes - 1.0)
+            return math.sqrt(max(float(self._squares(one, rest**2)[0] - means.sum()), 0.0))
+        e = self._units(one, rest)
+        means = np.bincount(self._strata, weights=e) / sizes
+        within = np.bincount(self._strata, weights=(e - means[self._strata]) ** 2)
+        return float(np.sqrt((sizes / (sizes - 1) * within).sum()))
+
+
+def ratio_estimates(
+    additions: Iterable[Addition],
+    sample: Sample,
+    confidence: float = 0.95,
+    among: np.ndarray | None = None,
+) -> list[Estimated]:
+    """Estimate shares, and rates after these, of a sample or of the group `among`, (n,), in it.
+
     The size of a group is estimated as well, which the variance has. Intervals have the degrees of freedom of
     the people or clusters in the group, and count one more report at either end, as those of changes do. They
     are around the nearest possible value. One person, or cluster, has no interval, and neither has a rate
     among people of whom there may be none.
     """
     tail = 0.5 * (1.0 - check_confidence(confidence))
-    units, strata = sample.units
-    sizes = np.bincount(strata)
-    if sizes.min() < 2 and sample.replicates is None:
-        what = "person" if sample.clusters is None else "cluster"
-        many = "A stratum" if len(sizes) > 1 else "The sample"
-        raise ValueError(f"{many} has one {what}; each needs at least two, so join it with another one.")
-    inside = np.ones(len(sample.weights)) if among is None else among.astype(np.float64)
-    w, own = sample.weights * inside, strata[np.unique(units[inside > 0])]
-    linear, asked = inversion(private.channel.matrix, private.table), quantities(private.table)[0]
-    freedom = len(own) - len(np.unique(own))
-    if sample.replicates is not None:
-        freedom = min(len(own), len(sample.replicates)) - 1
-    quantile = float(stdtrit(max(freedom, 1), 1.0 - tail))
-    each = None if sample.replicates is None else sample.replicates * inside
-    drawn = private.channel.matrix.any(axis=0)
-
-    def deviation(ratio: float, total: float, top: FloatArray, below: FloatArray) -> float:
-        """Return the standard error of a ratio."""
-        if each is not None:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                squares = ((each @ top) / (each @ below) - ratio) ** 2
-            return float(np.sqrt(sample.factor * np.where(np.isfinite(squares), squares, np.inf).sum()))
-        e = np.bincount(units, weights=w * (top - ratio * below) / total)
-        means = np.bincount(strata, weights=e) / sizes
-        within = np.bincount(strata, weights=(e - means[strata]) ** 2)
-        return float(np.sqrt((sizes / (sizes - 1) * within).sum()))
-
-    def made(quantity: Quantity, over: FloatArray, under: FloatArray, known: bool, **more: Any) -> Estimated:
-        """Return the ratio of two weighted sums of weights of reports; NaN if it is not known."""
-        top, below = over[sample.outputs], under[sample.outputs]
-        total = float(w @ below)
-        if not known or not total > 0.0 or len(own) < 2:  # units, of which one has no variance
-            return Estimated(quantity, *[np.nan] * 3, estimable=False, **more)
-        ratio = float(w @ top) / total
-        error = deviation(ratio, total, top, below)
-        rest = (over - ratio * under)[drawn]
-        one_more = float((w**2).sum() / w.sum()) / total  # the share of one more report of a typical weight
-        half = quantile * math.hypot(error, one_more * rest.min(), one_more * rest.max())
+    spread = _Spread(sample, among)
+    quantile = float(stdtrit(spread.freedom, 1.0 - tail))
+    rows, lows = list[Estimated](), dict[tuple[Label, Label], float]()
+    for one in additions:
+        under = np.ones(len(one.over)) if one.under is None else one.under
+        known = one.shown if one.under is None else lows[one.given_columns, one.given] > 0.0
+        total = float(spread.sums(one, under)[0])
+        if not known or not total > 0.0 or spread.number < 2:  # units, of which one has no variance
+            rows.append(Estimated(one.quantity, *[np.nan] * 3, estimable=False, **one.about))
+            lows[one.quantity.attributes, one.quantity.value] = -np.inf
+            continue
+        ratio = float(spread.sums(one, one.over)[0]) / total
+        error, rest = spread.error(one, ratio, total, under), one.over - ratio * under
+        more = spread.one_more / total  # the share of one more report of a typical weight
+        half = quantile * math.hypot(error, more * rest.min(), more * rest.max())
         near = min(max(ratio, 0.0), 1.0)
         low, high = max(near - half, 0.0), min(near + half, 1.0)
-        estimable = is_estimable(ratio, high - low)
-        return Estimated(quantity, ratio, low, high, ratio, error, estimable=estimable, **more)
-
-    table, ones = private.table, np.ones(linear.weights.shape[1])
-    told = zip(asked, linear.weights, linear.shown.tolist(), strict=True)
-    rows = [made(quantity, row, ones, shown) for quantity, row, shown in told]
-    place = {(q.attributes, q.value): i for i, q in enumerate(asked)}
-    for value, given in itertools.product(table.rows, table.columns if table.useful else ()):
-        cell, column = place[table.attributes, value + given], place[table.useful, given]
-        if linear.shown[cell] and linear.shown[column]:
-            about = {"measure": "rate", "given_columns": table.useful, "given": given}
-            quantity, occurs = Quantity(table.sensitive, value), rows[column].low > 0.0
-            rows.append(made(quantity, linear.weights[cell], linear.weights[column], occurs, **about))
+        known = is_estimable(ratio, high - low)
+        rows.append(Estimated(one.quantity, ratio, low, high, ratio, error, estimable=known, **one.about))
+        if one.under is None:
+            lows[one.quantity.attributes, one.quantity.value] = low
     return rows
 
 
