@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -115,6 +115,18 @@ class QuestionnaireMechanism:
         `axes` has, of each question of the table, the axis of the set where it is asked, or None. The values
         are for the image of the entry.
         """
+        entries = math.prod(self.questionnaire.sizes[question] for question in table)
+        return np.asarray(self._sums(lot, axes, self.told) / entries)
+
+    def chances(self, lot: Lot, axes: Sequence[int | None]) -> FloatArray:
+        """Return the chances of a report given the images of answers to some questions, as units of the mean.
+
+        `axes` are those of `values`; answers to other questions have the same chances of all images.
+        """
+        return self._sums(lot, axes, None)
+
+    def _sums(self, lot: Lot, axes: Sequence[int | None], told: Mapping[Kinds, float] | None) -> FloatArray:
+        """Return 1 and the interactions of a column, each divided by what is told of it, if that is given."""
         asked = [axis for axis in axes if axis is not None]
         found = np.ones([lot.members.shape[axis] for axis in asked])
         for order in range(1, len(asked) + 1):
@@ -122,9 +134,9 @@ class QuestionnaireMechanism:
                 own = [asked[place] for place in some]
                 part = np.transpose(lot.interactions[tuple(sorted(own))], np.argsort(np.argsort(own)))
                 shape = [found.shape[place] if place in some else 1 for place in range(len(asked))]
-                kinds = tuple(sorted(lot.kinds[axis] for axis in own))
-                found = found + self.factor(lot) / self.told[kinds] * part.reshape(shape)
-        return np.asarray(found / math.prod(self.questionnaire.sizes[question] for question in table))
+                unit = 1.0 if told is None else told[tuple(sorted(lot.kinds[axis] for axis in own))]
+                found = found + self.factor(lot) / unit * part.reshape(shape)
+        return np.asarray(found)
 
     def channel(self) -> Channel:
         """Return the channel of all combinations of answers, equal reports as one; or `Intractable`."""

@@ -20,13 +20,15 @@ from ldpsurvey.channel.reports import first_reports
 from ldpsurvey.channel.routing import given_for_tables
 from ldpsurvey.command.estimate_texts import give_estimates
 from ldpsurvey.command.option_table import OF_SAMPLES, given
+from ldpsurvey.command.sample_estimates import check_sample_options, give_sample, sample_columns
 from ldpsurvey.data.groups import bins_text, parsed_bins
 from ldpsurvey.data.value_lists import parsed_values
 from ldpsurvey.design.answer import few_digits, next_text, points, several_text
-from ldpsurvey.estimate.estimates import rows_text
+from ldpsurvey.estimate.estimates import Estimated, rows_text
+from ldpsurvey.estimate.weighted import read_sample
 from ldpsurvey.questionnaire.comparison import compare_questionnaire, comparison_text
 from ldpsurvey.questionnaire.designing import design_questionnaire
-from ldpsurvey.questionnaire.lot_reports import read_reports
+from ldpsurvey.questionnaire.lot_reports import ReportNumbers, read_reports
 from ldpsurvey.questionnaire.questionnaire_channel import (
     ORDERS,
     QuestionnaireChannel,
@@ -134,7 +136,7 @@ def audit(options: argparse.Namespace) -> int:
 def estimate(options: argparse.Namespace) -> int:
     """Estimate the tables of a questionnaire."""
     channel = read_questionnaire(options.channel)
-    for name in ("compare_with", *OF_SAMPLES, "mean", "cumulative", "deviating", "second"):
+    for name in ("compare_with", "mean", "cumulative", "deviating", "second"):
         if getattr(options, name) is not None:
             option = name.replace("_", "-")
             raise ValueError(f"--{option} is for channels of one table, and not for questionnaires.")
@@ -142,16 +144,26 @@ def estimate(options: argparse.Namespace) -> int:
         raise ValueError(
             "--despite-misfit is for channels of one table; the fit of a questionnaire is not checked."
         )
-    counts = Counter[str]()
-    texts = first_reports(
-        options.data, channel.id, lambda texts, _: np.array(texts, dtype=object), options.column, options.id
-    )
-    for _, _, some in texts:
+    numbers, rates = ReportNumbers(), None if options.rates is None else tuple(options.rates)
+    if not all(getattr(options, name) is None for name in OF_SAMPLES):
+        check_sample_options(options)
+        sample = read_sample(channel.id, numbers, options.data, sample_columns(options))
+        reports = read_reports(channel, dict.fromkeys(numbers.texts, 1))
+
+        def estimates(who: np.ndarray | None) -> list[Estimated]:
+            found = estimate_questionnaire(
+                channel, reports, options.confidence, rates=rates, sample=sample, among=who
+            )
+            return [*found.entries, *found.rates]
+
+        return give_sample(options, sample, estimates, channel.promise(), joint=False)
+    counts = Counter[int]()
+    for _, _, some in first_reports(options.data, channel.id, numbers, options.column, options.id):
         counts.update(some.tolist())
+    reports = read_reports(channel, {text: counts[number] for text, number in numbers.texts.items()})
     found = estimate_questionnaire(
-        channel, read_reports(channel, counts), options.confidence, simultaneous=options.simultaneous,
-        rates=None if options.rates is None else tuple(options.rates),
-    )  # fmt: skip
+        channel, reports, options.confidence, simultaneous=options.simultaneous, rates=rates
+    )
     rows = [("", row) for row in (*found.entries, *found.rates)]
 
     def picture() -> Figure:

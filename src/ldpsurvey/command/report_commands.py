@@ -20,14 +20,16 @@ from ldpsurvey.channel.reports import count_reports, decoder
 from ldpsurvey.channel.routing import is_questionnaire
 from ldpsurvey.command.estimate_texts import bounds_text, estimate_text, give_estimates, two_channels_text
 from ldpsurvey.command.option_table import OF_SAMPLES, given, reading_of
+from ldpsurvey.command.sample_estimates import check_sample_options, give_sample, sample_columns
 from ldpsurvey.data.outputs import check_outputs, check_unwritten
 from ldpsurvey.design.two_channels import estimate_two_channels
 from ldpsurvey.estimate.change import change_of_files, change_text
 from ldpsurvey.estimate.deviating import DeviatingReports, bounds_of
 from ldpsurvey.estimate.distribution import FittedReports, check_confidence
+from ldpsurvey.estimate.estimates import Estimated
 from ldpsurvey.estimate.rates import rates_of, reference
 from ldpsurvey.estimate.scores import estimate_scores
-from ldpsurvey.estimate.weighted import SampleColumns, read_sample, weighted_estimates, weighted_text
+from ldpsurvey.estimate.weighted import read_sample, weighted_estimates
 from ldpsurvey.questionnaire.questionnaire_channel import read_any_channel
 
 if TYPE_CHECKING:
@@ -187,45 +189,15 @@ def _fitted_reports(options: argparse.Namespace, private: PrivateChannel, counts
 
 def _estimate_sample(options: argparse.Namespace, private: PrivateChannel) -> int:
     """Estimate shares and rates of a weighted or stratified sample, or of groups."""
-    for name in ("compare_with", "picture", "mean", "cumulative", "deviating", "second"):
-        if getattr(options, name) is not None:
-            option = {"picture": "plot"}.get(name, name.replace("_", "-"))
-            raise ValueError(f"--{option} does not go with --weight, --strata, --cluster and --by.")
-    if options.simultaneous:
-        raise ValueError(
-            "--simultaneous does not go with --weight, --strata, --cluster and --by: intervals are for each"
-            " number."
-        )
-    together = [options.replicates, options.replicate_method, options.weight]
-    inside = options.strata, options.cluster
-    if any(together[:2]) and (not all(together) or inside != (None, None)):
-        raise ValueError(
-            "--replicates, --replicate-method and --weight must be given together, and without --strata or"
-            " --cluster: replicates have these in them."
-        )
-    columns = SampleColumns(
-        options.column, options.id, options.weight, options.strata, options.cluster, options.by,
-        options.replicates or (), options.replicate_method or "",
-    )  # fmt: skip
+    check_sample_options(options)
     decode = decoder(private, options.data, options.column)
-    sample = read_sample(private.id, decode, options.data, columns)
+    sample = read_sample(private.id, decode, options.data, sample_columns(options))
     _fitted_reports(options, private, np.bincount(sample.outputs, minlength=len(private.outputs)))
-    groups = [("", None), *(sample.by_group() if options.by is not None else ())]
-    for name, who in groups[1:]:
-        if lacking := sample.replicates_without(who):
-            remark(
-                f"{options.by} = {name} has no weight in {lacking} of the replicates, so that no interval of"
-                " its shares can be estimated from them."
-            )
-    found = [(name, weighted_estimates(private, sample, options.confidence, who)) for name, who in groups]
-    titles = [f"{options.by} = {name}" if name else "" for name, _ in found]
-    texts = [
-        weighted_text(some, sample, options.confidence, title)
-        for title, (_, some) in zip(titles, found, strict=True)
-    ]
-    rows = [(name, row) for name, some in found for row in some]
-    about = {"groups": [{"group": name, "estimates": some} for name, some in found]}
-    return give_estimates(options, rows, "\n\n".join(texts), private.promise(), None, about)
+
+    def estimates(who: np.ndarray | None) -> list[Estimated]:
+        return weighted_estimates(private, sample, options.confidence, who)
+
+    return give_sample(options, sample, estimates, private.promise())
 
 
 def change(options: argparse.Namespace) -> int:

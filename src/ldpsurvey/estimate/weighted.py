@@ -55,9 +55,9 @@ class Sample:
         """What was drawn, clusters or people: the number of that of each person, (n,), and their strata."""
         if self.clusters is None:
             return np.arange(len(self.strata)), self.strata
-        pairs = np.stack([self.strata, self.clusters])
-        (strata, _), numbers = np.unique(pairs, axis=1, return_inverse=True)
-        return numbers.reshape(-1), strata
+        number = int(self.clusters.max()) + 1
+        pairs, numbers = np.unique(self.strata * number + self.clusters, return_inverse=True)
+        return numbers.reshape(-1), pairs // number
 
     def by_group(self) -> Iterator[tuple[str, np.ndarray]]:
         """Yield the groups in their order, and who is in them."""
@@ -118,40 +118,69 @@ def read_sample(channel: str, decode: Decoder, path: Path | str, columns: Sample
     """
     weight, strata, cluster, by = columns.weight, columns.strata, columns.cluster, columns.by
     named = [name for name in (weight, strata, cluster, by) if name is not None]
-    chunks = list(
-        first_reports(
-            path, channel, decode, columns.report, columns.person, named, patterns=columns.replicates
+    outputs, weights, groups = list[IntArray](), list[FloatArray](), list[str]()
+    replicates, rest = list[FloatArray](), list[str]()
+    stratum_of, cluster_of, group_of = _Labels(path, "stratum"), _Labels(path, "cluster"), dict[str, str]()
+    for chunk, _, some in first_reports(
+        path, channel, decode, columns.report, columns.person, named, patterns=columns.replicates
+    ):
+        outputs.append(some)
+        weights.append(
+            np.ones(len(chunk)) if weight is None else _numbers(path, chunk[[weight]], "weights", 0.0)[:, 0]
         )
-    )
-    frame = pd.concat([chunk for chunk, _, _ in chunks])
-    nobody = [""] * len(frame)
-
-    def numbers_of(name: str | None, what: str) -> IntArray:
-        named = nobody if name is None else clusters_of(path, frame[name], what)
-        return np.unique(named, return_inverse=True)[1]
-
+        stratum_of.add(len(chunk), None if strata is None else chunk[strata])
+        cluster_of.add(len(chunk), None if cluster is None else chunk[cluster])
+        names = [""] * len(chunk) if by is None else chunk[by]
+        groups += [group_of.setdefault(name, name or "(empty)") for name in names]
+        if columns.replicates:
+            several = chunk.drop(columns=named)
+            rest = list(map(str, several))
+            replicates.append(_numbers(path, several, "replicate weights", -np.inf).T)
     found = Sample(
-        np.concatenate([outputs for _, _, outputs in chunks]),
-        np.ones(len(frame)) if weight is None else _numbers(path, frame[[weight]], "weights", 0.0)[:, 0],
-        numbers_of(strata, "stratum"),
-        [name or "(empty)" for name in (nobody if by is None else frame[by])],
-        clusters=None if cluster is None else numbers_of(cluster, "cluster"),
+        np.concatenate(outputs),
+        np.concatenate(weights),
+        stratum_of.numbers(),
+        groups,
+        clusters=None if cluster is None else cluster_of.numbers(),
     )
     if not columns.replicates:
         return found
-    rest = frame.drop(columns=named)
-    several = _numbers(path, rest, "replicate weights", -np.inf).T
-    if len(several) < 2:
+    if len(rest) < 2:
         raise ValueError(
-            f"{len(several)} columns of {shown(path)} are replicate weights ({' '.join(columns.replicates)});"
+            f"{len(rest)} columns of {shown(path)} are replicate weights ({' '.join(columns.replicates)});"
             " two or more are needed."
         )
-    if not (sums := several.sum(axis=1)).min() > 0.0:
+    each = np.concatenate(replicates, axis=1)
+    if not (sums := each.sum(axis=1)).min() > 0.0:
         raise ValueError(
-            f"The replicate weights in the column {rest.columns[sums.argmin()]!r} of {shown(path)} add up"
+            f"The replicate weights in the column {rest[sums.argmin()]!r} of {shown(path)} add up"
             f" to {sums.min():.4g}; those of each column must add up to more than 0."
         )
-    return replace(found, replicates=several, factor=replicate_factor(columns.method, len(several)))
+    return replace(found, replicates=each, factor=replicate_factor(columns.method, len(each)))
+
+
+class _Labels:
+    """Numbers for the names of strata or clusters, in the order in which they come."""
+
+    def __init__(self, path: Path | str, what: str) -> None:
+        self._path, self._what, self._known, self._parts = path, what, dict[str, int](), list[IntArray]()
+
+    def add(self, number: int, column: pd.Series[str] | None) -> None:
+        """Add so many people, of one stratum or cluster if there is no column."""
+        if column is None:
+            self._parts.append(np.zeros(number, dtype=np.int64))
+            return
+        different = column.drop_duplicates()
+        names = clusters_of(self._path, different, self._what)
+        places = {
+            text: self._known.setdefault(name, len(self._known))
+            for text, name in zip(different, names, strict=True)
+        }
+        self._parts.append(np.asarray(column.map(places), dtype=np.int64))
+
+    def numbers(self) -> IntArray:
+        """Return the numbers of all people that were added."""
+        return np.concatenate(self._parts)
 
 
 def _numbers(path: Path | str, frame: pd.DataFrame, what: str, above: float) -> FloatArray:

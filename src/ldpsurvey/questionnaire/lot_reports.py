@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpfrontier.base.types import IntArray
 from ldpsurvey.base.sampling import BITS, TOTAL, RandomSource
@@ -106,7 +107,7 @@ def _texts(questions: IntArray, images: IntArray) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class LotReports:
-    """Reports of one lot, each given so many times.
+    """Reports of one lot, each given so many times, with their numbers among all that were read.
 
     By report: the question in each place, (n, axes), and where the answers to it are sent, of each place (n,
     answers).
@@ -114,27 +115,65 @@ class LotReports:
 
     lot: int
     questions: IntArray
-    images: list[IntArray]
+    images: list[NDArray[np.int8]]
     times: IntArray
+    numbers: IntArray
+
+    @cached_property
+    def _sorted(self) -> list[tuple[IntArray, IntArray]]:
+        """Reports by the question in each place, and where those of each question begin."""
+        ends = np.arange(int(self.questions.max()) + 2)
+        orders = [np.argsort(column, kind="stable") for column in self.questions.T]
+        return [
+            (order, np.searchsorted(column[order], ends))
+            for order, column in zip(orders, self.questions.T, strict=True)
+        ]
+
+    def asked(self, axis: int, question: int) -> IntArray:
+        """Return the reports that have a question in a place."""
+        order, starts = self._sorted[axis]
+        return order[starts[question] : starts[question + 1]] if question + 1 < len(starts) else order[:0]
+
+
+class ReportNumbers:
+    """Gives numbers to the texts of reports, from 0 in the order in which different ones come."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, int] = {}
+
+    def __call__(self, texts: Sequence[str], _: object = None) -> IntArray:
+        """Return the number of each text."""
+        known = self.texts
+        return np.array([known.setdefault(text, len(known)) for text in texts], dtype=np.int64)
 
 
 def read_reports(channel: QuestionnaireChannel, counts: dict[str, int]) -> list[LotReports]:
-    """Return reports by lot, of texts that occur so often; refuse what is no report of the channel."""
-    found: list[tuple[list[list[int]], list[list[list[int]]], list[int]]]
-    found = [([], [[] for _ in lot.kinds], []) for lot in channel.mechanism.lots]
+    """Return reports by lot, of texts that occur so often; refuse what is no report of the channel.
+
+    The number of a report is the place of its text.
+    """
+    found: list[tuple[list[list[int]], list[list[list[int]]], list[int], list[int]]]
+    found = [([], [[] for _ in lot.kinds], [], []) for lot in channel.mechanism.lots]
     parsed = report_parser(channel)
-    for text, times in counts.items():
+    for place, (text, times) in enumerate(counts.items()):
         if (parts := parsed(text)) is None:
             raise ValueError(f"{text!r} is no report of this channel.")
         number, asked, own = parts
-        questions, images, often = found[number]
+        questions, images, often, numbers = found[number]
         questions.append(asked)
         for image_list, image in zip(images, own, strict=True):
             image_list.append(image)
         often.append(times)
+        numbers.append(place)
     return [
-        LotReports(number, np.array(questions), [np.array(image) for image in images], np.array(often))
-        for number, (questions, images, often) in enumerate(found)
+        LotReports(
+            number,
+            np.array(questions),
+            [np.array(image, dtype=np.int8) for image in images],
+            np.array(often),
+            np.array(numbers),
+        )
+        for number, (questions, images, often, numbers) in enumerate(found)
         if often
     ]
 
@@ -169,17 +208,25 @@ def report_parser(channel: QuestionnaireChannel) -> Callable[[str], ReportParts 
 
 
 def states(reports: LotReports, table: Sequence[int]) -> Iterator[tuple[tuple[int | None, ...], IntArray]]:
-    """Yield on which axis of the set each question of a table is, or None, and of which reports."""
-    parts: list[tuple[tuple[int | None, ...], IntArray]] = [((), np.arange(len(reports.times)))]
-    for question in table:
-        split = []
-        for axes, rows in parts:
-            for axis in range(reports.questions.shape[1]):
-                here = reports.questions[rows, axis] == question
-                if here.any():
+    """Yield on which axis of the set each question of a table is, or None, and of which reports.
+
+    Reports that have none of the questions are left out.
+    """
+    every = range(reports.questions.shape[1])
+    for first, question in enumerate(table):
+        parts = list[tuple[tuple[int | None, ...], IntArray]]()
+        for axis in every:
+            rows = reports.asked(axis, question)
+            for other in table[:first]:
+                rows = rows[(reports.questions[rows] != other).all(axis=1)]
+            parts.append(((None,) * first + (axis,), rows))
+        for later in table[first + 1 :]:
+            split = []
+            for axes, rows in parts:
+                for axis in every:
+                    here = reports.questions[rows, axis] == later
                     split.append(((*axes, axis), rows[here]))
                     rows = rows[~here]
-            if rows.size:
                 split.append(((*axes, None), rows))
-        parts = split
-    yield from parts
+            parts = split
+        yield from (part for part in parts if part[1].size)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,8 +24,10 @@ from ldpsurvey.estimate.distribution import check_confidence
 from ldpsurvey.estimate.estimates import Estimated, Quantity, is_estimable
 from ldpsurvey.estimate.intervals import mean_limits
 from ldpsurvey.estimate.rates import last_accepted
-from ldpsurvey.questionnaire.lot_reports import LotReports, states
+from ldpsurvey.estimate.weighted import Sample, ratio_estimates
+from ldpsurvey.questionnaire.lot_reports import LotReports
 from ldpsurvey.questionnaire.questionnaire_channel import QuestionnaireChannel
+from ldpsurvey.questionnaire.table_additions import TableStates
 
 
 @dataclass(frozen=True)
@@ -58,34 +60,90 @@ def estimate_questionnaire(
     *,
     simultaneous: bool = False,
     rates: tuple[str, str] | None = None,
+    sample: Sample | None = None,
+    among: np.ndarray | None = None,
 ) -> QuestionnaireEstimate:
     """Estimate all tables of up to as many questions as the channel is designed for.
 
     If two questions are named, the rates of the answers to the first one given those to the second one are
     estimated as well. The confidence is that of each interval, or of all of entries, and all of rates,
-    together.
+    together. With a sample, whose outputs are numbers of reports, estimates and intervals are those of
+    `ratio_estimates`, of the group `among` in it, if there is one.
     """
     tail = 0.5 * (1.0 - check_confidence(confidence))
-    number = sum(int(group.times.sum()) for group in reports)
+    number = len(sample.outputs) if sample else sum(int(group.times.sum()) for group in reports)
     if not number:
         raise ValueError("There are no reports; at least one is needed.")
     questions = range(len(channel.names))
     tables = [t for order in range(1, channel.order + 1) for t in itertools.combinations(questions, order)]
-    sizes = [math.prod(len(channel.answers[j]) for j in table) for table in tables]
-    share = tail / sum(sizes) if simultaneous else tail
-    found = [_limits(*_values(channel, reports, table), share) for table in tables]
+    asked = None if rates is None else _asked_rates(channel, rates)
+    seen = (TableStates(channel, reports, table) for table in tables)
+    of_rates = None if asked is None else TableStates(channel, reports, asked)
+    given = list[Estimated]()
+    if sample is None:
+        times = _times(reports)
+        share = tail / sum(math.prod(len(channel.answers[j]) for j in t) for t in tables)
+        found = [_limits(one, times, share if simultaneous else tail) for one in seen]
+    else:
+        every = (addition for one in seen for addition in one.additions())
+        more = () if of_rates is None else of_rates.additions(rates=True)
+        given = ratio_estimates(itertools.chain(every, more), sample, confidence, among)
+        found = _by_table(given, [math.prod(len(channel.answers[j]) for j in t) for t in tables])
     fitted = _consistent(channel, tables, [one[0] for one in found], [one[1] for one in found])
     entries = []
     for table, (mean, error, low, high), nearest in zip(tables, found, fitted, strict=True):
-        # An end is never closer to the estimate than half of its distance from the mean, as for one table.
-        low = np.clip(np.minimum(low, nearest - 0.5 * (mean - low)), 0.0, 1.0)
-        high = np.clip(np.maximum(high, nearest + 0.5 * (high - mean)), 0.0, 1.0)
         names = tuple(channel.names[j] for j in table)
         labels = itertools.product(*(channel.answers[j] for j in table))
-        rows = zip(labels, nearest, low, high, mean, error, strict=True)
+        rows = zip(labels, nearest, *_around(nearest, mean, low, high), mean, error, strict=True)
         entries += [_estimated(Quantity(names, label), *map(float, row)) for label, *row in rows]
     made = QuestionnaireEstimate(number, float(confidence), simultaneous, entries, [])
-    return made if rates is None else replace(made, rates=_rates(channel, reports, rates, made, tail))
+    if asked is None or of_rates is None:
+        return made
+    likely = _likely_rates(channel, asked, made)
+    if sample is None:
+        return replace(made, rates=_rates(of_rates, times, likely, made, tail))
+    own = given[len(entries) :]
+    numbers = [np.array([getattr(row, name) for row in own]) for name in ("unbiased", "low", "high")]
+    nearest = np.where(np.isfinite(numbers[0]), [rate for _, _, rate in likely], math.nan)
+    rows = zip(own, nearest, *_around(nearest, *numbers), strict=True)
+    return replace(
+        made,
+        rates=[
+            _estimated(
+                row.quantity, *map(float, ends), row.unbiased, row.error, measure="rate",
+                given_columns=row.given_columns, given=row.given,
+            )
+            for row, *ends in rows
+        ],
+    )  # fmt: skip
+
+
+def _around(
+    nearest: FloatArray, mean: FloatArray, low: FloatArray, high: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of intervals around consistent estimates.
+
+    An end is never closer to the estimate than half of its distance from the mean, as for one table.
+    """
+    low = np.clip(np.minimum(low, nearest - 0.5 * (mean - low)), 0.0, 1.0)
+    return low, np.clip(np.maximum(high, nearest + 0.5 * (high - mean)), 0.0, 1.0)
+
+
+def _by_table(rows: Sequence[Estimated], sizes: Sequence[int]) -> list[tuple[FloatArray, ...]]:
+    """Return means, errors and limits of the entries of tables with so many, shape (entries,) each."""
+    names, ends = ("unbiased", "error", "low", "high"), np.cumsum([0, *sizes])
+    return [
+        tuple(np.array([getattr(row, name) for row in rows[start:end]]) for name in names)
+        for start, end in itertools.pairwise(ends)
+    ]
+
+
+def _times(reports: Sequence[LotReports]) -> FloatArray:
+    """Return how often each report was given, by its number."""
+    found = np.zeros(1 + max(int(group.numbers.max()) for group in reports))
+    for group in reports:
+        found[group.numbers] = group.times
+    return found
 
 
 def _estimated(
@@ -94,59 +152,6 @@ def _estimated(
     """Return an estimate, which is estimable if its interval says something."""
     estimable = is_estimable(estimate, high - low)
     return Estimated(quantity, estimate, low, high, *more, estimable=estimable, **about)
-
-
-def _blocks(
-    channel: QuestionnaireChannel, reports: Sequence[LotReports], table: Sequence[int]
-) -> Iterator[tuple[int, tuple[int | None, ...], FloatArray]]:
-    """Yield lots, axes of the questions of a table, and the images of its entries among the reports of these.
-
-    Of the latter the counts, an entry of the table in each row and an image of those that were asked in each
-    column. What a report may be is there as well if there is none: the limits of a mean need its largest
-    value.
-    """
-    entries = list(itertools.product(*(range(len(channel.answers[j])) for j in table)))
-    given = {group.lot: group for group in reports}
-    for lot, (shape, places) in enumerate(_places(channel, table)):
-        group = given.get(lot)
-        seen = {} if group is None else dict(states(group, table))
-        for axes in places:
-            asked = [(place, axis) for place, axis in enumerate(axes) if axis is not None]
-            size = math.prod(shape[axis] for _, axis in asked)
-            counts = np.zeros((len(entries), size))
-            if group is not None and (rows := seen.get(axes)) is not None:
-                for number, entry in enumerate(entries):
-                    at = np.zeros(len(rows), dtype=np.int64)
-                    for place, axis in asked:
-                        at = at * shape[axis] + group.images[axis][rows, entry[place]]
-                    counts[number] = np.bincount(at, weights=group.times[rows], minlength=size)
-            yield lot, axes, counts
-
-
-def _places(
-    channel: QuestionnaireChannel, table: Sequence[int]
-) -> Iterator[tuple[tuple[int, ...], list[tuple[int | None, ...]]]]:
-    """Yield the shape of the set of every lot, and on which of its axes the questions of a table may be."""
-    kinds = channel.mechanism.questionnaire.kinds
-    for lot in channel.mechanism.lots:
-        own = [[None, *(a for a, kind in enumerate(lot.kinds) if kind == kinds[j])] for j in table]
-        possible = []
-        for axes in itertools.product(*own):
-            used = [axis for axis in axes if axis is not None]
-            if len(set(used)) == len(used):
-                possible.append(axes)
-        yield lot.members.shape, possible
-
-
-def _values(
-    channel: QuestionnaireChannel, reports: Sequence[LotReports], table: Sequence[int]
-) -> tuple[FloatArray, FloatArray]:
-    """Return the different values of reports, (values,), and how many have each, (entries, values)."""
-    mechanism, values, counts = channel.mechanism, list[FloatArray](), list[FloatArray]()
-    for lot, axes, found in _blocks(channel, reports, table):
-        values.append(mechanism.values(mechanism.lots[lot], axes, table).ravel())
-        counts.append(found)
-    return _merged(np.concatenate(values), np.concatenate(counts, axis=1))
 
 
 def _merged(values: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -158,10 +163,13 @@ def _merged(values: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatAr
     return values[first], sums
 
 
-def _limits(
-    values: FloatArray, counts: FloatArray, tail: float
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+def _limits(seen: TableStates, times: FloatArray, tail: float) -> tuple[FloatArray, ...]:
     """Return means, their standard errors, and their lower and upper limits, shape (entries,) each."""
+    added, rows = np.zeros(0), list[FloatArray]()
+    for addition in seen.additions():
+        added = addition.over
+        rows.append(addition.counts(times))
+    values, counts = _merged(added, np.array(rows))
     number = counts.sum(axis=1)
     mean = counts @ values / number
     spread = np.maximum(counts @ values**2 / number - mean**2, 0.0)
@@ -180,8 +188,8 @@ def _consistent(
     from scipy.optimize import minimize
     from scipy.sparse import csr_matrix
 
-    if min(float(mean.min()) for mean in means) >= 0.0:
-        return list(means)  # the unbiased estimates have the same shares already
+    if not min(float(mean.min()) for mean in means) < 0.0:
+        return list(means)  # there are none, or the unbiased estimates have the same shares already
     starts = np.concatenate([[0], np.cumsum([mean.size for mean in means])])
     place = {table: number for number, table in enumerate(tables)}
     rows, columns, signs, number = list[int](), list[int](), list[float](), 0
@@ -204,7 +212,7 @@ def _consistent(
     right = np.zeros(number)
     equal = csr_matrix((signs, (rows, columns)), shape=(number, int(starts[-1])))
     right[[row for row in range(number) if equal[row].min() >= 0]] = 1.0
-    mean, error = np.concatenate(means), np.concatenate(errors)
+    mean, error = np.concatenate(means), np.nan_to_num(np.concatenate(errors), posinf=1.0)
     # Variances in units of the largest one, none far below the others.
     variance = np.maximum(error / max(float(error.max()), 1e-12), 1e-2) ** 2
 
@@ -225,14 +233,8 @@ def _consistent(
     return [fitted[start:end] for start, end in itertools.pairwise(starts)]
 
 
-def _rates(
-    channel: QuestionnaireChannel,
-    reports: Sequence[LotReports],
-    asked: tuple[str, str],
-    made: QuestionnaireEstimate,
-    tail: float,
-) -> list[Estimated]:
-    """Return the rates of the answers to a question given those to another one."""
+def _asked_rates(channel: QuestionnaireChannel, asked: tuple[str, str]) -> tuple[int, int]:
+    """Return the questions of rates; refuse ones whose table the channel does not show."""
     for name in asked:
         if name not in channel.names:
             raise ValueError(
@@ -244,42 +246,52 @@ def _rates(
             "Rates need a table of two different questions, and a channel that is designed for such tables"
             " (--precise pairs or triples)."
         )
-    mechanism, table = channel.mechanism, (first, second)
-    share = tail / math.prod(len(channel.answers[j]) for j in table) if made.simultaneous else tail
-    joint, alone, counts = list[FloatArray](), list[FloatArray](), list[FloatArray]()
-    for lot, axes, found in _blocks(channel, reports, table):
-        own = mechanism.lots[lot]
-        pairs = mechanism.values(own, axes, table)
-        # The share of the given answer, for the image of the entry as well.
-        single = mechanism.values(own, axes[1:], (second,))
-        joint.append(pairs.ravel())
-        alone.append(np.broadcast_to(single, pairs.shape).ravel())
-        counts.append(found)
-    values, marginal, times = np.concatenate(joint), np.concatenate(alone), np.concatenate(counts, axis=1)
-    entries = {e.quantity.value: e for e in made.of([channel.names[j] for j in sorted(table)])}
+    return first, second
+
+
+def _likely_rates(
+    channel: QuestionnaireChannel, table: tuple[int, int], made: QuestionnaireEstimate
+) -> list[tuple[float, float, float]]:
+    """Return the consistent shares of pairs of answers, of the given answer, and their ratio."""
+    first, second = table
+    entries = {e.quantity.value: e.estimate for e in made.of([channel.names[j] for j in sorted(table)])}
     shares = {e.quantity.value[0]: e.estimate for e in made.of([channel.names[second]])}
-    answers = list(itertools.product(*(channel.answers[j] for j in table)))
-    rates = list[float]()
-    cells = np.array([entries[(a, b) if first < second else (b, a)].estimate for a, b in answers])
-    given = np.array([shares[b] for _, b in answers])
-    for cell, of_all in zip(cells.tolist(), given.tolist(), strict=True):
-        rates.append(min(cell / of_all, 1.0) if of_all > 1e-9 else math.nan)
+    found = []
+    for a, b in itertools.product(*(channel.answers[j] for j in table)):
+        cell, given = entries[(a, b) if first < second else (b, a)], shares[b]
+        found.append((cell, given, min(cell / given, 1.0) if given > 1e-9 else math.nan))
+    return found
+
+
+def _rates(
+    seen: TableStates,
+    times: FloatArray,
+    likely: Sequence[tuple[float, float, float]],
+    made: QuestionnaireEstimate,
+    tail: float,
+) -> list[Estimated]:
+    """Return the rates of the answers to a question given those to another one."""
+    additions = list(seen.additions(rates=True))
+    number, share = len(additions), tail / len(additions) if made.simultaneous else tail
+    counts = np.array([addition.counts(times) for addition in additions])
+    values, marginal = additions[0].over, additions[0].under
+    assert marginal is not None
+    cells, given, rates = np.array(likely).T
 
     def limit(t: FloatArray, rows: IntArray) -> FloatArray:
         """Return upper limits of P(a, b) - t P(b) for the first half of the rows, and of its negative."""
-        signs, rows = np.where(rows < len(answers), 1.0, -1.0), rows % len(answers)
+        signs, rows = np.where(rows < number, 1.0, -1.0), rows % number
         weights = signs[:, None] * (values - t[:, None] * marginal)
-        pairs = zip(weights, times[rows], strict=True)
+        pairs = zip(weights, counts[rows], strict=True)
         limits = np.array([mean_limits(own[None], row, share)[0] for own, row in pairs])
-        means = (weights * times[rows]).sum(axis=1) / times[rows].sum(axis=1)
+        means = (weights * counts[rows]).sum(axis=1) / counts[rows].sum(axis=1)
         # As of entries; the estimates of what is bounded are those of the consistent tables.
         nearest = signs * (cells[rows] - t * given[rows])
         return np.asarray(np.maximum(limits, nearest + 0.5 * (limits - means)))
 
     inside = np.tile(np.nan_to_num(rates, nan=0.5), 2)
-    ends = last_accepted(limit, inside, np.repeat([1.0, 0.0], len(answers))).reshape(2, -1)
-    about = {"measure": "rate", "given_columns": asked[1:]}
+    ends = last_accepted(limit, inside, np.repeat([1.0, 0.0], number)).reshape(2, -1)
     return [
-        _estimated(Quantity(asked[:1], (a,)), rate, float(low), float(high), given=(b,), **about)
-        for (a, b), rate, high, low in zip(answers, rates, *ends, strict=True)
+        _estimated(one.quantity, float(rate), float(low), float(high), **one.about)
+        for one, rate, high, low in zip(additions, rates, *ends, strict=True)
     ]

@@ -165,7 +165,7 @@ def test_what_does_not_fit_is_refused(people, capsys, more, words):
             ],
             "Did you mean 'age'?",
         ),
-        (["estimate", "--data", "r.csv", "--replicates", "w*"], "for channels of one table"),
+        (["estimate", "--data", "r.csv", "--replicates", "w*"], "must be given together"),
     ],
 )
 def test_what_a_questionnaire_has_not_is_refused_in_a_sentence(people, capsys, command, words):

@@ -1,0 +1,71 @@
+"""Estimates of weighted samples and of groups, as `estimate` prints them for every kind of channel."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ldpsurvey.base.layout import remark
+from ldpsurvey.command.estimate_texts import give_estimates
+from ldpsurvey.estimate.estimates import Estimated
+from ldpsurvey.estimate.weighted import Sample, SampleColumns, weighted_text
+
+
+def check_sample_options(options: argparse.Namespace) -> None:
+    """Refuse options that do not go with those of samples."""
+    for name in ("compare_with", "picture", "mean", "cumulative", "deviating", "second"):
+        if getattr(options, name) is not None:
+            option = {"picture": "plot"}.get(name, name.replace("_", "-"))
+            raise ValueError(f"--{option} does not go with --weight, --strata, --cluster and --by.")
+    if options.simultaneous:
+        raise ValueError(
+            "--simultaneous does not go with --weight, --strata, --cluster and --by: intervals are for each"
+            " number."
+        )
+    together = [options.replicates, options.replicate_method, options.weight]
+    inside = options.strata, options.cluster
+    if any(together[:2]) and (not all(together) or inside != (None, None)):
+        raise ValueError(
+            "--replicates, --replicate-method and --weight must be given together, and without --strata or"
+            " --cluster: replicates have these in them."
+        )
+
+
+def sample_columns(options: argparse.Namespace) -> SampleColumns:
+    """Return the columns of a sample."""
+    return SampleColumns(
+        options.column, options.id, options.weight, options.strata, options.cluster, options.by,
+        options.replicates or (), options.replicate_method or "",
+    )  # fmt: skip
+
+
+def give_sample(
+    options: argparse.Namespace,
+    sample: Sample,
+    estimates: Callable[[np.ndarray | None], Sequence[Estimated]],
+    promise: str,
+    *,
+    joint: bool = True,
+) -> int:
+    """Write and print the estimates of all people and, with ``--by``, of each group, (n,), in the sample.
+
+    Shares of several columns together are printed if they are `joint`, and written anyway.
+    """
+    groups = [("", None), *(sample.by_group() if options.by is not None else ())]
+    for name, who in groups[1:]:
+        if lacking := sample.replicates_without(who):
+            remark(
+                f"{options.by} = {name} has no weight in {lacking} of the replicates, so that no interval of"
+                " its shares can be estimated from them."
+            )
+    found = [(name, estimates(who)) for name, who in groups]
+    texts = []
+    for name, some in found:
+        title = f"{options.by} = {name}" if name else ""
+        shown = [row for row in some if joint or row.given or len(row.quantity.attributes) == 1]
+        texts.append(weighted_text(shown, sample, options.confidence, title))
+    rows = [(name, row) for name, some in found for row in some]
+    about = {"groups": [{"group": name, "estimates": some} for name, some in found]}
+    return give_estimates(options, rows, "\n\n".join(texts), promise, None, about)

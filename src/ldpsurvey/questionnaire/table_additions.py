@@ -1,0 +1,120 @@
+"""What reports of a questionnaire say of a table, and add to the estimates of its entries (`Addition`)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpfrontier import Lot
+from ldpfrontier.base.types import FloatArray, IntArray
+from ldpsurvey.estimate.additions import Addition
+from ldpsurvey.estimate.estimates import Quantity
+from ldpsurvey.questionnaire.lot_reports import LotReports, states
+from ldpsurvey.questionnaire.questionnaire_channel import QuestionnaireChannel
+
+#: On which axis of the set of a lot each question of a table is asked, or None.
+Axes = tuple[int | None, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class TableStates:
+    """The states of reports about the entries of a table: lots, axes, and images of an entry there.
+
+    Reports that have none of the questions are in the state 0.
+    """
+
+    channel: QuestionnaireChannel
+    reports: Sequence[LotReports]
+    table: tuple[int, ...]
+
+    @cached_property
+    def blocks(self) -> list[tuple[Lot, Axes]]:
+        """The lots, and on which axes the questions of the table may be, at least one of them."""
+        return [block for lot in range(len(self.channel.weights)) for block in self._blocks_of(lot)]
+
+    def _blocks_of(self, lot: int) -> Iterator[tuple[Lot, Axes]]:
+        kinds, own = self.channel.mechanism.questionnaire.kinds, self.channel.mechanism.lots[lot]
+        places = [[None, *(a for a, kind in enumerate(own.kinds) if kind == kinds[j])] for j in self.table]
+        for axes in itertools.product(*places):
+            used = [axis for axis in axes if axis is not None]
+            if used and len(set(used)) == len(used):
+                yield own, axes
+
+    @cached_property
+    def _parts(self) -> list[tuple[int, IntArray, list[tuple[int, int, NDArray[np.int8]]]]]:
+        """First states, the numbers of the reports, and the places, sizes and images of their questions."""
+        found, first, given = [], 1, {group.lot: group for group in self.reports}
+        for lot in range(len(self.channel.weights)):
+            seen = dict(states(given[lot], self.table)) if lot in given else {}
+            for own, axes in self._blocks_of(lot):
+                asked = [(place, axis) for place, axis in enumerate(axes) if axis is not None]
+                sizes = [own.members.shape[axis] for _, axis in asked]
+                if (rows := seen.get(axes)) is not None:
+                    images = [given[lot].images[axis][rows] for _, axis in asked]
+                    places = [place for place, _ in asked]
+                    found.append(
+                        (first, given[lot].numbers[rows], list(zip(places, sizes, images, strict=True)))
+                    )
+                first += math.prod(sizes)
+        return found
+
+    @cached_property
+    def numbers(self) -> IntArray:
+        """The numbers of the reports that have any of the questions."""
+        return np.concatenate([np.zeros(0, dtype=np.int64), *(numbers for _, numbers, _ in self._parts)])
+
+    @property
+    def answers(self) -> Iterator[tuple[str, ...]]:
+        """The answers of the entries."""
+        return itertools.product(*(self.channel.answers[j] for j in self.table))
+
+    def __iter__(self) -> Iterator[IntArray]:
+        """Yield the states of these reports for each entry."""
+        for entry in itertools.product(*(range(len(self.channel.answers[j])) for j in self.table)):
+            found = [np.zeros(0, dtype=np.int64)]
+            for first, numbers, asked in self._parts:
+                at = np.zeros(len(numbers), dtype=np.int64)
+                for place, size, images in asked:
+                    at = at * size + images[:, entry[place]]
+                found.append(at + first)
+            yield np.concatenate(found)
+
+    def additions(self, *, rates: bool = False) -> Iterator[Addition]:
+        """Yield what reports add to each entry, or to the rates given the last question."""
+        values, table, sizes = self.channel.mechanism.values, self.table, self._sizes
+        added = [values(lot, axes, table) for lot, axes in self.blocks]
+        over = np.concatenate([[1.0 / math.prod(sizes)], *map(np.ravel, added)])
+        names = tuple(self.channel.names[j] for j in table)
+        if not rates:
+            for label, at in zip(self.answers, self, strict=True):
+                yield Addition(Quantity(names, label), self.numbers, at, over)
+            return
+        alone = [values(lot, axes[-1:], table[-1:]) for lot, axes in self.blocks]
+        each = [np.broadcast_to(own, of.shape).ravel() for own, of in zip(alone, added, strict=True)]
+        under = np.concatenate([[1.0 / sizes[-1]], *each])
+        for label, at in zip(self.answers, self, strict=True):
+            about: dict[str, Any] = {"given_columns": names[-1:], "given": label[-1:]}
+            yield Addition(Quantity(names[:-1], label[:-1]), self.numbers, at, over, under, **about)
+
+    @property
+    def _sizes(self) -> list[int]:
+        return [len(self.channel.answers[j]) for j in self.table]
+
+    def chances(self, number: int) -> FloatArray:
+        """Return the chances of so many reports given each entry, (entries, reports), in units of the mean.
+
+        What a report says of other questions is of no account: their answers have the same chances of all.
+        """
+        mechanism = self.channel.mechanism
+        told = np.concatenate([[1.0], *(mechanism.chances(lot, axes).ravel() for lot, axes in self.blocks)])
+        found = np.ones((math.prod(self._sizes), number))
+        for row, at in zip(found, self, strict=True):
+            row[self.numbers] = told[at]
+        return found

@@ -1,0 +1,123 @@
+"""A questionnaire is a channel like that of a table: from the matrix of all reports come the same estimates."""
+
+import csv
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ldpfrontier import optimal_questionnaire
+from ldpsurvey.command.cli import main
+from ldpsurvey.data.value_lists import table_of_values
+from ldpsurvey.design.known_channels import known_channel
+from ldpsurvey.estimate.weighted import Sample, weighted_estimates
+from ldpsurvey.questionnaire.lot_reports import ReportNumbers, draw_reports, read_reports
+from ldpsurvey.questionnaire.questionnaire_channel import sampled
+from ldpsurvey.questionnaire.table_estimates import estimate_questionnaire
+from support.questionnaires import report_chances
+
+ANSWERS = (("no", "yes"), ("t", "u", "v"))
+CHANNEL = sampled(optimal_questionnaire((2, 3), 1.5, 2), ("a", "b"), ANSWERS)
+
+
+def listed():
+    """Return the channel of the table of all combinations, whose outputs are the reports, and their texts."""
+    chances = report_chances(CHANNEL.text())
+    matrix = np.array([[float(p) for p in chance.values()] for chance in chances.values()]).T
+    table = table_of_values(dict(zip(CHANNEL.names, ANSWERS, strict=True)), CHANNEL.names)
+    return known_channel(table, matrix, tuple(chances), "listed"), list(chances)
+
+
+LISTED, TEXTS = listed()
+
+
+def drawn(seed, n=400):
+    """Return records, the numbers of their reports among all of the channel, and a sample of the people."""
+    rng = np.random.default_rng(seed)
+    records = np.column_stack([rng.integers(0, 2, n), rng.choice(3, n, p=[0.2, 0.3, 0.5])])
+    reports = draw_reports(CHANNEL, records, rng.bytes)
+    outputs = np.array([TEXTS.index(report) for report in reports])
+    weights, strata = rng.uniform(0.5, 3.0, n), rng.integers(0, 2, n)
+    groups = list(rng.choice(["n", "s"], n))
+    sample = Sample(outputs, weights, strata, groups)
+    return reports, sample, rng
+
+
+@pytest.mark.parametrize("kind", ["weights", "clusters", "replicates", "group"])
+def test_weighted_estimates_are_those_of_the_table_of_all_reports(kind):
+    """Estimates and standard errors agree to rounding, and intervals where no entry is below 0."""
+    reports, sample, rng = drawn(0)
+    n, who = len(reports), None
+    if kind == "clusters":
+        sample = replace(sample, clusters=rng.integers(0, 30, n))
+    if kind == "replicates":
+        sample = replace(sample, replicates=rng.uniform(0.0, 3.0, (20, n)), factor=0.05)
+    if kind == "group":
+        who = np.array(sample.groups) == "s"
+    numbers = ReportNumbers()
+    own = replace(sample, outputs=numbers(reports))
+    some = read_reports(CHANNEL, dict.fromkeys(numbers.texts, 1))
+    found = estimate_questionnaire(CHANNEL, some, rates=("a", "b"), sample=own, among=who)
+    assert found.reports == n
+    of_table = {row.quantity: row for row in weighted_estimates(LISTED, sample, 0.95, who)}
+    assert min(row.unbiased for row in of_table.values()) > 0.0
+    for row in found.entries:
+        other = of_table[row.quantity]
+        for name in ("estimate", "error", "low", "high"):
+            assert getattr(row, name) == pytest.approx(getattr(other, name), rel=1e-9, abs=1e-12)
+    # Rates are what the shares are, and their errors those of a sum that is linear in the reports.
+    shares = {row.quantity.value: row.unbiased for row in found.entries}
+    assert [row.estimable for row in found.rates].count(True) > 1
+    for row in (row for row in found.rates if row.estimable):
+        (a,), (b,) = row.quantity.value, row.given
+        assert row.unbiased == pytest.approx(shares[a, b] / shares[b,])
+        assert row.low < row.estimate < row.high
+    assert len(found.rates) == 6
+
+
+def test_consistent_tables_of_a_small_group_have_no_entry_below_0():
+    reports, sample, _ = drawn(1)
+    numbers = ReportNumbers()
+    own = replace(sample, outputs=numbers(reports))
+    some, who = read_reports(CHANNEL, dict.fromkeys(numbers.texts, 1)), np.arange(len(reports)) < 25
+    found = estimate_questionnaire(CHANNEL, some, sample=own, among=who)
+    assert min(row.unbiased for row in found.entries) < 0.0
+    table = {row.quantity.value: row.estimate for row in found.entries}
+    for a, b in itertools.product(*ANSWERS):
+        assert table[a, b] >= 0.0
+        assert sum(table[a, other] for other in ANSWERS[1]) == pytest.approx(table[a,], abs=1e-6)
+    for row in found.entries:
+        assert row.low <= row.estimate <= row.high
+    # Of one person there is no interval.
+    alone = estimate_questionnaire(CHANNEL, some, sample=own, among=np.arange(len(reports)) < 1)
+    assert not any(row.estimable for row in alone.entries)
+
+
+def test_the_command_has_the_options_of_samples(tmp_path, monkeypatch, capsys):
+    """As of tables: reports with weights, strata, clusters, groups, replicate weights and rates."""
+    monkeypatch.chdir(tmp_path)
+    CHANNEL.write("channel.json")
+    reports, sample, rng = drawn(2)
+    with open("r.csv", "w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["report", "w", "stratum", "village", "g", "r1", "r2", "r3"])
+        for report, weight, stratum, group in zip(
+            reports, sample.weights, sample.strata, sample.groups, strict=True
+        ):
+            each = weight * rng.uniform(0.5, 1.5, 3)
+            writer.writerow([report, weight, stratum, rng.integers(0, 20), group, *each])
+    estimate = ["estimate", "--channel", "channel.json", "--data", "r.csv", "--out", "e.csv", "--weight", "w"]
+    more = ["--strata", "stratum", "--cluster", "village", "--by", "g", "--rates", "a", "b"]
+    assert main([*estimate, *more]) == 0
+    said = capsys.readouterr().out
+    assert "g = n." in said
+    assert "yes given u" in said
+    assert "yes, u" not in said  # tables of two questions are written alone
+    with open("e.csv", encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert {row["group"] for row in rows} == {"", "n", "s"}
+    assert len(rows) == 3 * (2 + 3 + 6 + 6)
+    assert main([*estimate, "--replicates", "r?", "--replicate-method", "bootstrap"]) == 0
+    for wrong in (["--plot", "p.png"], ["--simultaneous"], ["--mean", "a"]):
+        assert main([*estimate, *wrong]) == 2
