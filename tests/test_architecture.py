@@ -276,6 +276,8 @@ TESTED_THROUGH = {
     "ldpsurvey.command.design_command": "ldpsurvey/command/test_cli.py",
     "ldpsurvey.command.estimate_texts": "ldpsurvey/command/test_cli.py",
     "ldpsurvey.command.report_commands": "ldpsurvey/command/test_cli.py",
+    "ldpsurvey.command.sample_estimates": "ldpsurvey/estimate/test_weighted.py",
+    "ldpsurvey.estimate.additions": "ldpsurvey/estimate/test_weighted.py",
 }
 
 

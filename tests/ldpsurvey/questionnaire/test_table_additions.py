@@ -1,4 +1,4 @@
-"""A questionnaire is a channel like that of a table: from the matrix of all reports come the same estimates."""
+"""A questionnaire is a channel like a table's: from the matrix of all its reports come the same estimates."""
 
 import csv
 import itertools
