@@ -17,7 +17,7 @@ Nobody is in the model who does anything else. What the answers of these people 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -122,9 +122,22 @@ def estimate_two_channels(
     estimate = estimate_distribution(
         joint, found, confidence=confidence, simultaneous=simultaneous, check_fit=check_fit
     )
+    estimate = replace(estimate, frequencies=[
+        replace(row, error=float(error))
+        for row, error in zip(estimate.frequencies, _errors(fit, rows[0].shape[1]), strict=True)
+    ])  # fmt: skip
     without = maximum_likelihood(joint.channel.matrix[:-1], found)[0] @ joint.channel.matrix[:-1]
     gain = 2.0 * float(xlogy(found, fit.p @ joint.channel.matrix).sum() - xlogy(found, without).sum())
     return TwoChannels(estimate, 0.5 * float(chdtrc(1.0, gain)) if gain > 1e-6 else 1.0, always)
+
+
+def _errors(fit: FittedReports, first: int) -> FloatArray:
+    """Return standard errors of shares, given how many people reported by the first channel; (m,)."""
+    variance = np.zeros(len(fit.vectors))
+    for own in (slice(first), slice(first, None)):
+        weights, shares = fit.linear.weights[:, own], fit.frequencies[own]
+        variance += (weights - (weights @ shares / shares.sum())[:, None]) ** 2 @ shares
+    return np.asarray(np.sqrt(variance / fit.records))
 
 
 def _unit(private: PrivateChannel, always: str) -> FloatArray:

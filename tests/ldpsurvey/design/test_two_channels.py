@@ -38,6 +38,28 @@ def test_two_values_have_the_estimates_of_clark_and_desharnais(yes):
     assert shares(found) == pytest.approx([well, ill, 1 - ill - well], abs=1e-4)
 
 
+#: Chances of being told to say yes and to say no, people who say yes, people; what RRuni of RRreg 0.7.6 (models
+#: CDM and CDMsym) returns: shares of yes and of those who always say no, and their standard errors.
+RRREG = [
+    ([(0.247778836242, 0), (0.738465552195, 0)], [61, 74], [175, 125],
+     [0.2256489076, 0.2782533512], [0.0587570398, 0.0703447347]),
+    ([(0.189304711856, 0.100605955953), (0.613381721731, 0.13315299633)], [261, 220], [642, 358],
+     [0.3432456348, 0.1399739031], [0.0331818838, 0.0488703385]),
+    ([(0.155905201053, 0), (0.679341038992, 0)], [38, 73], [186, 114],
+     [0.0744237778, 0.0925232092], [0.0407544417, 0.0750316321]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("told", "yes", "people", "expected", "errors"), RRREG)
+def test_shares_and_standard_errors_are_those_of_rrreg(told, yes, people, expected, errors):
+    channels = [known([[1 - y, y], [n, 1 - n]], ("no", "yes")) for y, n in told]
+    counts = tuple([n - k, k] for n, k in zip(people, yes, strict=True))
+    found = estimate_two_channels(tuple(channels), counts, "no").estimate.frequencies[1:]
+    assert [row.estimate for row in found] == pytest.approx(expected, abs=1e-8)
+    # It divides by one person fewer.
+    assert [row.error for row in found] == pytest.approx(errors, rel=0.5 / min(people) * 1.2)
+
+
 @pytest.mark.parametrize("seed", few(range(4), range(4, 50)))
 def test_estimates_and_the_test_are_those_of_an_own_likelihood(seed):
     rng = np.random.default_rng(seed)
