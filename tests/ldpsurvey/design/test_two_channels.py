@@ -38,8 +38,8 @@ def test_two_values_have_the_estimates_of_clark_and_desharnais(yes):
     assert shares(found) == pytest.approx([well, ill, 1 - ill - well], abs=1e-4)
 
 
-#: Chances of being told to say yes and to say no, people who say yes, people; what RRuni of RRreg 0.7.6 (models
-#: CDM and CDMsym) returns: shares of yes and of those who always say no, and their standard errors.
+#: Chances of being told to say yes and to say no, people who say yes, people; what RRuni of RRreg 0.7.6 (its
+#: models CDM and CDMsym) returns: shares of yes and of those who always say no, and their standard errors.
 RRREG = [
     ([(0.247778836242, 0), (0.738465552195, 0)], [61, 74], [175, 125],
      [0.2256489076, 0.2782533512], [0.0587570398, 0.0703447347]),
