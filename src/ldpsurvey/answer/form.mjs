@@ -95,8 +95,8 @@ const kept = () => (storage ? JSON.parse(storage.getItem(KEY)) : memory);
 
 const keep = (value) => (storage ? storage.setItem(KEY, JSON.stringify(value)) : (memory = value));
 
-/** Do something while no other page of this channel and wave does. */
-const alone = (work) => (navigator.locks ? navigator.locks.request(KEY, work) : work());
+/** Do something while no other page of this channel and wave does; where nothing is stored, none matters. */
+const alone = (work) => (storage && navigator.locks ? navigator.locks.request(KEY, work) : work());
 
 /** Tell whether this device has given all the reports that are allowed, and none of this wave. */
 function isSpent() {
