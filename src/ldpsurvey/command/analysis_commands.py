@@ -10,9 +10,9 @@ import pandas as pd
 
 from ldpfrontier.verify import visible
 from ldpsurvey.base.layout import Progress, remark, wrapped
-from ldpsurvey.channel.channel_file import read_channel, written_files
+from ldpsurvey.channel.channel_file import PrivateChannel, read_channel, written_files
 from ldpsurvey.channel.reports import decoder, first_reports
-from ldpsurvey.channel.routing import is_questionnaire
+from ldpsurvey.channel.routing import TABLES, is_questionnaire
 from ldpsurvey.channel.together import changing_levels, levels_together, read_channels, together_text
 from ldpsurvey.command.exports import as_json, files_beside
 from ldpsurvey.command.option_table import given, reading_of
@@ -34,6 +34,7 @@ from ldpsurvey.estimate.distribution import check_confidence
 from ldpsurvey.estimate.people import Aim, people_needed, people_text
 from ldpsurvey.estimate.regression import covariates, randomized_logit
 from ldpsurvey.estimate.targets import with_expected
+from ldpsurvey.questionnaire.planning import questionnaire_people
 from ldpsurvey.questionnaire.questionnaire_channel import read_any_channel
 
 
@@ -98,14 +99,19 @@ def level(options: argparse.Namespace) -> int:
 
 def people(options: argparse.Namespace) -> int:
     """Compute how many people have to report."""
-    private = read_channel(options.channel).verified()
-    private = replace(private, table=with_expected(private.table, options.expect))
+    private = read_any_channel(options.channel)
     about = ("error", "width", "power", "probability", "value", "confidence")
     aim = Aim(**{name: getattr(options, name) for name in about})
     drawing = Progress("drawing surveys of {:,} people", 0.0)
-    found = people_needed(private, options.precise, aim, drawing)
+    if isinstance(private, PrivateChannel):
+        precise = options.precise or "cells"
+        private = replace(private, table=with_expected(private.table, options.expect))
+        found = people_needed(private, precise, aim, drawing)
+    else:
+        precise = options.precise or TABLES[private.order - 1]
+        found = questionnaire_people(private, precise, aim, options.expect, drawing)
     drawing.end()
-    print(as_json({"estimates": found}) if options.json else people_text(found, aim, options.precise))
+    print(as_json({"estimates": found}) if options.json else people_text(found, aim, precise))
     return 0
 
 

@@ -130,7 +130,8 @@ have the reports and the other variables in a row per person (apply --keep).""",
 Compute how many people have to report through a channel: for a standard error,
 for intervals that are at most so wide with a probability, or for the power to
 tell a difference or a coefficient from 0 (or from --value). What is expected is
-the table of the channel, unless --expect says otherwise.
+the table of the channel, unless --expect says otherwise; of a questionnaire, equal
+shares of all answers.
 
 examples:
   ldp-frontier people --channel channel.json --precise differences --power 0.8 \\

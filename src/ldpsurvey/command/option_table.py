@@ -377,10 +377,13 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
     ],
     "people": [
         CHANNEL,
-        option("--precise", metavar="WHAT", default="cells", help=
+        option("--precise", metavar="WHAT", help=
             "what is estimated, as of design: cells, S, U, rates, differences, shares, pairs, triples,"
-            " or coefficients by a formula (default: cells)"),
-        EXPECT,
+            " or coefficients by a formula (default: cells); of a questionnaire, shares, pairs or triples, or"
+            " the questions of one table with commas between them (default: all tables of the design)"),
+        option("--expect", metavar="VALUE=NUMBER", nargs="+", default=[], help=
+            "what is expected of those who will report, as of design; of a questionnaire"
+            " QUESTION=ANSWER=SHARE, by default equal shares"),
         [
             option("--error", metavar="E", type=number, help="a standard error"),
             option("--width", metavar="W", type=number, help="a width of intervals"),

@@ -3,11 +3,12 @@ r"""How many people have to report, for a standard error, the width of an interv
 With V the variance of an estimate from one report, n people give the standard error sqrt(V / n). Intervals
 of `estimate` are wider than Wald's with few reports, and vary: what share of them is at most so wide, or
 misses a value, is found from surveys of n people that are drawn from what is expected, by the mean m and the
-standard deviation s of a margin: of the logarithm of the width, or of the distance of the interval from the
-value. A share g reaches the aim if m >= z_g s, z_g a normal quantile. A line through margins by estimates,
-whose mean and variance are known, makes few surveys enough. Qiu, Zou and Tang (2014), *Sample size
-determination for estimating prevalence*, plan widths with such a probability, and Blair, Imai and Zhou
-(2015), *Design and analysis of the randomized response technique*, power, both with Wald's intervals.
+standard deviation s of a margin: of what the width is below the largest one, or of the distance of the
+interval from the value. A share g reaches the aim if m >= z_g s, z_g a normal quantile. A line through
+margins by estimates, whose mean and variance are known, makes few surveys enough. Qiu, Zou and Tang (2014),
+*Sample size determination for estimating prevalence*, plan widths with such a probability, and Blair, Imai
+and Zhou (2015), *Design and analysis of the randomized response technique*, power, both with Wald's
+intervals.
 """
 
 from __future__ import annotations
@@ -102,32 +103,52 @@ def people_needed(
         raise ValueError(f"There are no intervals of {precise} to plan with; --error is possible.")
     target, reports = target_of(table, precise), table.expected.ravel() @ matrix
     linear, variances = _linear_estimates(table, matrix, precise)
-    shown = np.isfinite(variances)
-    people = np.full(len(variances), math.inf)
     least = -1.0 if precise == "differences" else 0.0
     if aim.power is not None and not is_formula(precise) and not least <= aim.value <= 1.0:
         raise ValueError(f"The value is {aim.value:g}; {precise} are never below {least:g} or above 1.")
+
+    def surveys(n: int) -> tuple[FloatArray, FloatArray]:
+        if progress:
+            progress(n)
+        rng = np.random.default_rng(0)  # the same answer each time
+        drawn = rng.multinomial(n, reports, size=SETTINGS.planned_surveys)
+        moves = (drawn / n - reports) @ linear.weights.T
+        of_survey = _formula_margins if is_formula(precise) else _margins
+        return moves, of_survey(private, precise, aim, target.values, drawn, moves)
+
+    return needs_of(precise, target.names, target.values, variances, aim, surveys)
+
+
+def needs_of(
+    precise: str,
+    names: Sequence[str],
+    values: FloatArray,
+    variances: FloatArray,
+    aim: Aim,
+    surveys: Callable[[int], tuple[FloatArray, FloatArray]],
+) -> TableRows[Need]:
+    """Return how many people estimates need that have these values, and variances from one report, (k,).
+
+    What is `precise` is for the title. `surveys` returns the moves and the margins, (surveys, k) each, of
+    estimates from so many people, as of `Aim.margin`. A variance that is NaN is that of what cannot be
+    estimated.
+    """
+    shown = np.isfinite(variances)
+    people = np.full(len(variances), math.inf)
     if aim.error is not None:
         people[shown] = np.maximum(np.ceil(variances[shown] / aim.error**2), 1.0)
-    effects = np.abs(target.values - aim.value)
+    effects = np.abs(values - aim.value)
     if aim.power is not None:
         shown &= effects > SETTINGS.rounding  # else no number is enough
     if aim.error is None and shown.any():
         size = aim.width or effects[shown].max()
 
         def margin(n: int) -> FloatArray:
-            if progress:
-                progress(n)
-            rng = np.random.default_rng(0)  # the same answer each time
-            drawn = rng.multinomial(n, reports, size=SETTINGS.planned_surveys)
-            moves = (drawn / n - reports) @ linear.weights.T
-            of_survey = _formula_margins if is_formula(precise) else _margins
-            margins = of_survey(private, precise, aim, target.values, drawn, moves)
+            moves, margins = surveys(n)
             return aim.margin(variances[shown] / n, moves[:, shown], margins[:, shown])
 
         people[shown] = _least_people(margin, float(variances[shown].min()) * (_quantile(aim) / size) ** 2)
-    deviations = np.sqrt(variances)
-    rows = zip(target.names, target.values, deviations, people, strict=True)
+    rows = zip(names, values, np.sqrt(variances), people, strict=True)
     needs = (Need(name, float(value), float(one), float(n)) for name, value, one, n in rows)
     return TableRows(needs, f"people who have to report, for {precise}")
 
@@ -173,12 +194,12 @@ def _margins(
         places = [fit.asked.index(quantity) for quantity in asked]
         if aim.width is not None and of_rates:
             rows = rates_of(fit, table.most_frequent, aim.confidence, simultaneous=False).of(measure)
-            found.append(math.log(aim.width) - np.log([row.high - row.low for row in rows]))
+            found.append(aim.width - np.array([row.high - row.low for row in rows]))
             continue
         if aim.width is not None:
             every = fit.distribution(aim.confidence, simultaneous=False).frequencies
             widths = [every[place].high - every[place].low for place in places]
-            found.append(math.log(aim.width) - np.log(widths))
+            found.append(aim.width - np.array(widths))
             continue
         if of_rates:
             above, below = distances(fit, table.most_frequent, measure, aim.value, tail)
@@ -202,7 +223,7 @@ def _formula_margins(
         moved = replace(table, assumed=(at / at.sum()).reshape(table.counts.shape))
         half = z * np.sqrt(_linear_estimates(moved, matrix, precise)[1] / n)
         if aim.width is not None:
-            found.append(math.log(aim.width) - np.log(2.0 * half))
+            found.append(aim.width - 2.0 * half)
         else:
             found.append(np.sign(expected - aim.value) * (expected + move - aim.value) - half)
     return np.array(found)

@@ -154,7 +154,7 @@ def _estimated(
     return Estimated(quantity, estimate, low, high, *more, estimable=estimable, **about)
 
 
-def _merged(values: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+def merged(values: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return values once each, and the sums of their counts, (rows, values)."""
     scale = max(float(np.abs(values).max()), 1e-300)
     _, first, place = np.unique((values / scale).round(12), return_index=True, return_inverse=True)
@@ -169,7 +169,7 @@ def _limits(seen: TableStates, times: FloatArray, tail: float) -> tuple[FloatArr
     for addition in seen.additions():
         added = addition.over
         rows.append(addition.counts(times))
-    values, counts = _merged(added, np.array(rows))
+    values, counts = merged(added, np.array(rows))
     number = counts.sum(axis=1)
     mean = counts @ values / number
     spread = np.maximum(counts @ values**2 / number - mean**2, 0.0)

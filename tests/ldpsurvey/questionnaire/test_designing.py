@@ -108,4 +108,4 @@ def test_no_reports_of_three_waves_tell_more_than_is_printed(seed, tmp_path, mon
             for x in shape
             for y in shape
         )
-        assert math.log(found) == pytest.approx(level["level"], rel=1e-9)
+        assert math.log(found) == pytest.approx(level["level"], abs=1e-9)
