@@ -57,15 +57,19 @@ def estimate_text(found: Estimate, rates: Rates | None = None, scores: Sequence[
     return "\n\n".join([*parts, *_remarks(found, [*(rates.rows if rates else ()), *scores])])
 
 
-def bounds_text(found: Sequence[Sequence[DeviationBounds]]) -> str:
-    """Return tables of bounds, of those who follow the rule and of everybody, for each share that may not."""
+def bounds_text(found: Sequence[Sequence[DeviationBounds]], weighted: bool = False) -> str:
+    """Return tables of bounds, of those who follow the rule and of everybody, for each share that may not.
+
+    Shares may be those of survey weights.
+    """
+    people = "people, by their weights," if weighted else "people"
     first = found[0][0]
     parts = [reports_text(first.records)]
     for followers, everybody in found:
         how = "report whatever they like"
         if followers.always is not None:
             how = f"report {followers.always} whatever they are told, and all others follow the rule"
-        head = f"If at most {100.0 * followers.deviating:.3g}% of the people {how}:"
+        head = f"If at most {100.0 * followers.deviating:.3g}% of the {people} {how}:"
         parts.append(wrapped(head))
         if followers.needed > followers.deviating:
             parts.append(wrapped(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,8 @@ from ldpsurvey.command.sample_estimates import check_sample_options, give_sample
 from ldpsurvey.data.outputs import check_outputs, check_unwritten
 from ldpsurvey.design.two_channels import estimate_two_channels
 from ldpsurvey.estimate.change import change_of_files, change_text
-from ldpsurvey.estimate.deviating import DeviatingReports, bounds_of
+from ldpsurvey.estimate.deviating import DeviatingReports, DeviationBounds, bounds_of
+from ldpsurvey.estimate.deviating_samples import DeviatingSample
 from ldpsurvey.estimate.distribution import FittedReports, check_confidence
 from ldpsurvey.estimate.estimates import Estimated
 from ldpsurvey.estimate.rates import rates_of, reference
@@ -98,7 +100,8 @@ def estimate(options: argparse.Namespace) -> int:
     private = read_channel(options.channel).verified()
     if options.rates is not None:
         raise ValueError("--rates is for questionnaires; other rates are estimated anyway.")
-    if not all(getattr(options, name) is None for name in OF_SAMPLES):
+    is_sample = not all(getattr(options, name) is None for name in OF_SAMPLES)
+    if is_sample and options.deviating is None:
         return _estimate_sample(options, private)
     confidence = check_confidence(options.confidence)
     has_rates = bool(private.table.useful) or options.compare_with is not None
@@ -106,7 +109,7 @@ def estimate(options: argparse.Namespace) -> int:
     if options.second is not None:
         return _estimate_two_channels(options, private)
     if options.deviating is not None:
-        return _bound_estimates(options, private, place)
+        return _bound_estimates(options, private, place, is_sample)
     counts = count_reports(private, options.data, column=options.column, person=options.id)
     fit, together = _fitted_reports(options, private, counts), options.simultaneous
     found = fit.distribution(confidence, simultaneous=together)
@@ -126,32 +129,72 @@ def estimate(options: argparse.Namespace) -> int:
     )  # fmt: skip
 
 
-def _bound_estimates(options: argparse.Namespace, private: PrivateChannel, place: int | None) -> int:
+def _bound_estimates(
+    options: argparse.Namespace, private: PrivateChannel, place: int | None, is_sample: bool
+) -> int:
     """Bound shares, rates and differences if some people do not follow the rule."""
     for name in ("mean", "cumulative"):
         if getattr(options, name) is not None:
             raise ValueError(f"--{name} does not go with --deviating.")
-    counts, found = count_reports(private, options.data, column=options.column, person=options.id), []
-    for share in options.deviating:
-        fits = [
-            DeviatingReports(private, counts, share, everybody=everybody, always=options.always)
-            for everybody in (False, True)
-        ]
-        if fits[0].doubt:
-            if not options.despite_misfit:
-                raise ValueError(f"{fits[0].doubt}. --despite-misfit computes bounds all the same.")
-            remark(f"{fits[0].doubt}.")
-        found.append([
-            bounds_of(fit, place, options.confidence, simultaneous=options.simultaneous) for fit in fits
-        ])  # fmt: skip
-    rows = [("", row) for pair in found for some in pair for row in some.rows]
+    groups = dict[str, list[list[DeviationBounds]]]()
+    for name, fit_of in _deviating_fits(options, private, is_sample):
+        for share in options.deviating:
+            fits = [fit_of(share, everybody) for everybody in (False, True)]
+            if fits[0].doubt:
+                if not options.despite_misfit:
+                    raise ValueError(f"{fits[0].doubt}. --despite-misfit computes bounds all the same.")
+                remark(f"{fits[0].doubt}.")
+            groups.setdefault(name, []).append([
+                bounds_of(fit, place, options.confidence, simultaneous=options.simultaneous) for fit in fits
+            ])  # fmt: skip
+    rows = [
+        (name, row) for name, found in groups.items() for pair in found for some in pair for row in some.rows
+    ]
+    if len(groups) > 1 and options.picture is not None:
+        raise ValueError("--plot does not go with --by: it is of all people.")
 
     def picture() -> Figure:
         from ldpsurvey.command.pictures import bounds_picture
 
-        return bounds_picture(found)
+        return bounds_picture(groups[""])
 
-    return give_estimates(options, rows, bounds_text(found), private.promise(), picture, {"bounds": found})
+    texts = [
+        (f"{options.by} = {name}.\n\n" if name else "") + bounds_text(found, options.weight is not None)
+        for name, found in groups.items()
+    ]
+    about = {"bounds": groups[""], "groups": {name: found for name, found in groups.items() if name}}
+    return give_estimates(options, rows, "\n\n".join(texts), private.promise(), picture, about)
+
+
+def _deviating_fits(
+    options: argparse.Namespace, private: PrivateChannel, is_sample: bool
+) -> Iterator[tuple[str, Callable[[float, bool], DeviatingReports]]]:
+    """Yield the names of groups, first "" for all people, and what fits their reports.
+
+    The latter takes the share of people who deviate, and whether everybody is asked about.
+    """
+    always = options.always
+    if not is_sample:
+        counts = count_reports(private, options.data, column=options.column, person=options.id)
+        yield (
+            "",
+            lambda share, all_people: DeviatingReports(
+                private, counts, share, everybody=all_people, always=always
+            ),
+        )
+        return
+    check_sample_options(options)
+    decode = decoder(private, options.data, options.column)
+    sample = read_sample(private.id, decode, options.data, sample_columns(options))
+
+    def among(who: np.ndarray | None) -> Callable[[float, bool], DeviatingReports]:
+        return lambda share, all_people: DeviatingSample(
+            private, sample, share, among=who, everybody=all_people, always=always
+        )
+
+    yield "", among(None)
+    for name, who in sample.by_group() if options.by is not None else ():
+        yield name, among(who)
 
 
 def _estimate_two_channels(options: argparse.Namespace, private: PrivateChannel) -> int:

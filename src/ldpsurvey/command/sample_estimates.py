@@ -15,7 +15,8 @@ from ldpsurvey.estimate.weighted import Sample, SampleColumns, weighted_text
 
 def check_sample_options(options: argparse.Namespace) -> None:
     """Refuse options that do not go with those of samples."""
-    for name in ("compare_with", "picture", "mean", "cumulative", "deviating", "second"):
+    only_estimates = () if options.deviating is not None else ("compare_with", "picture")
+    for name in (*only_estimates, "mean", "cumulative", "second"):
         if getattr(options, name) is not None:
             option = {"picture": "plot"}.get(name, name.replace("_", "-"))
             raise ValueError(f"--{option} does not go with --weight, --strata, --cluster and --by.")

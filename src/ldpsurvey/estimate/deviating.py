@@ -59,7 +59,7 @@ from ldpsurvey.estimate.distribution import (
     misfit,
 )
 from ldpsurvey.estimate.estimates import Bounded, EstimateTable
-from ldpsurvey.estimate.intervals import mean_limits, upper_limits
+from ldpsurvey.estimate.intervals import mean_limits
 from ldpsurvey.estimate.rates import rates_of, reference
 
 
@@ -227,7 +227,7 @@ class DeviatingReports(FittedReports):
         """Say that more people have not followed the rule; empty if that may be chance."""
         least = self.at_least(SETTINGS.misfit)
         if least <= self.deviating:
-            if self._answer is None or misfit(self.counts, self.fitted) >= SETTINGS.misfit:
+            if self._answer is None or self._is_explained():
                 return ""
             return (
                 f"The {self.records:,} reports do not show that at most {100.0 * self.deviating:.3g}% of the"
@@ -239,6 +239,10 @@ class DeviatingReports(FittedReports):
             f" have not followed the rule: at least {100.0 * least:.3g}% (such reports would have the"
             f" probability {SETTINGS.misfit:g} at most)"
         )
+
+    def _is_explained(self) -> bool:
+        """Tell whether reports of people of whom some always give one answer may be these."""
+        return misfit(self.counts, self.fitted) >= SETTINGS.misfit
 
     # Limits ------------------------------------------------------------------------------------------------
 
@@ -258,7 +262,7 @@ class DeviatingReports(FittedReports):
             else:
                 more = (found - self.deviating * told) / (1.0 - self.deviating)
             return np.asarray(np.maximum(found, more))
-        return upper_limits(self._shift(weights), self.counts, self.fitted, tail)
+        return self._limits_of_means(self._shift(weights), tail)
 
     def intervals(self, weights: tuple[FloatArray, FloatArray], tail: float) -> tuple[FloatArray, FloatArray]:
         """Return the ends of intervals within 0 and 1, (m,) each, which fail with `tail` each."""
@@ -446,7 +450,11 @@ class DeviatingReports(FittedReports):
         """
         weights = self._detectors
         tail = min(error / len(weights), 0.49)
-        return min(max(1.0 - float(mean_limits(weights, self.counts, tail).min()), 0.0), 1.0)
+        return min(max(1.0 - float(self._usual_limits(weights, tail).min()), 0.0), 1.0)
+
+    def _usual_limits(self, weights: FloatArray, tail: float) -> FloatArray:
+        """Return upper limits of the means of weights, (m,), whatever counts are fitted."""
+        return mean_limits(weights, self.counts, tail)
 
 
 def bounds_of(

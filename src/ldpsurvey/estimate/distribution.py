@@ -206,15 +206,9 @@ class FittedReports:
     """
 
     def __init__(self, private: PrivateChannel, counts: ArrayLike, like: FittedReports | None = None) -> None:
-        found = np.array(counts, dtype=np.float64)
-        matrix = private.channel.matrix
-        whole = bool((found >= 0).all() and (found == np.rint(found)).all())
-        if found.shape != (matrix.shape[1],) or not whole or found.sum() == 0:
-            raise ValueError(
-                f"The counts of reports have shape {found.shape} and sum to {found.sum():g}; there must be"
-                f" {matrix.shape[1]} whole numbers, 0 or more, and at least one report."
-            )
-        self.table, self.records = private.table, int(found.sum())
+        found, matrix = np.array(counts, dtype=np.float64), private.channel.matrix
+        self._check_counts(found, matrix.shape[1])
+        self.table, self.records = private.table, round(found.sum())
         self.frequencies = found / self.records
         self.asked, self.vectors = quantities(private.table)
         self.linear = inversion(matrix, private.table)
@@ -226,6 +220,15 @@ class FittedReports:
         self.counts, self.fitted = found[self._possible], self.records * (self.p @ self._matrix)
         self.fit = misfit(self.counts, self.fitted, self.gap)
         self._weights: dict[float, tuple[FloatArray, FloatArray]] = {} if like is None else like._weights
+
+    def _check_counts(self, counts: FloatArray, outputs: int) -> None:
+        """Refuse what are no counts of reports."""
+        whole = bool((counts >= 0).all() and (counts == np.rint(counts)).all())
+        if counts.shape != (outputs,) or not whole or counts.sum() == 0:
+            raise ValueError(
+                f"The counts of reports have shape {counts.shape} and sum to {counts.sum():g}; there must be"
+                f" {outputs} whole numbers, 0 or more, and at least one report."
+            )
 
     @property
     def doubt(self) -> str:
@@ -268,6 +271,10 @@ class FittedReports:
 
         The weights w, (m, outputs), have Q w >= c for the channel Q.
         """
+        return self._limits_of_means(weights, tail)
+
+    def _limits_of_means(self, weights: FloatArray, tail: float) -> FloatArray:
+        """Return upper limits of the means of weights, (m,), none close below those of the fitted counts."""
         return upper_limits(weights, self.counts, self.fitted, tail)
 
     def intervals(self, weights: tuple[FloatArray, FloatArray], tail: float) -> tuple[FloatArray, FloatArray]:

@@ -206,7 +206,7 @@ def weighted_estimates(
     return ratio_estimates(additions_of(private), sample, confidence, among)
 
 
-class _Spread:
+class Spread:
     """Sums over the people of a sample, or of a group, and the standard errors of their ratios."""
 
     def __init__(self, sample: Sample, among: np.ndarray | None) -> None:
@@ -260,6 +260,11 @@ class _Spread:
         within = np.bincount(self._strata, weights=(e - means[self._strata]) ** 2)
         return float(np.sqrt((sizes / (sizes - 1) * within).sum()))
 
+    def with_one_more(self, error: float, rest: FloatArray, total: float) -> float:
+        """Return a standard error that counts one more report of a typical weight at either end of `rest`."""
+        more = self.one_more / total
+        return math.hypot(error, more * float(rest.min()), more * float(rest.max()))
+
 
 def ratio_estimates(
     additions: Iterable[Addition],
@@ -275,7 +280,7 @@ def ratio_estimates(
     among people of whom there may be none.
     """
     tail = 0.5 * (1.0 - check_confidence(confidence))
-    spread = _Spread(sample, among)
+    spread = Spread(sample, among)
     quantile = float(stdtrit(spread.freedom, 1.0 - tail))
     rows, lows = list[Estimated](), dict[tuple[Label, Label], float]()
     for one in additions:
@@ -287,9 +292,8 @@ def ratio_estimates(
             lows[one.quantity.attributes, one.quantity.value] = -np.inf
             continue
         ratio = float(spread.sums(one, one.over)[0]) / total
-        error, rest = spread.error(one, ratio, total, under), one.over - ratio * under
-        more = spread.one_more / total  # the share of one more report of a typical weight
-        half = quantile * math.hypot(error, more * rest.min(), more * rest.max())
+        error = spread.error(one, ratio, total, under)
+        half = quantile * spread.with_one_more(error, one.over - ratio * under, total)
         near = min(max(ratio, 0.0), 1.0)
         low, high = max(near - half, 0.0), min(near + half, 1.0)
         known = is_estimable(ratio, high - low)
