@@ -117,6 +117,10 @@ class Questionnaire:
         """Return how many sets of questions have these kinds."""
         return math.prod(math.comb(len(self.members[k]), n) for k, n in Counter(kinds).items())
 
+    def choices(self, kinds: Kinds) -> int:
+        """Return in how many ways questions of some kinds are drawn, each for its place."""
+        return math.prod(math.perm(len(self.members[k]), n) for k, n in Counter(kinds).items())
+
     @cached_property
     def wanted(self) -> dict[Kinds, float]:
         """By the kinds of an interaction, what an error of 1 of each of its coordinates costs, for all such.

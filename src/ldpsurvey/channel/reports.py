@@ -191,15 +191,15 @@ def count_reports(
 
 
 def reports_of_people(
-    private: PrivateChannel, path: Records, *, column: str = REPORT, person: str | None = None
+    channel: str, decode: Decoder, path: Records, *, column: str = REPORT, person: str | None = None
 ) -> dict[str, int]:
-    """Return the first report of every person in a file, as the number of an output, by the id of the person.
+    """Return the first report of every person in a file, as its number, by the id of the person.
 
     Without a column that identifies people, every report is that of another person, who has a value of the
     column ``id`` if the file has one, and otherwise an id that is in no other file.
     """
     found = dict[str, int]()
-    for _, names, outputs in first_reports(path, private.id, decoder(private, path, column), column, person):
+    for _, names, outputs in first_reports(path, channel, decode, column, person):
         unnamed = [name or f" {id(path)} {len(found) + place}" for place, name in enumerate(names)]
         found.update(zip(unnamed, outputs.tolist(), strict=True))
     return found

@@ -200,6 +200,8 @@ def _contradiction(options: argparse.Namespace) -> str:
             return "--memo and --id must be given together: the file of reports and the column of ids"
     if options.command == "estimate" and options.quiet and options.out is options.picture is None:
         return "--quiet needs --out or --plot; otherwise the estimate would be lost"
+    if options.command == "change" and options.quiet and options.out is None:
+        return "--quiet needs --out; otherwise the changes would be lost"
     if options.command == "collect":
         if bool(options.sources) == (options.listen is not None):
             return "either files of what came in are needed, or --listen with --store"

@@ -286,7 +286,9 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
             "a column that identifies people in both files; some may be in both (default: nobody is)"),
         CONFIDENCE,
         option("--simultaneous", action="store_true", help="let --confidence apply to all changes together"),
-        JSON,
+        option("--out", metavar="CSV", help="write the changes to this file, with their standard errors"),
+        SPREADSHEET,
+        [JSON, QUIET],
     ],
     "form": [
         CHANNEL,
@@ -421,6 +423,7 @@ NEEDS: Mapping[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {
         (("spreadsheet",), ("out",)),
         (("replicate_method",), ("replicates",)),
     ],
+    "change": [(("spreadsheet",), ("out",))],
     "audit": [
         (("column", "missing", "missing_codes", "decimal"), ("data",)),
         (("confidence",), ("samples", "data")),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections import Counter
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,12 @@ from ldpsurvey.channel.reports import first_reports
 from ldpsurvey.channel.routing import given_for_tables
 from ldpsurvey.command.estimate_texts import give_estimates
 from ldpsurvey.command.option_table import OF_SAMPLES, given
-from ldpsurvey.command.sample_estimates import check_sample_options, give_sample, sample_columns
+from ldpsurvey.command.sample_estimates import (
+    check_sample_options,
+    give_sample,
+    refuse_misfit,
+    sample_columns,
+)
 from ldpsurvey.data.groups import bins_text, parsed_bins
 from ldpsurvey.data.value_lists import parsed_values
 from ldpsurvey.design.answer import few_digits, next_text, points, several_text
@@ -28,7 +33,8 @@ from ldpsurvey.estimate.estimates import Estimated, rows_text
 from ldpsurvey.estimate.weighted import read_sample
 from ldpsurvey.questionnaire.comparison import compare_questionnaire, comparison_text
 from ldpsurvey.questionnaire.designing import design_questionnaire
-from ldpsurvey.questionnaire.lot_reports import ReportNumbers, read_reports
+from ldpsurvey.questionnaire.fit import doubt
+from ldpsurvey.questionnaire.lot_reports import ReportNumbers
 from ldpsurvey.questionnaire.questionnaire_channel import (
     ORDERS,
     QuestionnaireChannel,
@@ -140,15 +146,13 @@ def estimate(options: argparse.Namespace) -> int:
         if getattr(options, name) is not None:
             option = name.replace("_", "-")
             raise ValueError(f"--{option} is for channels of one table, and not for questionnaires.")
-    if options.despite_misfit:
-        raise ValueError(
-            "--despite-misfit is for channels of one table; the fit of a questionnaire is not checked."
-        )
     numbers, rates = ReportNumbers(), None if options.rates is None else tuple(options.rates)
     if not all(getattr(options, name) is None for name in OF_SAMPLES):
         check_sample_options(options)
         sample = read_sample(channel.id, numbers, options.data, sample_columns(options))
-        reports = read_reports(channel, dict.fromkeys(numbers.texts, 1))
+        outputs, reports = numbers.counted(channel, sample.outputs)
+        sample = replace(sample, outputs=outputs)
+        refuse_misfit(options, doubt(channel, reports))
 
         def estimates(who: np.ndarray | None) -> list[Estimated]:
             found = estimate_questionnaire(
@@ -157,10 +161,9 @@ def estimate(options: argparse.Namespace) -> int:
             return [*found.entries, *found.rates]
 
         return give_sample(options, sample, estimates, channel.promise(), joint=False)
-    counts = Counter[int]()
-    for _, _, some in first_reports(options.data, channel.id, numbers, options.column, options.id):
-        counts.update(some.tolist())
-    reports = read_reports(channel, {text: counts[number] for text, number in numbers.texts.items()})
+    chunks = first_reports(options.data, channel.id, numbers, options.column, options.id)
+    _, reports = numbers.counted(channel, np.concatenate([some for *_, some in chunks]))
+    refuse_misfit(options, doubt(channel, reports))
     found = estimate_questionnaire(
         channel, reports, options.confidence, simultaneous=options.simultaneous, rates=rates
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ldpfrontier.base.atomic import replacing
 from ldpfrontier.base.types import IntArray
 from ldpfrontier.verify import visible
 from ldpsurvey.base.layout import remark, wrapped
@@ -21,18 +22,23 @@ from ldpsurvey.channel.reports import count_reports, decoder
 from ldpsurvey.channel.routing import is_questionnaire
 from ldpsurvey.command.estimate_texts import bounds_text, estimate_text, give_estimates, two_channels_text
 from ldpsurvey.command.option_table import OF_SAMPLES, given, reading_of
-from ldpsurvey.command.sample_estimates import check_sample_options, give_sample, sample_columns
+from ldpsurvey.command.sample_estimates import (
+    check_sample_options,
+    give_sample,
+    refuse_misfit,
+    sample_columns,
+)
 from ldpsurvey.data.outputs import check_outputs, check_unwritten
 from ldpsurvey.design.two_channels import estimate_two_channels
 from ldpsurvey.estimate.change import change_of_files, change_text
 from ldpsurvey.estimate.deviating import DeviatingReports, DeviationBounds, bounds_of
 from ldpsurvey.estimate.deviating_samples import DeviatingSample
 from ldpsurvey.estimate.distribution import FittedReports, check_confidence
-from ldpsurvey.estimate.estimates import Estimated
+from ldpsurvey.estimate.estimates import Estimated, cells_csv
 from ldpsurvey.estimate.rates import rates_of, reference
 from ldpsurvey.estimate.scores import estimate_scores
 from ldpsurvey.estimate.weighted import read_sample, weighted_estimates
-from ldpsurvey.questionnaire.questionnaire_channel import read_any_channel
+from ldpsurvey.questionnaire.questionnaire_channel import read_any_channel, read_questionnaire
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -223,10 +229,7 @@ def _estimate_two_channels(options: argparse.Namespace, private: PrivateChannel)
 def _fitted_reports(options: argparse.Namespace, private: PrivateChannel, counts: IntArray) -> FittedReports:
     """Return fitted counts of reports; refuse ones that do not fit, or remark upon them if that is asked."""
     fit = FittedReports(private, counts)
-    if fit.doubt and not options.despite_misfit:
-        raise ValueError(f"{fit.doubt} (--id). --despite-misfit estimates all the same.")
-    if fit.doubt:
-        remark(f"{fit.doubt}.")
+    refuse_misfit(options, fit.doubt)
     return fit
 
 
@@ -245,16 +248,31 @@ def _estimate_sample(options: argparse.Namespace, private: PrivateChannel) -> in
 
 def change(options: argparse.Namespace) -> int:
     """Estimate what has changed between two waves."""
-    found = change_of_files(
-        [read_channel(path).verified() for path in options.channel], options.data, person=options.id,
-        column=options.column, confidence=options.confidence, simultaneous=options.simultaneous,
-    )  # fmt: skip
+    check_outputs(given(options.out), [*options.channel, *options.data])
+    about = {name: getattr(options, name) for name in ("column", "confidence", "simultaneous")}
+    which = {is_questionnaire(path) for path in options.channel}
+    if len(which) > 1:
+        raise ValueError("One wave has the channel of a questionnaire, and the other that of one table.")
+    if which == {True}:
+        from ldpsurvey.questionnaire.table_changes import change_of_questionnaire_files
+
+        channels = list(map(read_questionnaire, options.channel))
+        found = change_of_questionnaire_files(channels, options.data, person=options.id, **about)
+    else:
+        privates = [read_channel(path).verified() for path in options.channel]
+        found = change_of_files(privates, options.data, person=options.id, **about)
+    if options.out is not None:
+        with replacing(options.out) as partial:
+            written = cells_csv(found.cells(), spreadsheet=options.spreadsheet)
+            partial.write_text(written, encoding="utf-8", newline="\n")
     if options.json:
         from ldpsurvey.command.exports import as_json
 
         print(as_json(found))
-    else:
-        print(change_text(found))
+        return 0
+    print(change_text(found, joint=which == {False}))
+    if options.out is not None:
+        print("\n" + visible(f"File written: {options.out}."))
     return 0
 
 

@@ -13,6 +13,14 @@ from ldpsurvey.estimate.estimates import Estimated
 from ldpsurvey.estimate.weighted import Sample, SampleColumns, weighted_text
 
 
+def refuse_misfit(options: argparse.Namespace, doubt: str) -> None:
+    """Refuse reports that do not fit, or remark upon them if that is asked; nothing is said of others."""
+    if doubt and not options.despite_misfit:
+        raise ValueError(f"{doubt} (--id). --despite-misfit estimates all the same.")
+    if doubt:
+        remark(f"{doubt}.")
+
+
 def check_sample_options(options: argparse.Namespace) -> None:
     """Refuse options that do not go with those of samples."""
     only_estimates = () if options.deviating is not None else ("compare_with", "picture")

@@ -62,7 +62,7 @@ class Addition:
     def counts(self, times: FloatArray) -> FloatArray:
         """Return how many reports are in each state, (states,), if they are given so many times."""
         own = times if self.numbers is None else times[self.numbers]
-        found = np.bincount(self.states, weights=own, minlength=len(self.over))
+        found = np.bincount(self.states[: len(own)], weights=own, minlength=len(self.over))
         if self.numbers is not None:
             found[0] += times.sum() - own.sum()
         return np.asarray(found, dtype=np.float64)

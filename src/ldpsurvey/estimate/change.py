@@ -1,6 +1,6 @@
 """The change of shares between two waves of a survey, from their reports, with confidence intervals.
 
-A share is estimated by the mean of weights over the reports of a wave (`Inversion`), so that a change is a
+A share is estimated by the mean of what the reports of a wave add (`additions`), so that a change is a
 difference of two means. People who are in both waves make these dependent, by their answers and by nothing
 else, in a way that nobody knows: their covariance is estimated from the two weights of each such person. If
 all people are in both waves, the variance is that of the paired differences; if nobody is, it is that of two
@@ -10,9 +10,10 @@ independent samples.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from scipy.special import bdtrc, stdtrit
@@ -20,11 +21,18 @@ from scipy.special import bdtrc, stdtrit
 from ldpfrontier.base.types import FloatArray, IntArray
 from ldpsurvey.base.layout import columns, number, reports_text, wrapped
 from ldpsurvey.base.settings import SETTINGS
+from ldpsurvey.base.tabular import Tabular, counted, frame_of
 from ldpsurvey.channel.channel_file import PrivateChannel
-from ldpsurvey.channel.reports import REPORT, reports_of_people
+from ldpsurvey.channel.reports import REPORT, Decoder, decoder, reports_of_people
 from ldpsurvey.data.reading import said
-from ldpsurvey.estimate.distribution import FittedReports, check_confidence, inversion, quantities
+from ldpsurvey.estimate.additions import Addition, additions_of
+from ldpsurvey.estimate.distribution import FittedReports, check_confidence
 from ldpsurvey.estimate.estimates import Quantity
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Channel = TypeVar("Channel")
 
 
 @dataclass(frozen=True)
@@ -37,10 +45,11 @@ class Change:
     change: float
     low: float
     high: float
+    error: float = math.nan
 
 
-@dataclass(frozen=True)
-class Changes:
+@dataclass(frozen=True, repr=False)
+class Changes(Tabular):
     """Changes of all shares between two waves.
 
     Attributes
@@ -62,6 +71,23 @@ class Changes:
     both: int
     confidence: float
     simultaneous: bool
+
+    def cells(self) -> list[dict[str, Any]]:
+        """Return the changes, each by the names of the columns that are written."""
+        return [
+            {"columns": row.quantity.attributes, "value": row.quantity.value, "first": row.first,
+             "second": row.second, "change": row.change, "standard_error": row.error, "low": row.low,
+             "high": row.high}
+            for row in self.rows
+        ]  # fmt: skip
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the changes, a row each, in the columns that `change --out` writes."""
+        return frame_of(self.cells())
+
+    def _about(self) -> str:
+        waves = " and ".join(f"{number:,}" for number in self.records)
+        return f"{counted(len(self.rows), 'change')} from {waves} reports"
 
 
 def estimate_change(
@@ -101,59 +127,80 @@ def estimate_change(
         raise ValueError("The channels of the two waves have different columns or values; they must agree.")
     if min(map(len, reports)) < 2:
         raise ValueError("A wave has fewer than two reports; an interval needs at least two in each.")
-    asked = quantities(one)[0]
-    means, variances, weights, shown = [], [], [], np.ones(len(asked), dtype=bool)
     for private, given in zip(privates, reports, strict=True):
         outputs = np.fromiter(given.values(), dtype=np.int64)
         counts: IntArray = np.bincount(outputs, minlength=private.weights.shape[1]).astype(np.int64)
         if doubt := FittedReports(private, counts).doubt:
             raise ValueError(f"{doubt} (--id).")
-        linear = inversion(private.channel.matrix, private.table)
-        shown &= linear.shown
-        means.append(linear.weights @ counts / len(outputs))
-        drawn = linear.weights[:, private.weights.max(axis=0) > 0]
-        variances.append(_variance(linear.weights, counts, drawn) / len(outputs))
-        weights.append(linear.weights)
+    if privates[0].id == privates[1].id:
+        # Whatever the answers are, two reports are equal with the largest sum of squares of a row at most
+        # (Cauchy and Schwarz).
+        check_drawn_anew(reports, float((privates[0].channel.matrix ** 2).sum(axis=1).max()))
+    additions = tuple(
+        (addition for addition in additions_of(private) if addition.under is None) for private in privates
+    )
+    return changes_of(additions, reports, confidence, simultaneous=simultaneous)
+
+
+def changes_of(
+    additions: Sequence[Iterable[Addition]],
+    reports: tuple[Mapping[str, int], Mapping[str, int]],
+    confidence: float,
+    *,
+    simultaneous: bool,
+) -> Changes:
+    """Estimate changes of the same shares in two waves, from numbers of reports by the ids of people."""
+    outputs = [np.fromiter(given.values(), dtype=np.int64) for given in reports]
+    times = [np.bincount(some).astype(np.float64) for some in outputs]
     both = sorted(reports[0].keys() & reports[1].keys())
-    variance = variances[0] + variances[1]
-    if both:
-        pairs = [np.array([given[name] for name in both]) for given in reports]
-        if privates[0].id == privates[1].id:
-            _check_drawn_anew(privates[0], *pairs)
-        # Person by person, a difference from the mean of the wave.
-        first, second = (w[:, y] - mean[:, None] for w, y, mean in zip(weights, pairs, means, strict=True))
-        variance -= 2.0 * (first * second).sum(axis=1) / (len(reports[0]) * len(reports[1]))
-    tail = 0.5 * (1.0 - confidence) / (len(asked) if simultaneous else 1)
-    half = float(stdtrit(min(map(len, reports)) - 1, 1.0 - tail)) * np.sqrt(np.maximum(variance, 0.0))
+    pairs = [np.array([given[name] for name in both], dtype=np.int64) for given in reports]
+    found = list[tuple[Quantity, float, float, float]]()
+    for waves in zip(*additions, strict=True):
+        means, variance, deviations = list[float](), 0.0, list[FloatArray]()
+        for one, own, some in zip(waves, times, pairs, strict=True):
+            counts = one.counts(own)
+            mean = float(one.over @ counts / counts.sum())
+            means.append(mean if one.shown else math.nan)
+            variance += _variance(one.over, counts) / counts.sum()
+            if both:
+                deviations.append(one.of_reports(len(own))[some] - mean)
+        if both:
+            # Person by person, a difference from the mean of the wave.
+            first, second = deviations
+            variance -= 2.0 * (first * second).sum() / (len(outputs[0]) * len(outputs[1]))
+        found.append((waves[0].quantity, *means, math.sqrt(max(variance, 0.0))))
+    tail = 0.5 * (1.0 - confidence) / (len(found) if simultaneous else 1)
+    quantile = float(stdtrit(min(map(len, reports)) - 1, 1.0 - tail))
     rows = []
-    for place, quantity in enumerate(asked):
-        start, end = (float(mean[place]) if shown[place] else math.nan for mean in means)
-        change, width = end - start, float(half[place])
-        rows.append(Change(quantity, start, end, change, max(change - width, -1.0), min(change + width, 1.0)))
+    for quantity, start, end, error in found:
+        change, width = end - start, quantile * error
+        low, high = max(change - width, -1.0), min(change + width, 1.0)
+        rows.append(Change(quantity, start, end, change, low, high, error if change == change else math.nan))
     return Changes(rows, (len(reports[0]), len(reports[1])), len(both), confidence, simultaneous)
 
 
-def _check_drawn_anew(private: PrivateChannel, first: IntArray, second: IntArray) -> None:
+def check_drawn_anew(reports: tuple[Mapping[str, Any], Mapping[str, Any]], most: float) -> None:
     """Refuse reports of the same people by a channel, more of them repeated than two draws may have equal.
 
-    Whatever the answers are, two reports are equal with the largest sum of squares of a row at most (Cauchy
-    and Schwarz), so that their number is at most binomial.
+    Two reports are equal with the probability `most` at most, so that the number of these is at most
+    binomial.
     """
-    same, most = int((first == second).sum()), float((private.channel.matrix**2).sum(axis=1).max())
-    if bdtrc(same - 1, len(first), most) < SETTINGS.misfit:
+    first, second = reports
+    both = first.keys() & second.keys()
+    same = sum(first[name] == second[name] for name in both)
+    if bdtrc(same - 1, len(both), most) < SETTINGS.misfit:
         raise ValueError(
-            f"{same:,} of the {len(first):,} people in both waves have the same report in both, more than two"
+            f"{same:,} of the {len(both):,} people in both waves have the same report in both, more than two"
             " draws can explain: a memo has repeated reports, which show no change. For two waves, make a"
             " channel for two reports (design --reports 2), and name the waves (apply --memo --wave)."
         )
 
 
-def _variance(weights: FloatArray, counts: IntArray, drawn: FloatArray) -> FloatArray:
-    """Return variances of weights of reports, with one more at either end of drawn ones, (quantities,)."""
-    values = np.column_stack([weights, drawn.min(axis=1), drawn.max(axis=1)])
-    shares = np.append(counts, [1.0, 1.0])
+def _variance(over: FloatArray, counts: FloatArray) -> float:
+    """Return the variance of what reports add, with one more report at either end."""
+    values, shares = np.append(over, [over.min(), over.max()]), np.append(counts, [1.0, 1.0])
     mean = values @ shares / shares.sum()
-    return np.asarray((values - mean[:, None]) ** 2 @ shares / (shares.sum() - 1.0))
+    return float((values - mean) ** 2 @ shares / (shares.sum() - 1.0))
 
 
 def change_of_files(
@@ -170,32 +217,50 @@ def change_of_files(
     `person` is the column of ids in both files, of people of whom some may be in both; without it nobody is.
     Further arguments and errors are those of `count_reports` and `estimate_change`.
     """
-    if len(privates) > 2:
-        raise ValueError(f"There are {len(privates)} channels for two waves; there must be one, or two.")
+    first, second = read_waves(
+        [(private.id, decoder(private, path, column)) for private, path in two_waves(privates, paths)],
+        paths, person, column,
+    )  # fmt: skip
+    return estimate_change(
+        (privates[0], privates[-1]), (first, second), confidence=confidence, simultaneous=simultaneous
+    )
+
+
+def two_waves(channels: Sequence[Channel], paths: Sequence[Path | str]) -> list[tuple[Channel, Path | str]]:
+    """Return the channel and the file of each wave; refuse more channels, or one file for both."""
+    if len(channels) > 2:
+        raise ValueError(f"There are {len(channels)} channels for two waves; there must be one, or two.")
     if Path(paths[0]).resolve() == Path(paths[1]).resolve():
         raise ValueError(f"{paths[0]} is given for both waves; each needs a file of its own.")
+    return [(channels[0], paths[0]), (channels[-1], paths[1])]
+
+
+def read_waves(
+    decoders: Sequence[tuple[str, Decoder]], paths: Sequence[Path | str], person: str | None, column: str
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Return the numbers of the reports of two waves by people, from the ids and decoders of channels."""
     first, second = (
-        reports_of_people(private, path, person=person, column=column)
-        for private, path in zip((privates[0], privates[-1]), paths, strict=True)
+        reports_of_people(channel, decode, path, person=person, column=column)
+        for (channel, decode), path in zip(decoders, paths, strict=True)
     )
     if person is None and (shared := len(first.keys() & second.keys())):
         raise ValueError(
             f"{shared:,} values of the column 'id' are in both files. If it identifies people, --id id"
             " counts these people as being in both waves; if it does not, give it another name."
         )
-    return estimate_change(
-        (privates[0], privates[-1]), (first, second), confidence=confidence, simultaneous=simultaneous
-    )
+    return first, second
 
 
-def change_text(found: Changes) -> str:
-    """Return the tables of changed shares."""
+def change_text(found: Changes, *, joint: bool = True) -> str:
+    """Return the tables of changed shares; those of several columns together if they are `joint`."""
     first, second = found.records
     head = f"{reports_text(first)}, then {reports_text(second)}; people in both: {found.both:,}"
     if found.simultaneous:
         head += "; the confidence is that of all changes together (Bonferroni)"
     parts = [wrapped(head)]
     for group in dict.fromkeys(row.quantity.attributes for row in found.rows):
+        if not joint and len(group) > 1:
+            continue
         lines = [[said(group), "first", "second", "change", f"{100.0 * found.confidence:g}% interval"]]
         for row in (row for row in found.rows if row.quantity.attributes == group):
             numbers = [number(value, 3) for value in (row.first, row.second, row.change)]
@@ -204,4 +269,6 @@ def change_text(found: Changes) -> str:
                 interval = "cannot be estimated"
             lines.append([said(row.quantity.value), *numbers, interval])
         parts.append(columns(lines))
+    if not joint and any(len(row.quantity.attributes) > 1 for row in found.rows):
+        parts.append("--out writes the changes of all tables.")
     return "\n\n".join(parts)

@@ -151,6 +151,15 @@ def misfit(counts: FloatArray, fitted: FloatArray, gap: float = 0.0) -> float:
     return math.exp(free * (math.log(x / free) + 1.0) - x) if 0 < free < x else 1.0
 
 
+def doubt_text(records: int, fit: float) -> str:
+    """Say that reports hardly fit their channel, with a bound on the probability of such ones."""
+    return (
+        f"The {records:,} reports do not fit the channel: whatever the answers are, reports of this"
+        f" channel differ as much from what it gives with probability {fit:.1g} at most. They may be"
+        " of another channel, or several of them the same report of one person"
+    )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate(EstimateTable):
     """An estimate of the distribution of records, computed from their reports.
@@ -233,13 +242,7 @@ class FittedReports:
     @property
     def doubt(self) -> str:
         """Say that the reports are hardly of this channel; empty if they may be."""
-        if self.fit >= SETTINGS.misfit:
-            return ""
-        return (
-            f"The {self.records:,} reports do not fit the channel: whatever the answers are, reports of this"
-            f" channel differ as much from what it gives with probability {self.fit:.1g} at most. They may be"
-            " of another channel, or several of them the same report of one person"
-        )
+        return "" if self.fit >= SETTINGS.misfit else doubt_text(self.records, self.fit)
 
     def check_fit(self) -> None:
         """Refuse reports that are hardly of this channel."""

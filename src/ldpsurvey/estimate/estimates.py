@@ -192,7 +192,11 @@ def estimates_csv(rows: Iterable[tuple[str, Estimated]], *, spreadsheet: bool = 
 
     A number that there is not, and a limit that does not exist, are empty.
     """
-    found = [_cells(group, row) for group, row in rows]
+    return cells_csv([_cells(group, row) for group, row in rows], spreadsheet=spreadsheet)
+
+
+def cells_csv(found: Sequence[dict[str, Any]], *, spreadsheet: bool = False) -> str:
+    """Return rows of cells by the names of their columns as CSV."""
     head = list(dict.fromkeys(name for cells in found for name in cells))
     lines = [[_csv_cell(name, cells.get(name, "")) for name in head] for cells in found]
     return csv_text(head, lines, spreadsheet=spreadsheet)

@@ -146,6 +146,13 @@ class ReportNumbers:
         known = self.texts
         return np.array([known.setdefault(text, len(known)) for text in texts], dtype=np.int64)
 
+    def counted(self, channel: QuestionnaireChannel, found: IntArray) -> tuple[IntArray, list[LotReports]]:
+        """Return the reports with these numbers, and their numbers among those alone, shape (reports,)."""
+        texts = list(self.texts)
+        kept, numbers, times = np.unique(found, return_inverse=True, return_counts=True)
+        counts = {texts[place]: n for place, n in zip(kept.tolist(), times.tolist(), strict=True)}
+        return numbers.reshape(-1), read_reports(channel, counts)
+
 
 def read_reports(channel: QuestionnaireChannel, counts: dict[str, int]) -> list[LotReports]:
     """Return reports by lot, of texts that occur so often; refuse what is no report of the channel.

@@ -118,3 +118,22 @@ class TableStates:
         for row, at in zip(found, self, strict=True):
             row[self.numbers] = told[at]
         return found
+
+
+def tables_of(channel: QuestionnaireChannel) -> list[tuple[int, ...]]:
+    """Return all tables that a channel is designed for, and those that are parts of them, of fewer first."""
+    found = {
+        some
+        for table in channel.mechanism.questionnaire.tables
+        for order in range(1, len(table) + 1)
+        for some in itertools.combinations(table, order)
+    }
+    return sorted(found, key=lambda table: (len(table), table))
+
+
+def additions_of_tables(
+    channel: QuestionnaireChannel, reports: Sequence[LotReports], tables: Sequence[tuple[int, ...]]
+) -> Iterator[Addition]:
+    """Yield what reports add to the entries of tables."""
+    for table in tables:
+        yield from TableStates(channel, reports, table).additions()

@@ -27,7 +27,7 @@ from ldpsurvey.estimate.rates import last_accepted
 from ldpsurvey.estimate.weighted import Sample, ratio_estimates
 from ldpsurvey.questionnaire.lot_reports import LotReports
 from ldpsurvey.questionnaire.questionnaire_channel import QuestionnaireChannel
-from ldpsurvey.questionnaire.table_additions import TableStates
+from ldpsurvey.questionnaire.table_additions import TableStates, additions_of_tables, tables_of
 
 
 @dataclass(frozen=True)
@@ -74,18 +74,19 @@ def estimate_questionnaire(
     number = len(sample.outputs) if sample else sum(int(group.times.sum()) for group in reports)
     if not number:
         raise ValueError("There are no reports; at least one is needed.")
-    questions = range(len(channel.names))
-    tables = [t for order in range(1, channel.order + 1) for t in itertools.combinations(questions, order)]
+    tables = tables_of(channel)
     asked = None if rates is None else _asked_rates(channel, rates)
-    seen = (TableStates(channel, reports, table) for table in tables)
     of_rates = None if asked is None else TableStates(channel, reports, asked)
     given = list[Estimated]()
     if sample is None:
         times = _times(reports)
         share = tail / sum(math.prod(len(channel.answers[j]) for j in t) for t in tables)
-        found = [_limits(one, times, share if simultaneous else tail) for one in seen]
+        found = [
+            _limits(TableStates(channel, reports, table), times, share if simultaneous else tail)
+            for table in tables
+        ]
     else:
-        every = (addition for one in seen for addition in one.additions())
+        every = additions_of_tables(channel, reports, tables)
         more = () if of_rates is None else of_rates.additions(rates=True)
         given = ratio_estimates(itertools.chain(every, more), sample, confidence, among)
         found = _by_table(given, [math.prod(len(channel.answers[j]) for j in t) for t in tables])

@@ -145,12 +145,11 @@ def test_what_does_not_fit_is_refused(people, capsys, more, words):
             "and needs no account",
         ),
         (["audit", "--samples", "10"], "--samples and --data are for channels of one table"),
-        (["change", "--data", "r.csv", "r.csv"], "is the channel of a questionnaire"),
+        (["change", "--data", "r.csv", "r.csv"], "is given for both waves"),
         (["estimate", "--data", "people.csv"], "'report'"),
         (["estimate", "--data", "r.csv", "--rates", "smokes", "nothing"], "no question 'nothing'"),
         (["estimate", "--data", "r.csv", "--rates", "smokes", "smokes"], "two different questions"),
         (["estimate", "--data", "r.csv", "--compare-with", "left"], "for channels of one table"),
-        (["estimate", "--data", "r.csv", "--despite-misfit"], "for channels of one table"),
         (
             [
                 "apply",
@@ -249,7 +248,11 @@ def test_intervals_have_their_estimates_and_more_than_a_point(people, capsys):
     header, first = Path("r.csv").read_text(encoding="utf-8").splitlines()[:2]
     Path("r.csv").write_text("\n".join([header, *[first] * 500]), encoding="utf-8")
     estimate = ["estimate", "--channel", "channel.json", "--data", "r.csv", "--out", "e.csv"]
-    assert main([*estimate, "--rates", "smokes", "votes", "--quiet"]) == 0
+    estimate += ["--rates", "smokes", "votes", "--quiet"]
+    assert main(estimate) == 2
+    assert "The 500 reports do not fit the channel" in capsys.readouterr().err
+    assert main([*estimate, "--despite-misfit"]) == 0
+    assert "do not fit the channel" in capsys.readouterr().err
     with open("e.csv", encoding="utf-8", newline="") as stream:
         for row in csv.DictReader(stream):
             low, high = float(row["low"]), float(row["high"])

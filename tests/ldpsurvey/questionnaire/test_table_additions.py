@@ -11,9 +11,11 @@ from ldpfrontier import optimal_questionnaire
 from ldpsurvey.command.cli import main
 from ldpsurvey.data.value_lists import table_of_values
 from ldpsurvey.design.known_channels import known_channel
+from ldpsurvey.estimate.change import estimate_change
 from ldpsurvey.estimate.weighted import Sample, weighted_estimates
 from ldpsurvey.questionnaire.lot_reports import ReportNumbers, draw_reports, read_reports
 from ldpsurvey.questionnaire.questionnaire_channel import sampled
+from ldpsurvey.questionnaire.table_changes import estimate_questionnaire_change
 from ldpsurvey.questionnaire.table_estimates import estimate_questionnaire
 from support.questionnaires import report_chances
 
@@ -92,6 +94,47 @@ def test_consistent_tables_of_a_small_group_have_no_entry_below_0():
     # Of one person there is no interval.
     alone = estimate_questionnaire(CHANNEL, some, sample=own, among=np.arange(len(reports)) < 1)
     assert not any(row.estimable for row in alone.entries)
+
+
+def test_changes_are_those_of_the_table_of_all_reports():
+    """A panel in which a third of the people are new."""
+    waves = [drawn(seed, 600)[:2] for seed in (3, 4)]
+    names = [[f"p{i + 200 * wave}" for i in range(600)] for wave in range(2)]
+    texts, outputs = [], []
+    for own, (reports, sample) in zip(names, waves, strict=True):
+        texts.append(dict(zip(own, reports, strict=True)))
+        outputs.append(dict(zip(own, sample.outputs.tolist(), strict=True)))
+    found = estimate_questionnaire_change((CHANNEL, CHANNEL), tuple(texts))
+    other = {row.quantity: row for row in estimate_change((LISTED, LISTED), tuple(outputs)).rows}
+    assert found.both == 400
+    for row in found.rows:
+        for name in ("first", "second", "change", "low", "high", "error"):
+            assert getattr(row, name) == pytest.approx(getattr(other[row.quantity], name), rel=1e-9)
+    # A memo that has repeated reports shows no change.
+    with pytest.raises(ValueError, match="600 of the 600 people in both waves have the same report"):
+        estimate_questionnaire_change((CHANNEL, CHANNEL), (texts[0], texts[0]))
+
+
+def test_the_command_compares_two_waves(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    CHANNEL.write("channel.json")
+    LISTED.write("listed.json")
+    for wave in range(2):
+        reports = drawn(wave)[0]
+        rows = [f"{report},{place}" for place, report in enumerate(reports)]
+        (tmp_path / f"r{wave}.csv").write_text("\n".join(["report,id", *rows]) + "\n", encoding="utf-8")
+    change = ["change", "--data", "r0.csv", "r1.csv", "--id", "id", "--out", "c.csv", "--channel"]
+    assert main([*change, "channel.json"]) == 0
+    said = capsys.readouterr().out
+    assert "people in both: 400" in said
+    assert "no, t" not in said
+    with open("c.csv", encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == 2 + 3 + 6
+    for row in rows:
+        assert float(row["low"]) < float(row["change"]) < float(row["high"])
+    assert main([*change, "channel.json", "listed.json"]) == 2
+    assert "the channel of a questionnaire, and the other that of one table" in capsys.readouterr().err
 
 
 def test_the_command_has_the_options_of_samples(tmp_path, monkeypatch, capsys):

@@ -1,0 +1,74 @@
+"""The change of all tables of a questionnaire between two waves, as `ldpsurvey.estimate.change` has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from ldpsurvey.channel.reports import REPORT
+from ldpsurvey.estimate.additions import Addition
+from ldpsurvey.estimate.change import Changes, changes_of, check_drawn_anew, read_waves, two_waves
+from ldpsurvey.estimate.distribution import check_confidence
+from ldpsurvey.questionnaire.fit import doubt, most_repeated
+from ldpsurvey.questionnaire.lot_reports import ReportNumbers
+from ldpsurvey.questionnaire.questionnaire_channel import QuestionnaireChannel
+from ldpsurvey.questionnaire.table_additions import additions_of_tables, tables_of
+
+
+def estimate_questionnaire_change(
+    channels: tuple[QuestionnaireChannel, QuestionnaireChannel],
+    reports: tuple[Mapping[str, str], Mapping[str, str]],
+    *,
+    confidence: float = 0.95,
+    simultaneous: bool = False,
+) -> Changes:
+    """Estimate how the entries of tables have changed, from the texts of reports by the ids of people.
+
+    The tables are those that both channels are designed for; arguments, intervals and errors are those of
+    `ldpsurvey.estimate_change`.
+    """
+    confidence = check_confidence(confidence)
+    one, other = channels
+    if (one.names, one.answers) != (other.names, other.answers):
+        raise ValueError(
+            "The channels of the two waves have different questions or answers; they must agree."
+        )
+    if min(map(len, reports)) < 2:
+        raise ValueError("A wave has fewer than two reports; an interval needs at least two in each.")
+    tables = [table for table in tables_of(one) if table in set(tables_of(other))]
+    waves, additions = list[dict[str, int]](), list[Iterator[Addition]]()
+    for channel, given in zip(channels, reports, strict=True):
+        numbers = ReportNumbers()
+        outputs, found = numbers.counted(channel, numbers(list(given.values())))
+        if misfit := doubt(channel, found):
+            raise ValueError(f"{misfit} (--id).")
+        waves.append(dict(zip(given, outputs.tolist(), strict=True)))
+        additions.append(additions_of_tables(channel, found, tables))
+    if one.id == other.id:
+        check_drawn_anew(reports, most_repeated(one))
+    return changes_of(additions, (waves[0], waves[1]), confidence, simultaneous=simultaneous)
+
+
+def change_of_questionnaire_files(
+    channels: Sequence[QuestionnaireChannel],
+    paths: Sequence[Path | str],
+    *,
+    person: str | None = None,
+    column: str = REPORT,
+    confidence: float = 0.95,
+    simultaneous: bool = False,
+) -> Changes:
+    """Estimate how the entries of tables have changed between two files of reports.
+
+    Arguments are those of `change_of_files`.
+    """
+    numbers = [ReportNumbers(), ReportNumbers()]
+    known = zip(two_waves(channels, paths), numbers, strict=True)
+    waves = read_waves([(channel.id, decode) for (channel, _), decode in known], paths, person, column)
+    texts = [list(one.texts) for one in numbers]
+    first, second = (
+        {name: own[place] for name, place in wave.items()} for own, wave in zip(texts, waves, strict=True)
+    )
+    return estimate_questionnaire_change(
+        (channels[0], channels[-1]), (first, second), confidence=confidence, simultaneous=simultaneous
+    )
