@@ -154,7 +154,7 @@ def test_a_number_that_the_help_calls_a_default_is_the_default():
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("change --channel c.json --data a.csv b.csv --out x", "--out is an option of "),
+        ("change --channel c.json --data a.csv b.csv --plot x", "--plot is an option of "),
         ("change --channel c.json --data a.csv b.csv --columm x", "(did you mean --column?)"),
         ("level c.json --quiet", "and not of level"),
         ("level c.json --jsn", "(did you mean --json?)"),
