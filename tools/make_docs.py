@@ -1,7 +1,7 @@
 """Renew what is generated in the pages beside this file: `python tools/make_docs.py`.
 
-In own-data.md and questionnaires.md, what the commands print; all of api.md; codecheck.yml and what archives
-read; in engines/README.md, the table of engines; in numbers.md, the claims.
+In own-data.md, questionnaires.md and form.md, what the commands print; all of api.md; codecheck.yml and what
+archives read; in engines/README.md, the table of engines; in numbers.md, the claims.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from reproduction.planning.paper import papers  # noqa: E402
 from reproduction.results.files import markdown  # noqa: E402
 
 OWN_DATA, API, NUMBERS = DOCS / "survey/own-data.md", DOCS / "api.md", DOCS / "beyond/numbers.md"
-QUESTIONNAIRES = DOCS / "survey/questionnaires.md"
+QUESTIONNAIRES, FORM = DOCS / "survey/questionnaires.md", DOCS / "survey/form.md"
 ENGINES = SOURCE / "ldpfrontier/engines/README.md"
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -119,5 +119,5 @@ if __name__ == "__main__":
     API.write_text(api(), encoding="utf-8")
     NUMBERS.write_text(ledger(NUMBERS.read_text(encoding="utf-8")), encoding="utf-8")
     ENGINES.write_text(engines(ENGINES.read_text(encoding="utf-8")), encoding="utf-8")
-    for page in (OWN_DATA, QUESTIONNAIRES):
+    for page in (OWN_DATA, QUESTIONNAIRES, FORM):
         page.write_text(own_data(page.read_text(encoding="utf-8")), encoding="utf-8")

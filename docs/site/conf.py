@@ -49,6 +49,7 @@ GROUPS = {
         "docs/survey/README",
         "docs/survey/own-data",
         "docs/survey/own-data-reference",
+        "docs/survey/form",
         "docs/survey/deviating",
         "docs/survey/questionnaires",
         "docs/survey/own-promise",

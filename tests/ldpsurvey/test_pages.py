@@ -44,7 +44,9 @@ def example(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(("page", "blocks"), few([(MAKE.QUESTIONNAIRES, 3)], more=[(MAKE.OWN_DATA, 6)]))
+@pytest.mark.parametrize(
+    ("page", "blocks"), few([(MAKE.QUESTIONNAIRES, 3), (MAKE.FORM, 1)], more=[(MAKE.OWN_DATA, 6)])
+)
 def test_the_commands_of_the_page_print_what_it_shows(page, blocks):
     """Up to numbers: an optimum may be another one elsewhere, or with less time, with as much utility."""
     text = page.read_text(encoding="utf-8")

@@ -30,6 +30,10 @@ def form(options: argparse.Namespace) -> int:
     write_text(page, options.out)
     if (options.post or "").startswith("http:") and not _is_local(options.post):
         remark(f"{options.post} is no https: whoever is on the way can read who sends which report.")
+    allowance = channel.certificate.allowance
+    if allowance is not None and (options.kiosk or allowance.reports is None):
+        counted = "of this channel alone, on its device" if not options.kiosk else "of nobody"
+        remark(f"the page counts the reports {counted}: see to it that nobody gives more than are allowed.")
     if channel.public_counts is not None:
         print(wrapped("The page contains the channel file, and so the counts of the table of the design."))
     print(visible(f"File written: {options.out}."))

@@ -320,23 +320,27 @@ def test_without_a_network_a_report_is_drawn_and_sent_later(fresh, page, tmp_pat
         assert not fresh.find_element("id", "send").is_enabled()
 
 
-def test_without_scripts_or_storage_a_sentence_says_so(page):
+def test_without_scripts_storage_or_https_a_sentence_says_so(page, tmp_path):
     words = read_texts(TABLE).words
     with chromium(WITHOUT_SCRIPTS) as driver:
         driver.get(page(TABLE))
         assert words["noscript"] in driver.find_element("tag name", "body").text
         assert not driver.find_element("id", "form").is_displayed()
-    with chromium(BLOCKED) as driver:
+    with chromium(BLOCKED, "--host-resolver-rules=MAP survey.test 127.0.0.1") as driver:
         driver.get(page(TABLE))
         found = given(driver, (0, 1, 0))
         assert shown(driver, "problem") == words["blocked"]
         assert found["report"] in TABLE.outputs
+        # Over http, and not from this computer, a page may have been changed on its way.
+        application = report_application(TABLE, None, tmp_path / "page.html")
+        with serving(application) as address:
+            driver.get(address.replace("127.0.0.1", "survey.test"))
+            assert until(driver, lambda: shown(driver, "problem")) == words["insecure"]
+            assert not driver.find_element("id", "form").is_displayed()
 
 
-def test_a_page_that_could_have_been_changed_on_its_way_draws_nothing(fresh, tmp_path):
-    """Over http from another address than this computer's; and with another channel file than its own."""
-    text = answer_page(TABLE)
-    changed = re.sub(r'(id="channel">)....', r"\1AAAA", text)
+def test_a_page_with_another_channel_than_its_own_draws_nothing(fresh, tmp_path):
+    changed = re.sub(r'(id="channel">)....', r"\1AAAA", answer_page(TABLE))
     (tmp_path / "page.html").write_text(changed, encoding="utf-8")
     fresh.get((tmp_path / "page.html").as_uri())
     assert "SHA-256" in until(fresh, lambda: shown(fresh, "problem"))
