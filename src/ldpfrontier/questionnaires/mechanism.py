@@ -29,6 +29,9 @@ from ldpfrontier.base.types import FloatArray, Intractable
 from ldpfrontier.model.channel import Channel
 from ldpfrontier.questionnaires.interactions import Kinds, Questionnaire, Questions, interactions_of
 
+#: What is told by rounding alone: with so little, some 10^12 reports would tell a share to 1.
+_NOTHING = 1e-12
+
 #: Entries of a channel that is listed.
 _LISTED = 2**22
 
@@ -86,15 +89,25 @@ class QuestionnaireMechanism:
 
     @cached_property
     def told(self) -> dict[Kinds, float]:
-        """m_T of all interactions that are wanted, by the kinds of T (`ldpfrontier.questionnaires.sets`)."""
+        """m_T of all interactions, wanted or not, by the kinds of T (`ldpfrontier.questionnaires.sets`)."""
         found = dict.fromkeys(self.questionnaire.wanted, 0.0)
         for lot in self.lots:
             for axes, values in lot.interactions.items():
                 kinds = tuple(sorted(lot.kinds[axis] for axis in axes))
-                if kinds in found:
-                    found[kinds] += lot.weight * self.factor(lot) ** 2 * float((values**2).mean())
+                if kinds:
+                    more = lot.weight * self.factor(lot) ** 2 * float((values**2).mean())
+                    found[kinds] = found.get(kinds, 0.0) + more
         number = self.questionnaire.sets_of
         return {k: told / (number(k) * self.questionnaire.dimension(k)) for k, told in found.items()}
+
+    def shows(self, table: Sequence[int]) -> bool:
+        """Tell whether the reports give the table of some questions: they tell all of its interactions."""
+        kinds = [self.questionnaire.kinds[j] for j in table]
+        parts = (itertools.combinations(kinds, order) for order in range(1, len(kinds) + 1))
+        return all(
+            self.told.get(tuple(sorted(part)), 0.0) > _NOTHING
+            for part in itertools.chain.from_iterable(parts)
+        )
 
     @property
     def error(self) -> float:

@@ -45,6 +45,8 @@ class SurveySettings:
     max_bounded_values: int = 100
     #: Values up to which two channels are looked for that show who always gives one report: 10 s.
     max_detecting_values: int = 20
+    #: Combinations of answers to the questions of a regression: as many numbers are stored of each person.
+    max_regression_cells: int = 200
     #: Records of a table times its odds ratios, or a thousand, up to which intervals of these are exact.
     max_exact_work: int = 1_000_000_000
 

@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from ldpfrontier.base.types import IntArray
 from ldpfrontier.verify import visible
 from ldpsurvey.base.layout import Progress, remark, wrapped
 from ldpsurvey.channel.channel_file import PrivateChannel, read_channel, written_files
-from ldpsurvey.channel.reports import decoder, first_reports
+from ldpsurvey.channel.reports import Decoder, decoder, first_reports
 from ldpsurvey.channel.routing import TABLES, is_questionnaire
 from ldpsurvey.channel.together import changing_levels, levels_together, read_channels, together_text
 from ldpsurvey.command.exports import as_json, files_beside
@@ -34,8 +35,10 @@ from ldpsurvey.estimate.distribution import check_confidence
 from ldpsurvey.estimate.people import Aim, people_needed, people_text
 from ldpsurvey.estimate.regression import covariates, randomized_logit
 from ldpsurvey.estimate.targets import with_expected
+from ldpsurvey.questionnaire.lot_reports import ReportNumbers
 from ldpsurvey.questionnaire.planning import questionnaire_people
 from ldpsurvey.questionnaire.questionnaire_channel import read_any_channel
+from ldpsurvey.questionnaire.table_regression import questionnaire_logit
 
 
 def audit(options: argparse.Namespace) -> int:
@@ -118,16 +121,22 @@ def people(options: argparse.Namespace) -> int:
 def regress(options: argparse.Namespace) -> int:
     """Fit a logistic regression to reports."""
     check_confidence(options.confidence)
-    private = read_channel(options.channel).verified()
-    decode = decoder(private, options.data, options.column)
-    chunks = list(first_reports(options.data, private.id, decode, options.column, options.id, patterns=["*"]))
-    reports = np.concatenate([some for *_, some in chunks])
-    attributes = private.table.attributes
-    data = pd.concat([chunk for chunk, *_ in chunks])
-    found = randomized_logit(
-        options.formula, covariates(options.formula, data, attributes), reports,
-        private.channel.matrix, attributes, private.table.labels,
-    )  # fmt: skip
+    private, path = read_any_channel(options.channel), options.data
+
+    def read(decode: Decoder) -> tuple[pd.DataFrame, IntArray]:
+        chunks = list(first_reports(path, private.id, decode, options.column, options.id, patterns=["*"]))
+        return pd.concat([chunk for chunk, *_ in chunks]), np.concatenate([some for *_, some in chunks])
+
+    if isinstance(private, PrivateChannel):
+        data, reports = read(decoder(private, path, options.column))
+        attributes, labels = private.table.attributes, private.table.labels
+        known = covariates(options.formula, data, attributes)
+        matrix = private.channel.matrix
+        found = randomized_logit(options.formula, known, reports, matrix, attributes, labels)
+    else:
+        numbers = ReportNumbers()
+        data, texts = read(numbers)
+        found = questionnaire_logit(options.formula, data, private, *numbers.counted(private, texts))
     if options.json:
         low, high = found.conf_int(1.0 - options.confidence).T
         rows = {"names": found.names, "params": found.params, "bse": found.bse, "pvalues": found.pvalues}

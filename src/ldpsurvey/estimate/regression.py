@@ -206,10 +206,10 @@ def _with_own_names(text: str, names: Mapping[str, str]) -> str:
 
 def _is_used(name: str, terms: str, columns: Sequence[str]) -> bool:
     """Tell whether a formula names a column."""
-    return name in _variables(terms, columns)
+    return name in formula_variables(terms, columns)
 
 
-def _variables(terms: str, columns: Sequence[str]) -> list[str]:
+def formula_variables(terms: str, columns: Sequence[str]) -> list[str]:
     """Return the columns that a formula names."""
     with extra("regression"):
         from formulaic import Formula
@@ -233,7 +233,7 @@ def _with_plain_errors(terms: str) -> Iterator[None]:
 def design_matrix(terms: str, data: pd.DataFrame) -> tuple[FloatArray, list[str]]:
     """Return the matrix of the terms of a formula, (n, terms), and their names."""
     columns = list(map(str, data))
-    for name in _variables(terms, columns):
+    for name in formula_variables(terms, columns):
         if name not in data:
             raise ValueError(
                 f"The column {name!r} of the formula is not in the data; their columns are"
@@ -271,7 +271,7 @@ def covariates(formula: str, texts: pd.DataFrame, randomized: Sequence[str]) -> 
 
     outcome, terms = outcome_and_terms(formula)
     found: dict[str, Any] = {str(name): texts[name] for name in texts}
-    for name in sorted({outcome, *_variables(terms, list(found))}.intersection(found) - {*randomized}):
+    for name in sorted({outcome, *formula_variables(terms, list(found))}.intersection(found) - {*randomized}):
         values = sorted(set(texts[name]))
         if doubtful := [value for value in values if may_be_missing(value)]:
             raise ValueError(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ldpfrontier import Lot
 from ldpfrontier.base.types import FloatArray, IntArray
+from ldpsurvey.base.names import close_name
 from ldpsurvey.estimate.additions import Addition
 from ldpsurvey.estimate.estimates import Quantity
 from ldpsurvey.questionnaire.lot_reports import LotReports, states
@@ -120,11 +121,11 @@ class TableStates:
         return found
 
 
-def tables_of(channel: QuestionnaireChannel) -> list[tuple[int, ...]]:
-    """Return all tables that a channel is designed for, and those that are parts of them, of fewer first."""
+def tables_of(channel: QuestionnaireChannel, more: Sequence[tuple[int, ...]] = ()) -> list[tuple[int, ...]]:
+    """Return all tables that a channel is designed for, some more, and parts of them, of fewer first."""
     found = {
         some
-        for table in channel.mechanism.questionnaire.tables
+        for table in (*channel.mechanism.questionnaire.tables, *(tuple(sorted(one)) for one in more))
         for order in range(1, len(table) + 1)
         for some in itertools.combinations(table, order)
     }
@@ -137,3 +138,24 @@ def additions_of_tables(
     """Yield what reports add to the entries of tables."""
     for table in tables:
         yield from TableStates(channel, reports, table).additions()
+
+
+def check_shown(channel: QuestionnaireChannel, table: Sequence[int]) -> None:
+    """Refuse a table that the reports of a channel do not give."""
+    if not channel.mechanism.shows(table):
+        names = " and ".join(channel.names[j] for j in table)
+        raise ValueError(
+            f"The channel does not show the table of {names}, however many reports there are; one that is"
+            " designed for it does (design --precise pairs or triples)."
+        )
+
+
+def question_numbers(channel: QuestionnaireChannel, names: Sequence[str]) -> tuple[int, ...]:
+    """Return the numbers of questions; refuse a name that no question has."""
+    for name in names:
+        if name not in channel.names:
+            raise ValueError(
+                f"The channel has no question {name!r}; its questions are {', '.join(channel.names)}."
+                f"{close_name(name, channel.names)}"
+            )
+    return tuple(map(channel.names.index, names))

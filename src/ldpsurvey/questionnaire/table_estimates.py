@@ -27,7 +27,13 @@ from ldpsurvey.estimate.rates import last_accepted
 from ldpsurvey.estimate.weighted import Sample, ratio_estimates
 from ldpsurvey.questionnaire.lot_reports import LotReports
 from ldpsurvey.questionnaire.questionnaire_channel import QuestionnaireChannel
-from ldpsurvey.questionnaire.table_additions import TableStates, additions_of_tables, tables_of
+from ldpsurvey.questionnaire.table_additions import (
+    TableStates,
+    additions_of_tables,
+    check_shown,
+    question_numbers,
+    tables_of,
+)
 
 
 @dataclass(frozen=True)
@@ -74,8 +80,8 @@ def estimate_questionnaire(
     number = len(sample.outputs) if sample else sum(int(group.times.sum()) for group in reports)
     if not number:
         raise ValueError("There are no reports; at least one is needed.")
-    tables = tables_of(channel)
     asked = None if rates is None else _asked_rates(channel, rates)
+    tables = tables_of(channel, () if asked is None else [asked])
     of_rates = None if asked is None else TableStates(channel, reports, asked)
     given = list[Estimated]()
     if sample is None:
@@ -236,17 +242,10 @@ def _consistent(
 
 def _asked_rates(channel: QuestionnaireChannel, asked: tuple[str, str]) -> tuple[int, int]:
     """Return the questions of rates; refuse ones whose table the channel does not show."""
-    for name in asked:
-        if name not in channel.names:
-            raise ValueError(
-                f"The channel has no question {name!r}; its questions are {', '.join(channel.names)}."
-            )
-    first, second = map(channel.names.index, asked)
-    if channel.order < 2 or first == second:
-        raise ValueError(
-            "Rates need a table of two different questions, and a channel that is designed for such tables"
-            " (--precise pairs or triples)."
-        )
+    first, second = question_numbers(channel, asked)
+    if first == second:
+        raise ValueError("Rates need two different questions.")
+    check_shown(channel, (first, second))
     return first, second
 
 

@@ -2,9 +2,11 @@
 
 import csv
 import itertools
+import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ldpfrontier import optimal_questionnaire
@@ -12,11 +14,13 @@ from ldpsurvey.command.cli import main
 from ldpsurvey.data.value_lists import table_of_values
 from ldpsurvey.design.known_channels import known_channel
 from ldpsurvey.estimate.change import estimate_change
+from ldpsurvey.estimate.regression import covariates, randomized_logit
 from ldpsurvey.estimate.weighted import Sample, weighted_estimates
 from ldpsurvey.questionnaire.lot_reports import ReportNumbers, draw_reports, read_reports
 from ldpsurvey.questionnaire.questionnaire_channel import sampled
 from ldpsurvey.questionnaire.table_changes import estimate_questionnaire_change
 from ldpsurvey.questionnaire.table_estimates import estimate_questionnaire
+from ldpsurvey.questionnaire.table_regression import questionnaire_logit
 from support.questionnaires import report_chances
 
 ANSWERS = (("no", "yes"), ("t", "u", "v"))
@@ -164,3 +168,53 @@ def test_the_command_has_the_options_of_samples(tmp_path, monkeypatch, capsys):
     assert main([*estimate, "--replicates", "r?", "--replicate-method", "bootstrap"]) == 0
     for wrong in (["--plot", "p.png"], ["--simultaneous"], ["--mean", "a"]):
         assert main([*estimate, *wrong]) == 2
+
+
+def test_a_regression_is_that_of_the_table_of_all_reports():
+    """Of two questions, with a covariate: the log-likelihoods differ by what no answer changes."""
+    reports, sample, rng = drawn(5, 2_000)
+    data = pd.DataFrame({"age": rng.integers(20, 60, len(reports)).astype(str)})
+    numbers = ReportNumbers()
+    formula = "a ~ b + age"
+    found = questionnaire_logit(formula, data, CHANNEL, *numbers.counted(CHANNEL, numbers(reports)))
+    other = randomized_logit(
+        formula, covariates(formula, data, CHANNEL.names), sample.outputs, LISTED.channel.matrix,
+        CHANNEL.names, LISTED.table.labels,
+    )  # fmt: skip
+    assert found.names == other.names
+    assert found.params == pytest.approx(other.params, abs=1e-4)
+    assert found.bse == pytest.approx(other.bse, rel=1e-4)
+
+
+def test_the_command_regresses_one_question_on_another(tmp_path, monkeypatch, capsys):
+    """Of four questions, of which two are in the formula; what the channel does not show is refused."""
+    monkeypatch.chdir(tmp_path)
+    rng, n = np.random.default_rng(0), 6_000
+    names, answers = ("x", "y", "u", "v"), (("no", "yes"),) * 4
+    records = rng.integers(0, 2, (n, 4))
+    records[:, 1] = rng.random(n) < 1.0 / (1.0 + np.exp(1.0 - 2.0 * records[:, 0]))
+    for name, order, asked in (("pairs", 2, None), ("shares", 1, 1)):
+        channel = sampled(optimal_questionnaire((2,) * 4, 3.0, order, asked=asked), names, answers)
+        channel.write(f"{name}.json")
+        lines = [
+            "report,v,age",
+            *(f"{report},{k % 7},5" for k, report in enumerate(draw_reports(channel, records, rng.bytes))),
+        ]
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    regress = ["regress", "--channel", "pairs.json", "--data", "pairs.csv", "--json", "--formula"]
+    assert main([*regress, "y ~ x"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["names"] == ["Intercept", "x[T.yes]"]
+    for estimate, error, truth in zip(found["params"], found["bse"], (-1.0, 2.0), strict=True):
+        assert abs(estimate - truth) < 4.0 * error < 2.0
+    for channel, formula, words in (
+        ("shares", "y ~ x", "does not show the table of x and y"),
+        ("pairs", "age ~ age", "names none of the questions"),
+    ):
+        assert (
+            main(
+                ["regress", "--channel", f"{channel}.json", "--data", f"{channel}.csv", "--formula", formula]
+            )
+            == 2
+        )
+        assert words in capsys.readouterr().err
