@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ldpsurvey.analysis.reports_estimates import SurveyEstimate, estimate_reports
     from ldpsurvey.answer.codes import report_code, report_of_code
     from ldpsurvey.answer.collecting import Collected, collect_reports
     from ldpsurvey.answer.listening import report_application
@@ -61,6 +62,7 @@ __all__ = [
     "Rates",
     "RegressionResult",
     "ReportStore",
+    "SurveyEstimate",
     "Texts",
     "TwoChannels",
     "answer_page",
@@ -78,6 +80,7 @@ __all__ = [
     "estimate_change",
     "estimate_distribution",
     "estimate_rates",
+    "estimate_reports",
     "estimate_two_channels",
     "known_channel",
     "least_epsilon",
@@ -98,6 +101,7 @@ __all__ = [
 
 #: The public names by the module of this folder that defines them, as imported above for type checkers.
 _NAMES = {
+    "analysis.reports_estimates": ("SurveyEstimate", "estimate_reports"),
     "answer.codes": (
         "report_code",
         "report_of_code",

@@ -33,13 +33,6 @@ def check_sample_options(options: argparse.Namespace) -> None:
             "--simultaneous does not go with --weight, --strata, --cluster and --by: intervals are for each"
             " number."
         )
-    together = [options.replicates, options.replicate_method, options.weight]
-    inside = options.strata, options.cluster
-    if any(together[:2]) and (not all(together) or inside != (None, None)):
-        raise ValueError(
-            "--replicates, --replicate-method and --weight must be given together, and without --strata or"
-            " --cluster: replicates have these in them."
-        )
 
 
 def sample_columns(options: argparse.Namespace) -> SampleColumns:

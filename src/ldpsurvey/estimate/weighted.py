@@ -17,7 +17,6 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -27,7 +26,7 @@ from ldpfrontier.base.types import FloatArray, IntArray
 from ldpsurvey.base.layout import reports_text
 from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.channel.reports import Decoder, first_reports
-from ldpsurvey.data.reading import Label, as_number, said, shown
+from ldpsurvey.data.reading import Label, Records, as_number, said, shown
 from ldpsurvey.data.weights import clusters_of, effective_number
 from ldpsurvey.estimate.additions import Addition, Totals, additions_of
 from ldpsurvey.estimate.distribution import check_confidence
@@ -110,8 +109,16 @@ class SampleColumns:
     replicates: Sequence[str] = ()
     method: str = ""
 
+    def __post_init__(self) -> None:
+        together = [self.replicates, self.method, self.weight]
+        if any(together[:2]) and (not all(together) or (self.strata, self.cluster) != (None, None)):
+            raise ValueError(
+                "--replicates, --replicate-method and --weight must be given together, and without --strata"
+                " or --cluster: replicates have these in them."
+            )
 
-def read_sample(channel: str, decode: Decoder, path: Path | str, columns: SampleColumns) -> Sample:
+
+def read_sample(channel: str, decode: Decoder, path: Records, columns: SampleColumns) -> Sample:
     """Read the first report of each person with its weight, stratum and group; `channel` is an id.
 
     What `decode` gives is the number of a report: of its output, or of the text among different ones.
@@ -162,7 +169,7 @@ def read_sample(channel: str, decode: Decoder, path: Path | str, columns: Sample
 class _Labels:
     """Numbers for the names of strata or clusters, in the order in which they come."""
 
-    def __init__(self, path: Path | str, what: str) -> None:
+    def __init__(self, path: Records, what: str) -> None:
         self._path, self._what, self._known, self._parts = path, what, dict[str, int](), list[IntArray]()
 
     def add(self, number: int, column: pd.Series[str] | None) -> None:
@@ -183,7 +190,7 @@ class _Labels:
         return np.concatenate(self._parts)
 
 
-def _numbers(path: Path | str, frame: pd.DataFrame, what: str, above: float) -> FloatArray:
+def _numbers(path: Records, frame: pd.DataFrame, what: str, above: float) -> FloatArray:
     """Return columns as numbers above a limit, shape (records, columns)."""
     found: FloatArray = frame.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=np.float64)
     wrong = np.argwhere(~(np.isfinite(found) & (found > above)))
