@@ -2,8 +2,9 @@
 
 The sources are the Markdown pages of the repository, as a forge shows them. What a forge does for them is
 done here: formulas become MathML, links to files of the repository lead to copies of these, and diagrams
-become tables of their arrows. ``docs/api.md`` gets the complete docstrings. Nothing is loaded from a
-network, neither when the site is built nor when it is read.
+become tables of their arrows. ``docs/api.md`` gets the complete docstrings, and ``docs/survey/form.md`` the
+page that its commands make. Nothing is loaded from a network, neither when the site is built nor when it is
+read.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from docutils import nodes
@@ -21,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "src"))
 
 import ldpfrontier  # noqa: E402
+from ldpsurvey.command.cli import main  # noqa: E402
 
 #: The side bar: the caption of each group of pages, and the pages, some with a shorter title.
 GROUPS = {
@@ -52,6 +55,7 @@ GROUPS = {
         "docs/survey/form",
         "docs/survey/deviating",
         "docs/survey/questionnaires",
+        "docs/survey/r",
         "docs/survey/own-promise",
     ],
     "The library": [
@@ -98,6 +102,9 @@ html_static_path = ["site.css"]
 html_css_files = ["site.css"]
 html_copy_source = False
 
+#: Where a page tells to open the page that it has made, and what the site has there.
+OPEN, FORM = "Open `survey.html`.", "survey.html"
+
 LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!https?:|#|mailto:)([^)\s#]+)(#[^)\s]*)?\)")
 
 #: What the theme leaves to be said for those who do not see the page or use no mouse: the level of a heading,
@@ -125,6 +132,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Connect what follows with Sphinx."""
     app.connect("source-read", read)
     app.connect("build-finished", make_accessible)
+    app.connect("build-finished", make_form)
     inline, block = (formula, None), (displayed, None)
     app.add_html_math_renderer("mathml", inline_renderers=inline, block_renderers=block)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
@@ -140,7 +148,29 @@ def read(app: Sphinx, page: str, source: list[str]) -> None:
             f"\n```{{toctree}}\n:caption: {caption}\n:hidden:\n\n{chr(10).join(group)}\n```\n"
             for caption, group in GROUPS.items()
         )
+    if page == "docs/survey/form":
+        text = text.replace(OPEN, f'{OPEN} <a href="{FORM}">Here it is</a>, for many people.')
     source[0] = reference(text) if page == "docs/api" else text
+
+
+def make_form(app: Sphinx, exception: Exception | None) -> None:
+    """Make the page of the example, with which visitors may play as often as they like."""
+    example, out = ROOT / "docs/survey/example", Path(app.outdir, "docs/survey", FORM)
+    if exception is not None:
+        return
+    with TemporaryDirectory() as folder:
+        channel, table = (
+            f"{folder}/channel.json",
+            ["--table", str(example / "survey.csv"), "--useful", "region"],
+        )
+        asked = ["--sensitive", "illness", "--epsilon", "1", "--records", "3000", "--quiet"]
+        words = ["--texts", str(example / "texts.yaml"), "--kiosk", "--quiet"]
+        for call in (
+            ["design", *table, *asked, "--out", channel],
+            ["form", "--channel", channel, *words, "--out", str(out)],
+        ):
+            if main(call) != 0:
+                raise RuntimeError(f"{call[0]} has failed.")
 
 
 def make_accessible(app: Sphinx, exception: Exception | None) -> None:

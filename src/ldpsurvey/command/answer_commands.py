@@ -20,6 +20,9 @@ from ldpsurvey.channel.privatizing import remark_on_files
 from ldpsurvey.command.option_table import given
 from ldpsurvey.data.outputs import check_outputs
 
+#: Letters of a page of which is said that it is long to load.
+HEAVY = 3_000_000
+
 
 def form(options: argparse.Namespace) -> int:
     """Write the page on which people answer."""
@@ -30,6 +33,8 @@ def form(options: argparse.Namespace) -> int:
     write_text(page, options.out)
     if (options.post or "").startswith("http:") and not _is_local(options.post):
         remark(f"{options.post} is no https: whoever is on the way can read who sends which report.")
+    if len(page) > HEAVY:
+        remark(f"the page has {len(page) / 1e6:.1f} MB, which phones load slowly: the channel is large.")
     allowance = channel.certificate.allowance
     if allowance is not None and (options.kiosk or allowance.reports is None):
         counted = "of this channel alone, on its device" if not options.kiosk else "of nobody"
