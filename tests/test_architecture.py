@@ -101,7 +101,7 @@ LAYERS = (
     {"ldpsurvey.estimate"},
     {"ldpsurvey.design"},
     {"ldpsurvey.questionnaire"},
-    {"ldpsurvey.answer"},
+    {"ldpsurvey.answer", "ldpsurvey.analysis"},
     {"ldpsurvey.command"},
     {"ldpsurvey"},
 )

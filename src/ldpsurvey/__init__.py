@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ldpsurvey.analysis.any_channel import change_between, plan_people, regress
     from ldpsurvey.analysis.reports_estimates import SurveyEstimate, estimate_reports
     from ldpsurvey.answer.codes import report_code, report_of_code
     from ldpsurvey.answer.collecting import Collected, collect_reports
@@ -67,6 +68,7 @@ __all__ = [
     "TwoChannels",
     "answer_page",
     "audit_channel",
+    "change_between",
     "collect_reports",
     "compare_questionnaire",
     "count_pairs",
@@ -86,12 +88,14 @@ __all__ = [
     "least_epsilon",
     "levels_together",
     "people_needed",
+    "plan_people",
     "privatize",
     "privatize_file",
     "privatize_frame",
     "read_any_channel",
     "read_channel",
     "read_texts",
+    "regress",
     "report_application",
     "report_code",
     "report_of_code",
@@ -101,6 +105,7 @@ __all__ = [
 
 #: The public names by the module of this folder that defines them, as imported above for type checkers.
 _NAMES = {
+    "analysis.any_channel": ("change_between", "plan_people", "regress"),
     "analysis.reports_estimates": ("SurveyEstimate", "estimate_reports"),
     "answer.codes": (
         "report_code",

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 
-import numpy as np
-import pandas as pd
-
-from ldpfrontier.base.types import IntArray
 from ldpfrontier.verify import visible
+from ldpsurvey.analysis.any_channel import plan_people
+from ldpsurvey.analysis.any_channel import regress as regress_reports
 from ldpsurvey.base.layout import Progress, remark, wrapped
-from ldpsurvey.channel.channel_file import PrivateChannel, read_channel, written_files
-from ldpsurvey.channel.reports import Decoder, decoder, first_reports
-from ldpsurvey.channel.routing import TABLES, is_questionnaire
+from ldpsurvey.channel.channel_file import read_channel, written_files
+from ldpsurvey.channel.routing import is_questionnaire
 from ldpsurvey.channel.together import changing_levels, levels_together, read_channels, together_text
 from ldpsurvey.command.exports import as_json, files_beside
 from ldpsurvey.command.option_table import given, reading_of
@@ -32,13 +28,8 @@ from ldpsurvey.design.known_channels import (
 )
 from ldpsurvey.estimate.auditing import audit_channel, count_pairs
 from ldpsurvey.estimate.distribution import check_confidence
-from ldpsurvey.estimate.people import Aim, people_needed, people_text
-from ldpsurvey.estimate.regression import covariates, randomized_logit
-from ldpsurvey.estimate.targets import with_expected
-from ldpsurvey.questionnaire.lot_reports import ReportNumbers
-from ldpsurvey.questionnaire.planning import questionnaire_people
+from ldpsurvey.estimate.people import Aim, people_text
 from ldpsurvey.questionnaire.questionnaire_channel import read_any_channel
-from ldpsurvey.questionnaire.table_regression import questionnaire_logit
 
 
 def audit(options: argparse.Namespace) -> int:
@@ -106,37 +97,19 @@ def people(options: argparse.Namespace) -> int:
     about = ("error", "width", "power", "probability", "value", "confidence")
     aim = Aim(**{name: getattr(options, name) for name in about})
     drawing = Progress("drawing surveys of {:,} people", 0.0)
-    if isinstance(private, PrivateChannel):
-        precise = options.precise or "cells"
-        private = replace(private, table=with_expected(private.table, options.expect))
-        found = people_needed(private, precise, aim, drawing)
-    else:
-        precise = options.precise or TABLES[private.order - 1]
-        found = questionnaire_people(private, precise, aim, options.expect, drawing)
+    found = plan_people(private, aim, precise=options.precise, expected=options.expect, progress=drawing)
     drawing.end()
-    print(as_json({"estimates": found}) if options.json else people_text(found, aim, precise))
+    print(as_json({"estimates": found}) if options.json else people_text(found, aim, options.precise or ""))
     return 0
 
 
 def regress(options: argparse.Namespace) -> int:
     """Fit a logistic regression to reports."""
     check_confidence(options.confidence)
-    private, path = read_any_channel(options.channel), options.data
-
-    def read(decode: Decoder) -> tuple[pd.DataFrame, IntArray]:
-        chunks = list(first_reports(path, private.id, decode, options.column, options.id, patterns=["*"]))
-        return pd.concat([chunk for chunk, *_ in chunks]), np.concatenate([some for *_, some in chunks])
-
-    if isinstance(private, PrivateChannel):
-        data, reports = read(decoder(private, path, options.column))
-        attributes, labels = private.table.attributes, private.table.labels
-        known = covariates(options.formula, data, attributes)
-        matrix = private.channel.matrix
-        found = randomized_logit(options.formula, known, reports, matrix, attributes, labels)
-    else:
-        numbers = ReportNumbers()
-        data, texts = read(numbers)
-        found = questionnaire_logit(options.formula, data, private, *numbers.counted(private, texts))
+    found = regress_reports(
+        options.formula, read_any_channel(options.channel), options.data, column=options.column,
+        person=options.id,
+    )  # fmt: skip
     if options.json:
         low, high = found.conf_int(1.0 - options.confidence).T
         rows = {"names": found.names, "params": found.params, "bse": found.bse, "pvalues": found.pvalues}

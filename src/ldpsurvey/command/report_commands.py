@@ -12,6 +12,7 @@ import numpy as np
 from ldpfrontier.base.atomic import replacing
 from ldpfrontier.base.types import IntArray
 from ldpfrontier.verify import visible
+from ldpsurvey.analysis.any_channel import change_between
 from ldpsurvey.base.layout import remark, wrapped
 from ldpsurvey.base.sampling import RandomSource
 from ldpsurvey.channel.channel_file import PrivateChannel, read_channel
@@ -30,7 +31,7 @@ from ldpsurvey.command.sample_estimates import (
 )
 from ldpsurvey.data.outputs import check_outputs, check_unwritten
 from ldpsurvey.design.two_channels import estimate_two_channels
-from ldpsurvey.estimate.change import change_of_files, change_text
+from ldpsurvey.estimate.change import change_text
 from ldpsurvey.estimate.deviating import DeviatingReports, DeviationBounds, bounds_of
 from ldpsurvey.estimate.deviating_samples import DeviatingSample
 from ldpsurvey.estimate.distribution import FittedReports, check_confidence
@@ -38,7 +39,7 @@ from ldpsurvey.estimate.estimates import Estimated, cells_csv
 from ldpsurvey.estimate.rates import rates_of, reference
 from ldpsurvey.estimate.scores import estimate_scores
 from ldpsurvey.estimate.weighted import read_sample, weighted_estimates
-from ldpsurvey.questionnaire.questionnaire_channel import read_any_channel, read_questionnaire
+from ldpsurvey.questionnaire.questionnaire_channel import read_any_channel
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -250,17 +251,8 @@ def change(options: argparse.Namespace) -> int:
     """Estimate what has changed between two waves."""
     check_outputs(given(options.out), [*options.channel, *options.data])
     about = {name: getattr(options, name) for name in ("column", "confidence", "simultaneous")}
-    which = {is_questionnaire(path) for path in options.channel}
-    if len(which) > 1:
-        raise ValueError("One wave has the channel of a questionnaire, and the other that of one table.")
-    if which == {True}:
-        from ldpsurvey.questionnaire.table_changes import change_of_questionnaire_files
-
-        channels = list(map(read_questionnaire, options.channel))
-        found = change_of_questionnaire_files(channels, options.data, person=options.id, **about)
-    else:
-        privates = [read_channel(path).verified() for path in options.channel]
-        found = change_of_files(privates, options.data, person=options.id, **about)
+    channels = list(map(read_any_channel, options.channel))
+    found = change_between(channels, options.data, person=options.id, **about)
     if options.out is not None:
         with replacing(options.out) as partial:
             written = cells_csv(found.cells(), spreadsheet=options.spreadsheet)
@@ -270,7 +262,7 @@ def change(options: argparse.Namespace) -> int:
 
         print(as_json(found))
         return 0
-    print(change_text(found, joint=which == {False}))
+    print(change_text(found, joint=not is_questionnaire(options.channel[0])))
     if options.out is not None:
         print("\n" + visible(f"File written: {options.out}."))
     return 0

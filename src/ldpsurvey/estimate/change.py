@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import pandas as pd
 from scipy.special import bdtrc, stdtrit
 
 from ldpfrontier.base.types import FloatArray, IntArray
@@ -24,7 +25,7 @@ from ldpsurvey.base.settings import SETTINGS
 from ldpsurvey.base.tabular import Tabular, counted, frame_of
 from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.channel.reports import REPORT, Decoder, decoder, reports_of_people
-from ldpsurvey.data.reading import said
+from ldpsurvey.data.reading import Records, said, shown
 from ldpsurvey.estimate.additions import Addition, additions_of
 from ldpsurvey.estimate.distribution import FittedReports, check_confidence
 from ldpsurvey.estimate.estimates import Quantity
@@ -205,7 +206,7 @@ def _variance(over: FloatArray, counts: FloatArray) -> float:
 
 def change_of_files(
     privates: Sequence[PrivateChannel],
-    paths: Sequence[Path | str],
+    paths: Sequence[Records],
     *,
     person: str | None = None,
     column: str = REPORT,
@@ -226,17 +227,18 @@ def change_of_files(
     )
 
 
-def two_waves(channels: Sequence[Channel], paths: Sequence[Path | str]) -> list[tuple[Channel, Path | str]]:
+def two_waves(channels: Sequence[Channel], paths: Sequence[Records]) -> list[tuple[Channel, Records]]:
     """Return the channel and the file of each wave; refuse more channels, or one file for both."""
     if len(channels) > 2:
         raise ValueError(f"There are {len(channels)} channels for two waves; there must be one, or two.")
-    if Path(paths[0]).resolve() == Path(paths[1]).resolve():
-        raise ValueError(f"{paths[0]} is given for both waves; each needs a file of its own.")
+    one, other = (path if isinstance(path, pd.DataFrame) else Path(path).resolve() for path in paths)
+    if one is other or (isinstance(one, Path) and one == other):
+        raise ValueError(f"{shown(paths[0])} is given for both waves; each needs a file of its own.")
     return [(channels[0], paths[0]), (channels[-1], paths[1])]
 
 
 def read_waves(
-    decoders: Sequence[tuple[str, Decoder]], paths: Sequence[Path | str], person: str | None, column: str
+    decoders: Sequence[tuple[str, Decoder]], paths: Sequence[Records], person: str | None, column: str
 ) -> tuple[dict[str, int], dict[str, int]]:
     """Return the numbers of the reports of two waves by people, from the ids and decoders of channels."""
     first, second = (

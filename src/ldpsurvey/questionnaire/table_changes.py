@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 from ldpsurvey.channel.reports import REPORT
+from ldpsurvey.data.reading import Records
 from ldpsurvey.estimate.additions import Addition
 from ldpsurvey.estimate.change import Changes, changes_of, check_drawn_anew, read_waves, two_waves
 from ldpsurvey.estimate.distribution import check_confidence
@@ -51,7 +51,7 @@ def estimate_questionnaire_change(
 
 def change_of_questionnaire_files(
     channels: Sequence[QuestionnaireChannel],
-    paths: Sequence[Path | str],
+    paths: Sequence[Records],
     *,
     person: str | None = None,
     column: str = REPORT,
