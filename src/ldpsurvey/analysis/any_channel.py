@@ -20,12 +20,9 @@ from ldpsurvey.estimate.regression import RegressionResult, covariates, randomiz
 from ldpsurvey.estimate.targets import with_expected
 from ldpsurvey.questionnaire.lot_reports import ReportNumbers
 from ldpsurvey.questionnaire.planning import questionnaire_people
-from ldpsurvey.questionnaire.questionnaire_channel import QuestionnaireChannel
+from ldpsurvey.questionnaire.questionnaire_channel import AnyChannel, QuestionnaireChannel
 from ldpsurvey.questionnaire.table_changes import change_of_questionnaire_files
 from ldpsurvey.questionnaire.table_regression import questionnaire_logit
-
-#: A channel of either kind.
-AnyChannel = PrivateChannel | QuestionnaireChannel
 
 
 def change_between(

@@ -275,7 +275,11 @@ def _mechanism(questionnaire: Questionnaire, lots: list[Any], accept: int) -> Qu
     return QuestionnaireMechanism(questionnaire, math.log1p((TOTAL - accept) / accept), made)
 
 
-def read_any_channel(path: Path | str) -> PrivateChannel | QuestionnaireChannel:
+#: A channel of either kind.
+AnyChannel = PrivateChannel | QuestionnaireChannel
+
+
+def read_any_channel(path: Path | str) -> AnyChannel:
     """Read a channel of any kind from its file, and check that it keeps its level."""
     return read_questionnaire(path) if is_questionnaire(path) else read_channel(path).verified()
 
