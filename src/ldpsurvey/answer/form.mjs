@@ -21,7 +21,7 @@ const storage = data.kiosk ? null : usable();
 /** What is kept without a storage, until the page is loaded again. */
 let memory = null;
 
-/** The places of the answers of whoever answers now; null if they were given before the page was loaded. */
+/** The places of the answers, until the report is given away or the page is loaded again; then null. */
 let own = null;
 
 let draw, channel;
@@ -35,6 +35,9 @@ async function begin() {
   if (draw.draw) await alone(() => kept() ?? keep({ lot: draw.draw() }));
   if (!storage && !data.kiosk) warn(words.blocked);
   form.addEventListener("submit", answer);
+  // What the page says of the answers must be gone before somebody else may see it.
+  for (const id of ["send", "copy", "download", "read_out"]) at(id)?.addEventListener("click", forget);
+  addEventListener("beforeprint", forget);
   at("copy").addEventListener("click", copy);
   at("download").addEventListener("click", download);
   at("send")?.addEventListener("click", send);
@@ -63,6 +66,11 @@ async function answer(event) {
   at("own").focus();
 }
 
+function forget() {
+  own = null;
+  show();
+}
+
 function show() {
   const { report, sent, lot } = kept() ?? {};
   form.hidden = Boolean(report) || isSpent();
@@ -73,6 +81,8 @@ function show() {
   at("exactly").textContent = submission();
   at("code").textContent = encode(channel, report);
   at("told").replaceChildren(...(channel.lots ? toldByList(report) : toldByTable(report)));
+  for (const id of ["eyes", "read_out"]) at(id).hidden = !own;
+  at("codes").hidden = Boolean(own);
   at("qr").querySelector("svg")?.remove();
   at("qr").append(camera(submission()));
   at("status").textContent = sent ? words.sent : "";

@@ -144,11 +144,31 @@ def test_a_report_is_shown_with_its_code_before_anything_is_sent(fresh, page, la
     fresh.get(page(TABLE, texts=texts, post="https://survey.example/report"))
     found = given(fresh, (1, 0, 0))
     assert found == {"channel": TABLE.id, "report": found["report"]}
-    assert shown(fresh, "code") == report_code(TABLE, found["report"])
     assert fresh.switch_to.active_element.get_attribute("id") == "own"
     assert len(fresh.find_elements("css selector", "#told li")) == 3
     assert requests(fresh) == []
     assert not fresh.find_elements("css selector", "input:checked")
+
+
+@pytest.mark.parametrize("way", ["read_out", "copy", "download", "send", "print"])
+def test_what_tells_the_answers_is_gone_when_the_report_is_given_away(fresh, page, way):
+    """Numbers of those who answer alike, beside the report, would tell whoever sees the screen or a print."""
+    fresh.get(page(TABLE, post="http://127.0.0.1:9/report"))
+    report = given(fresh, (1, 0, 0))["report"]
+    own = shown(fresh, "told")
+    assert shown(fresh, "eyes")
+    assert shown(fresh, "code") == ""
+    if way == "print":
+        fresh.print_page()
+    else:
+        fresh.find_element("id", way).click()
+    assert until(fresh, lambda: shown(fresh, "code")) == report_code(TABLE, report)
+    assert shown(fresh, "eyes") == ""
+    after = shown(fresh, "told")
+    assert after != own
+    fresh.refresh()
+    until(fresh, lambda: shown(fresh, "exactly"))
+    assert shown(fresh, "told") == after
 
 
 def test_a_questionnaire_asks_what_the_lot_asks_and_shows_its_list(fresh, page):
@@ -163,6 +183,7 @@ def test_a_questionnaire_asks_what_the_lot_asks_and_shows_its_list(fresh, page):
     assert sorted(int(number) for number in re.findall(r"q(\d)=", report)) == [
         j + 1 for j in range(3) if asked[j]
     ]
+    fresh.find_element("id", "read_out").click()
     assert shown(fresh, "code") == report_code(channel, report)
     lot = channel.mechanism.lots[int(report[1 : report.index("/")]) - 1]
     assert len(fresh.find_elements("css selector", ".list li")) == lot.members.sum()
@@ -383,18 +404,21 @@ def test_the_keyboard_is_enough(fresh, page):
 @pytest.mark.skipif(axe_script() is None, reason="axe is not installed")
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_axe_finds_no_barrier(fresh, page, language):
+    """Before a report is drawn, while only whoever answered should see it, and when it is given away."""
     fresh.get(page(TABLE, texts=read_texts(TABLE, language=language), post="https://survey.example/report"))
-    for scheme in ("light", "dark"):
-        fresh.execute_cdp_cmd(
-            "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-        )
-        for step in ("form", "report"):
-            if step == "report" and not shown(fresh, "exactly"):
-                given(fresh, (0, 1, 0))
+    steps = [
+        lambda: None,
+        lambda: given(fresh, (0, 1, 0)),
+        lambda: fresh.find_element("id", "read_out").click(),
+    ]
+    for step in steps:
+        step()
+        for scheme in ("dark", "light"):
+            feature = {"name": "prefers-color-scheme", "value": scheme}
+            fresh.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
             fresh.execute_script(axe_script())
             found = fresh.execute_async_script("axe.run().then(arguments[0])")
             assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found["violations"]] == []
-    fresh.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
 @pytest.mark.parametrize("width", [320, 1280])
