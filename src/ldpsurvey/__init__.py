@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ldpsurvey.analysis.any_channel import change_between, plan_people, regress
     from ldpsurvey.analysis.reports_estimates import SurveyEstimate, estimate_reports
+    from ldpsurvey.answer.card import answer_card
     from ldpsurvey.answer.codes import report_code, report_of_code
     from ldpsurvey.answer.collecting import Collected, collect_reports
+    from ldpsurvey.answer.dice import dice_channel
     from ldpsurvey.answer.listening import report_application
     from ldpsurvey.answer.page import answer_page
     from ldpsurvey.answer.store import ReportStore
@@ -66,6 +68,7 @@ __all__ = [
     "SurveyEstimate",
     "Texts",
     "TwoChannels",
+    "answer_card",
     "answer_page",
     "audit_channel",
     "change_between",
@@ -78,6 +81,7 @@ __all__ = [
     "design_for_reports",
     "design_questionnaire",
     "detecting_channels",
+    "dice_channel",
     "estimate_bounds",
     "estimate_change",
     "estimate_distribution",
@@ -111,6 +115,8 @@ _NAMES = {
         "report_code",
         "report_of_code",
     ),
+    "answer.card": ("answer_card",),
+    "answer.dice": ("dice_channel",),
     "answer.collecting": (
         "Collected",
         "collect_reports",

@@ -80,11 +80,11 @@ def answer_page(
         "lots": ""
         if isinstance(channel, PrivateChannel)
         else _paragraphs([texts.say("lots", all=len(channel.names))]),
-        "promise": _promise(promise_sentences(channel, texts)),
+        "promise": promise_html(promise_sentences(channel, texts)),
         "exact": f"<details><summary>{escape(texts.words['exact'])}</summary>"
         f'<p lang="en" dir="ltr">{escape(channel.promise())}</p></details>',
         "questions": "\n".join(
-            _fieldset(place, question, texts, _is_bare(channel, question))
+            _fieldset(place, question, texts, is_bare(channel, question))
             for place, question in enumerate(texts.questions)
             if question.values
         ),
@@ -131,14 +131,14 @@ def _data(channel: AnyChannel, texts: Texts, post: str | None, wave: str, kiosk:
     }
 
 
-def _promise(sentences: list[Sentence]) -> str:
+def promise_html(sentences: list[Sentence]) -> str:
     """Return the promise: its numbers, and a list of for whom and when they hold."""
     first = [words for key, words in sentences if key in FIRST]
     rest = "".join(f"<li>{escape(words)}</li>\n" for key, words in sentences if key not in FIRST)
     return _paragraphs(first) + (f"\n<ul>\n{rest}</ul>" if rest else "")
 
 
-def _is_bare(channel: AnyChannel, question: Question) -> bool:
+def is_bare(channel: AnyChannel, question: Question) -> bool:
     """Tell whether nothing is promised about the answer to a question."""
     kept = kept_by_one(channel)
     return kept is None or (isinstance(channel, PrivateChannel) and question.column not in kept.secret)

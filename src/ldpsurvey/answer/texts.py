@@ -20,7 +20,7 @@ LANGUAGES = ("en", "de")
 
 _GROUP = re.compile(r"(?:\(-inf|\[([^,\[\]()]+)),(?:inf|([^,\[\]()]+))\)")
 _NAME = re.compile(r"\{(\w+)\}")
-_KEYS = ("language", "direction", "decimal", "thousands", "title", "text", "questions", "words")
+_KEYS = ("language", "direction", "decimal", "thousands", "title", "text", "questions", "words", "card")
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,10 @@ class Question:
 
 @dataclass(frozen=True)
 class Texts:
-    """The texts of a page: `text` comes below the title, and `words` has what every page says, by a key."""
+    """The texts of a page: `text` comes below the title, and `words` has what every page says, by a key.
+
+    `card` has what cards say besides, and is empty if the file of a language has no such words.
+    """
 
     language: str
     direction: str
@@ -45,6 +48,7 @@ class Texts:
     title: str
     text: str
     words: Mapping[str, str]
+    card: Mapping[str, str]
     questions: tuple[Question, ...]
 
     def say(self, key: str, **values: object) -> str:
@@ -113,18 +117,8 @@ def read_texts(
         raise ValueError(f"The language is {chosen!r}; a code such as en, de or pt-BR is needed.")
     shipped = chosen if chosen in LANGUAGES else "en"
     base = _read(files("ldpsurvey").joinpath("answer", f"texts.{shipped}.yaml").read_text("utf-8"), shipped)
-    words = _mapping(own, "words", where)
-    _check(words, base["words"], f"words in {where}")
-    said = {key: _text(words, key, text, where) for key, text in base["words"].items()}
-    if chosen not in LANGUAGES and (lacking := [key for key in said if key not in words]):
-        raise ValueError(
-            f"{where} lacks words of the language {chosen!r}: {', '.join(lacking[:5])}"
-            f"{', ...' if len(lacking) > 5 else ''}. Those of {', '.join(LANGUAGES)} come with the page."
-        )
-    for key, text in said.items():
-        if set(_NAME.findall(text)) != (needed := set(_NAME.findall(base["words"][key]))):
-            names = ", ".join(f"{{{name}}}" for name in sorted(needed)) or "no name in braces"
-            raise ValueError(f"The words {key!r} in {where} must have {names}.")
+    said = _words("words", own, base, chosen, where)
+    card = {} if chosen not in LANGUAGES and "card" not in own else _words("card", own, base, chosen, where)
     about = {
         name: _text(own, name, base.get(name, ""), where) for name in ("direction", "decimal", "thousands")
     }
@@ -132,18 +126,38 @@ def read_texts(
         raise ValueError(f"direction in {where} is {about['direction']!r}; allowed are ltr and rtl.")
     asked, given = columns_of(channel), _mapping(own, "questions", where)
     _check(given, (*asked, *(channel.table.attributes if isinstance(channel, PrivateChannel) else ())), where)
-    plain = Texts(chosen, **about, title="", text="", words=said, questions=())
+    plain = Texts(chosen, **about, title="", text="", words=said, card=card, questions=())
     return Texts(
         chosen,
         **about,
         title=title or _text(own, "title", base["title"], where),
         text=_text(own, "text", "", where),
         words=said,
+        card=card,
         questions=tuple(
             _question(column, asked.get(column, ()), _mapping(given, column, where), where, plain)
             for column in dict.fromkeys([*asked, *given])
         ),
     )
+
+
+def _words(
+    key: str, own: Mapping[str, Any], base: Mapping[str, Any], chosen: str, where: str
+) -> dict[str, str]:
+    """Return the words under a key of a file, which take the place of those of a language that is here."""
+    words = _mapping(own, key, where)
+    _check(words, base[key], f"{key} in {where}")
+    said = {name: _text(words, name, text, where) for name, text in base[key].items()}
+    if chosen not in LANGUAGES and (lacking := [name for name in said if name not in words]):
+        raise ValueError(
+            f"{where} lacks words of the language {chosen!r}: {', '.join(lacking[:5])}"
+            f"{', ...' if len(lacking) > 5 else ''}. Those of {', '.join(LANGUAGES)} come with the page."
+        )
+    for name, text in said.items():
+        if set(_NAME.findall(text)) != (needed := set(_NAME.findall(base[key][name]))):
+            names = ", ".join(f"{{{name}}}" for name in sorted(needed)) or "no name in braces"
+            raise ValueError(f"The words {name!r} in {where} must have {names}.")
+    return said
 
 
 def _question(column: str, values: Label, own: Mapping[str, Any], where: str, plain: Texts) -> Question:

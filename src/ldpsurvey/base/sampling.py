@@ -22,6 +22,9 @@ from ldpfrontier.base.types import FloatArray, IntArray
 BITS = 62
 TOTAL = 1 << BITS
 
+#: What the rows of a channel sum to that people draw from with two or three ten-sided dice.
+OF_DICE = (100, 1000)
+
 #: Bytes from the operating system, which are fit for secrets.
 RandomSource = Callable[[int], bytes]
 
@@ -38,19 +41,30 @@ def whole_weights(matrix: FloatArray) -> IntArray:
 
 
 def check_weights(weights: IntArray) -> None:
-    """Refuse whole numbers that are no channel: negative ones, or a row that does not sum to 2^62."""
+    """Refuse whole numbers that are no channel: negative ones, or rows that do not sum to 2^62.
+
+    All may also sum to a number `OF_DICE`.
+    """
     if weights.ndim != 2 or weights.size == 0:
         raise ValueError(f"The weights have shape {weights.shape}; they must be (inputs, outputs).")
     if (weights < 0).any() or (weights > TOTAL).any():
         raise ValueError("A weight is out of range; allowed are whole numbers from 0 to 2^62.")
-    for place, row in enumerate(weights.tolist()):
-        if sum(row) != TOTAL:  # of Python's integers, which do not overflow
-            raise ValueError(f"Row {place} of the weights sums to {sum(row)}; it must sum to 2^62 = {TOTAL}.")
+    rows = weights.tolist()
+    total = sum(rows[0]) if sum(rows[0]) in OF_DICE else TOTAL
+    needed = f"2^62 = {total}" if total == TOTAL else f"{total}"
+    for place, row in enumerate(rows):
+        if sum(row) != total:  # of Python's integers, which do not overflow
+            raise ValueError(f"Row {place} of the weights sums to {sum(row)}; it must sum to {needed}.")
+
+
+def total_of(weights: IntArray) -> int:
+    """Return what the rows of a channel sum to."""
+    return sum(weights[0].tolist())
 
 
 def sampled_channel(weights: IntArray) -> Channel:
-    """Return the channel that is sampled, as floating-point numbers."""
-    return Channel(np.ldexp(weights.astype(np.float64), -BITS))
+    """Return the channel that is sampled, as the floating-point numbers nearest to its chances."""
+    return Channel(weights / float(total_of(weights)))
 
 
 def sampled_level(weights: IntArray | FloatArray) -> float:
@@ -71,6 +85,11 @@ class Sampler:
 
     def __init__(self, weights: IntArray, source: RandomSource = os.urandom) -> None:
         check_weights(weights)
+        if (total := total_of(weights)) != TOTAL:
+            raise ValueError(
+                f"The chances of this channel are whole {total}ths: people draw its reports with dice, by its"
+                " card, and no program does."
+            )
         self.thresholds: IntArray = np.cumsum(weights, axis=1)
         self._source = source
 

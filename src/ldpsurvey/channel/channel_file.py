@@ -24,11 +24,13 @@ from ldpfrontier.base.types import IntArray
 from ldpsurvey.base.layout import csv_text
 from ldpsurvey.base.sampling import (
     BITS,
+    TOTAL,
     RandomSource,
     Sampler,
     check_weights,
     known_answers,
     sampled_channel,
+    total_of,
     whole_weights,
 )
 from ldpsurvey.base.tabular import Tabular, counted, frame_of
@@ -74,7 +76,7 @@ class PrivateChannel(Tabular):
         The table, which is public and contained in the file, if records were counted. Its labels are the
         inputs.
     weights : ndarray of int, shape (inputs, outputs)
-        Probabilities times 2^62.
+        Probabilities times 2^62, or times 100 or 1000 if people draw them with dice.
     certificate : ChannelCertificate
     reports : tuple of str
         How the data name the outputs, of a channel that was used elsewhere; none if they have no meaning.
@@ -107,6 +109,11 @@ class PrivateChannel(Tabular):
             {**dict(zip(self.table.attributes, label, strict=True)), **dict(zip(names, row, strict=True))}
             for label, row in rows
         )
+
+    @property
+    def total(self) -> int:
+        """What probabilities were multiplied by to give the weights."""
+        return total_of(self.weights)
 
     def _about(self) -> str:
         values, reports = self.weights.shape
@@ -259,7 +266,7 @@ class PrivateChannel(Tabular):
                 **({"missing": stored_rules(table.missing)} if table.missing else {}),
             },
             "outputs": list(self.outputs),
-            "bits": BITS,
+            **({"bits": BITS} if self.total == TOTAL else {"total": self.total}),
             # As texts: many a reader of JSON rounds large numbers.
             "weights": [" ".join(map(str, row)) for row in self.weights.tolist()],
         }
@@ -268,6 +275,7 @@ class PrivateChannel(Tabular):
 
     def sampler(self) -> str:
         """Return a program in JavaScript that draws reports from the file of this channel, and no other."""
+        Sampler(self.weights)  # refuses what no program draws
         text = files("ldpsurvey").joinpath("channel", "channel.mjs").read_text(encoding="utf-8")
         digest = hashlib.sha256(self.text().encode()).hexdigest()
         return text.replace("the SHA-256 of channel.json", digest).replace("the id of channel.json", self.id)
@@ -458,7 +466,8 @@ def _parsed(content: Mapping[str, Any]) -> PrivateChannel:
         raise ValueError(f"intervals is {around['intervals']!r}.")
     if private.certificate.population is not None:  # refused where they are out of range
         _ = private.certificate.population.ball(table), private.certificate.population.odds(table)
-    if content["bits"] != BITS or content["outputs"] != list(private.outputs):
+    of_bits = content.get("bits") == BITS and private.total == TOTAL
+    if not (of_bits or content.get("total") == private.total) or content["outputs"] != list(private.outputs):
         raise ValueError("its outputs do not match its weights.")
     if content["id"] != private.id:
         raise ValueError(f"its id is {content['id']!r}; that of its labels and weights is {private.id!r}.")

@@ -1,24 +1,29 @@
-"""The commands about what people answer on their own device or on paper: `form` and `collect`."""
+"""The commands about what people answer on their own device or on paper: `form`, `card` and `collect`."""
 
 from __future__ import annotations
 
 import argparse
+import json
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from ldpfrontier.base.atomic import write_text
 from ldpfrontier.verify import visible
+from ldpsurvey.answer.card import answer_card
 from ldpsurvey.answer.collecting import collect_reports
+from ldpsurvey.answer.dice import dice_channel
 from ldpsurvey.answer.either import AnyChannel, read_either
 from ldpsurvey.answer.listening import PATH, listen, report_application, split_address
 from ldpsurvey.answer.page import answer_page
 from ldpsurvey.answer.store import ReportStore
 from ldpsurvey.answer.texts import read_texts
 from ldpsurvey.base.layout import remark, reports_text, wrapped
+from ldpsurvey.channel.channel_file import write_texts
 from ldpsurvey.channel.privatizing import remark_on_files
+from ldpsurvey.channel.proof import certified
 from ldpsurvey.command.option_table import given
-from ldpsurvey.data.outputs import check_outputs
+from ldpsurvey.data.outputs import check_new, check_outputs
 
 #: Letters of a page of which is said that it is long to load.
 HEAVY = 3_000_000
@@ -49,6 +54,37 @@ def form(options: argparse.Namespace) -> int:
 
 def _is_local(address: str) -> bool:
     return urlsplit(address).hostname in ("127.0.0.1", "localhost")
+
+
+def card(options: argparse.Namespace) -> int:
+    """Write a card by which people draw a report with dice, and the channel that is drawn."""
+    target = Path(options.out)
+    if target.suffix != ".html":
+        raise ValueError(f"{target} ends in {target.suffix!r}; the file of a card must end in .html.")
+    beside = [target.with_suffix(suffix) for suffix in (".json", ".certificate.json")]
+    check_outputs([target, *beside], [options.channel, *given(options.texts)])
+    if not options.force:
+        check_new(beside)
+    channel = read_either(options.channel)
+    drawn, price = dice_channel(channel, options.dice)
+    texts = read_texts(drawn, options.texts, title=options.title, language=options.language)
+    page, (document, _) = answer_card(drawn, texts, slips=options.slips), certified(drawn)
+    contents = {
+        ".html": page,
+        ".json": drawn.text(),
+        ".certificate.json": json.dumps(document, indent=1) + "\n",
+    }
+    written = write_texts(target, contents)
+    print(wrapped(drawn.promise()))
+    print(
+        wrapped(
+            f"That is the level of what is drawn with {options.dice} dice. For the same precision,"
+            f" {price:.2f} times as many people are needed as with {channel.id}."
+        )
+    )
+    print(visible(f"Files written: {', '.join(map(str, written))}."))
+    print(wrapped(f"estimate takes the letters with --channel {visible(str(written[1]))}."))
+    return 0
 
 
 def collect(options: argparse.Namespace) -> int:
@@ -90,3 +126,6 @@ def _listen(options: argparse.Namespace, channel: AnyChannel) -> int:
         listen(options.listen, application, started)
         print(visible(f"{options.store} has {reports_text(len(store))}."))
     return 0
+
+
+COMMANDS = {"form": form, "card": card, "collect": collect}

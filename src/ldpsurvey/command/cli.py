@@ -112,10 +112,10 @@ def _command(name: str) -> Callable[[argparse.Namespace], int]:
         from ldpsurvey.command.report_commands import COMMANDS as OF_REPORTS
 
         return OF_REPORTS[name]
-    if name in ("form", "collect"):
-        from ldpsurvey.command import answer_commands
+    if name in ("form", "card", "collect"):
+        from ldpsurvey.command.answer_commands import COMMANDS as OF_ANSWERS
 
-        return answer_commands.form if name == "form" else answer_commands.collect
+        return OF_ANSWERS[name]
     from ldpsurvey.command.analysis_commands import COMMANDS as OF_CHANNELS
 
     return OF_CHANNELS[name]

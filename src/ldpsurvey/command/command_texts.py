@@ -67,6 +67,19 @@ examples:
   ldp-frontier form --channel channel.json --out survey.html --texts texts.yaml \\
       --post https://survey.example.org/report""",
     ),
+    "card": (
+        "make a card by which people draw a report with dice",
+        """\
+Write a card to be printed, by which people without a device draw a report: they
+roll two ten-sided dice, look up their answer, and say a letter. The channel is
+rounded to hundredths (thousandths with three dice) so that its level is not above
+that of the channel and its estimates are as precise as possible. The channel that
+is really drawn is written beside the card, with a certificate of its level.
+
+examples:
+  ldp-frontier card --channel channel.json --out card.html
+  ldp-frontier estimate --channel card.json --data letters.csv""",
+    ),
     "collect": (
         "make a file of reports of what came in",
         """\

@@ -67,6 +67,14 @@ EXPECT = option("--expect", metavar="VALUE=NUMBER", nargs="+", default=[], help=
 SPREADSHEET = option("--spreadsheet", action="store_true", help=
     "in CSV files, put an apostrophe before a text that a spreadsheet program would take for a formula,"
     " such as =1+1, and a byte order mark at the start, by which Excel knows UTF-8")
+TEXTS_OF_PEOPLE = [
+    option("--texts", metavar="YAML", help=
+        "a file with the title, a text below it, questions, labels of answers, and the language or its"
+        " words"),
+    option("--title", help="the title of the page, instead of that in --texts"),
+    option("--language", metavar="CODE", help=
+        "en, de, or another language whose words are in --texts (default: en, or that of --texts)"),
+]
 JSON = option("--json", action="store_true", help="print the results as JSON, for programs")
 QUIET = option("--quiet", action="store_true", help="print warnings and errors only")
 CHANNEL = option("--channel", metavar="JSON", required=True, help="a channel file, as written by design")
@@ -293,12 +301,7 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
     "form": [
         CHANNEL,
         option("--out", metavar="HTML", required=True, help="the file for the page"),
-        option("--texts", metavar="YAML", help=
-            "a file with the title, a text below it, questions, labels of answers, and the language or its"
-            " words"),
-        option("--title", help="the title of the page, instead of that in --texts"),
-        option("--language", metavar="CODE", help=
-            "en, de, or another language whose words are in --texts (default: en, or that of --texts)"),
+        *TEXTS_OF_PEOPLE,
         option("--post", metavar="URL", help=
             "the address that a report is sent to, as JSON, when the person presses a button (default: the"
             " page sends nothing, and shows a code and a file)"),
@@ -307,6 +310,19 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
             " a device draws one report for each"),
         option("--kiosk", action="store_true", help=
             "for a device that many people use: store nothing, and show a button that clears the page"),
+        QUIET,
+    ],
+    "card": [
+        CHANNEL,
+        option("--out", metavar="HTML", default="card.html", help=
+            "the file for the card; the channel that is drawn is written beside it, as .json (default:"
+            " card.html)"),
+        option("--dice", metavar="N", type=whole, default=2, help=
+            "the number of ten-sided dice, 2 or 3: with 3 fewer people are needed (default: 2)"),
+        option("--slips", metavar="N", type=whole, default=0, help=
+            "also print so many slips with a random number each, for people without dice"),
+        *TEXTS_OF_PEOPLE,
+        option("--force", action="store_true", help="replace another channel beside the card"),
         QUIET,
     ],
     "collect": [

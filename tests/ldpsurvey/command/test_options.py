@@ -31,6 +31,7 @@ CALLS = {
         "estimate --channel s.json --data so.csv --json",
         "estimate --channel q.json --data a.csv --json",
     ],
+    "card": ["card --channel s.json --out k.html"],
     "form": ["form --channel c.json --out f.html"],
     "collect": ["collect --channel c.json o.csv --out r.csv"],
     "change": ["change --channel c.json --data o.csv o2.csv"],
@@ -60,7 +61,8 @@ GIVEN = {
     "--deviating": "0.1", "--second": "c.json o2.csv", "--always": "y1", "--detect": "no",
     "--texts": "t.yaml", "--title": "t", "--language": "de", "--post": "https://a.example",
     "--power": "0.8", "--probability": "0.5", "--value": "0.1",
-    "--codes": "report", "--listen": "127.0.0.1:0", "--store": "r.sqlite", "--page": "p.html",
+    "--codes": "report", "--dice": "3", "--slips": "2",
+    "--listen": "127.0.0.1:0", "--store": "r.sqlite", "--page": "p.html",
     "--p": "0.6", "--q": "0.6", "--yes": "0.1", "--no": "0.1", "--cards": "2",
 }  # fmt: skip
 #: What an option does depends on the data, or on the time, and there may be nothing for it to do here.
