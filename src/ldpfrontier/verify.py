@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 FORMAT, VERSION = "ldp-frontier certificate", "1"
 SOMETHING = "privacy for all who know something about U"
 OF_QUESTIONS = "questionnaire privacy"
-BESIDE = "; the certificate of this channel is beside it: .certificate.json"
+BESIDE = "; the certificate of this channel is in the file beside it that ends in .certificate.json"
 #: Limits: bytes of a file, characters of a number, entries of a channel, and terms of all sums that are
 #: checked, which take a few minutes; whole numbers of a questionnaire.
 MAX_BYTES, MAX_DIGITS, MAX_TERMS, MAX_WORK, MOST = 1 << 26, 400, 20_000_000, 40_000_000, 1 << 200
@@ -765,7 +765,9 @@ def check_file(path: str | Path) -> tuple[int, str]:
     except OSError as error:
         return 2, f"cannot be read: {error.strerror}."
     except (Malformed, UnicodeDecodeError) as error:
-        return 2, f"malformed: {error}."
+        own = Path(path).with_suffix(".certificate.json")
+        where = f"; the certificate of this channel is {own.name}" if own.is_file() else BESIDE
+        return 2, f"malformed: {error}.".replace(BESIDE, where)
 
 
 def main(paths: list[str]) -> int:

@@ -233,7 +233,11 @@ def test_pairs_of_sensitive_values_are_counted_before_they_are_listed() -> None:
         verify.check({**many, "claims": [claim]})
 
 
-@pytest.mark.parametrize(("kind", "says"), [("channel", "is beside it"), ("questionnaire", "is beside it")])
-def test_other_files_of_the_project_are_told_where_their_level_is(kind: str, says: str) -> None:
-    with pytest.raises(verify.Malformed, match=says):
-        verify.check({"format": f"ldp-frontier {kind}", "version": 4})
+@pytest.mark.parametrize("kind", ["channel", "questionnaire"])
+def test_other_files_of_the_project_are_told_where_their_level_is(kind: str, tmp_path: Path) -> None:
+    """By the name of a file that is there."""
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps({"format": f"ldp-frontier {kind}", "version": 4}), encoding="utf-8")
+    assert "is in the file beside it that ends in .certificate.json" in verify.check_file(path)[1]
+    (tmp_path / "c.certificate.json").touch()
+    assert verify.check_file(path)[1].endswith("; the certificate of this channel is c.certificate.json.")

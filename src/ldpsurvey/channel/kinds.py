@@ -18,7 +18,10 @@ from ldpsurvey.data.values import Missing
 
 
 class Field(NamedTuple):
-    """A part of a record: its columns, and the values that these may have together."""
+    """A part of a record: its columns, and the values that these may have together.
+
+    Where one of them is not asked, its value is empty.
+    """
 
     columns: Label
     labels: tuple[Label, ...]
@@ -75,7 +78,7 @@ def asked_columns(channel: ReportingChannel) -> Label:
 def asked_values(channel: ReportingChannel) -> dict[str, Label]:
     """Return the values of each of these columns, in their order."""
     return {
-        name: tuple(dict.fromkeys(values))
+        name: tuple(dict.fromkeys(filter(None, values)))
         for columns, labels in channel.fields
         for name, values in zip(columns, zip(*labels, strict=True), strict=True)
     }

@@ -69,7 +69,7 @@ def record_codes(
 
     It takes the values of all columns that are asked, and the numbers of the records; `path` is for errors.
     """
-    codes = [Codes(path, *field) for field in private.fields]
+    codes = [Codes(path, *field, private.missing) for field in private.fields]
 
     def places(labels: Sequence[Label], rows: Sequence[int]) -> IntArray:
         found, first = list[IntArray](), 0

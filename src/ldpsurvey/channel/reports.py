@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from ldpsurvey.base.layout import remark
 from ldpsurvey.base.names import close_name
 from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.data.reading import Label, Records, as_number, like_counts, read_chunks, said, shown
-from ldpsurvey.data.values import is_missing, may_be_missing
+from ldpsurvey.data.values import Missing, is_missing, may_be_missing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,22 +30,40 @@ PERSON = "id"
 class Codes:
     """Numbers of labels that are known, in their order, for records of a file; its path is for errors.
 
-    Labels may be those `of_reports`, of which no option says what becomes of missing ones.
+    Labels may be those `of_reports`, of which no option says what becomes of missing ones. Where a column is
+    not asked, and its value among the labels is empty, whatever is `missing` is the same as an empty one.
     """
 
     def __init__(
-        self, path: Records, columns: Label, labels: Sequence[Label], *, of_reports: bool = False
+        self,
+        path: Records,
+        columns: Label,
+        labels: Sequence[Label],
+        missing: Mapping[str, Missing] | None = None,
+        *,
+        of_reports: bool = False,
     ) -> None:
         self._path, self._columns, self._of_reports = path, columns, of_reports
         self._numbers = {label: number for number, label in enumerate(labels)}
+        self._names = [(missing or {}).get(name, Missing()).becomes for name in columns]
+        self._skips = any("" in label for label in labels)
 
     def __call__(self, labels: Sequence[Label], rows: Sequence[int]) -> IntArray:
         """Return the numbers of labels, (labels,), of records with these numbers in the file."""
+        labels = [self._skipped(label) for label in labels] if self._skips else labels
         numbers = [self._numbers.get(label, -1) for label in labels]
         if -1 in numbers:
             place = numbers.index(-1)
             raise ValueError(self._unknown(labels[place], rows[place]))
         return np.array(numbers, dtype=np.int64)
+
+    def _skipped(self, label: Label) -> Label:
+        """Return a label with empty values for missing ones, if that is known and the label is not."""
+        if label in self._numbers:
+            return label
+        pairs = zip(label, self._names, strict=True)
+        empty = tuple("" if may_be_missing(value) or value == name else value for value, name in pairs)
+        return empty if empty in self._numbers else label
 
     def _unknown(self, label: Label, record: int) -> str:
         where = f"Record {record} of {shown(self._path)}"
@@ -68,6 +86,14 @@ class Codes:
             return (
                 f"{where} has {value!r} as its {name}; the channel accepts {some}.{close_name(value, known)}"
             )
+        if self._skips:
+            alike = [other for other in self._numbers if other[0] == label[0]]
+            allowed = [sorted({other[place] for other in alike}) for place in range(len(label))]
+            pairs = zip(label, allowed, strict=True)
+            place = next(place for place, (value, some) in enumerate(pairs) if value not in some)
+            must = "empty" if allowed[place] == [""] else f"one of {', '.join(map(repr, allowed[place]))}"
+            after = f"{label[0]!r} as {self._columns[0]}"
+            return f"{where} has {label[place]!r} as {self._columns[place]} after {after}; it must be {must}."
         return (
             f"{where} is {said(label)!r}. The channel has no row for this combination; design it again, so"
             " that all combinations can be reported."

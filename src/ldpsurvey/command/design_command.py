@@ -36,7 +36,7 @@ USUAL_ERROR, USUAL_LOGIT_ERROR = 0.01, 0.1
 #: Options that have no effect on two channels.
 _NOT_OF_PAIRS = (
     "useful", "precise", "utility", "reports", "budget", "records", "compare", "details", "mechanism", "cone",
-    "prove", "picture",
+    "prove", "picture", "follow_up", "impossible",
 )  # fmt: skip
 
 
@@ -56,6 +56,12 @@ def design(options: argparse.Namespace) -> int:
         from ldpsurvey.command import questionnaire_command as command
 
         return command.design(options)
+    for name in ("follow_up", "impossible"):
+        if getattr(options, name) is not None:
+            raise ValueError(
+                f"--{name.replace('_', '-')} is for questionnaires, whose columns are all sensitive"
+                " (--precise shares, pairs or triples)."
+            )
     if options.picture is not None:
         from ldpsurvey.command.pictures import channel_picture, check_picture, draw
 
@@ -139,7 +145,7 @@ def _design_pair(options: argparse.Namespace, sources: Sequence[str]) -> int:
     """Design two channels, drawn by lot, that show who always gives one report."""
     for name in _NOT_OF_PAIRS:
         if getattr(options, name) not in (None, False, []):
-            option = {"picture": "plot"}.get(name, name)
+            option = {"picture": "plot"}.get(name, name.replace("_", "-"))
             raise ValueError(f"--{option} does not go with --detect.")
     if options.purpose == "information":
         raise ValueError("--detect is about estimates, and does not go with --for information.")

@@ -125,6 +125,12 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
             " COLUMN=18,40,65, into groups that begin at these numbers; COLUMN=18, with the comma is one"
             " such number"),
         *READING,
+        option("--follow-up", metavar="Q=OTHER:ANSWER,...", nargs="+", help=
+            "of a questionnaire: question Q is asked only after these answers to another one, such as"
+            " often=smokes:yes; both are one question smokes/often, and Q is empty where it is not asked"),
+        option("--impossible", metavar="Q=ANSWER,...", nargs="+", action="append", help=
+            "of a questionnaire: answers to two or more questions that nobody gives together, such as"
+            " age=15-17 children=2,3; may be given again. Records that have them are refused"),
         option("--against", choices=["insider-only", "outsider", "acquaintance", "anyone"], help=
             "from whom the sensitive value has to be protected (default: acquaintance, and anyone"
             " without a table); insider-only is local label differential privacy"),

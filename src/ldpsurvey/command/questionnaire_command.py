@@ -15,6 +15,7 @@ from ldpfrontier import verify
 from ldpfrontier.base.atomic import replacing
 from ldpfrontier.verify import visible
 from ldpsurvey.base.layout import columns, remark, reports_text, wrapped
+from ldpsurvey.channel.kinds import asked_values
 from ldpsurvey.channel.promises import percent, raised, upwards
 from ldpsurvey.channel.reports import first_reports
 from ldpsurvey.channel.routing import given_for_tables
@@ -41,6 +42,7 @@ from ldpsurvey.questionnaire.questionnaire_channel import (
     read_questionnaire,
 )
 from ldpsurvey.questionnaire.questions import QuestionList, questions_of_file, questions_of_values
+from ldpsurvey.questionnaire.restrictions import parsed_follow_ups, parsed_impossible
 from ldpsurvey.questionnaire.table_estimates import QuestionnaireEstimate, estimate_questionnaire
 
 if TYPE_CHECKING:
@@ -68,7 +70,10 @@ def design(options: argparse.Namespace) -> int:
     channel = design_questionnaire(
         questions.names, questions.answers, options.epsilon, ORDERS[precise], reports=options.reports,
         budget=options.budget, error=options.error, records=records, missing=questions.missing,
+        combined=questions.combined,
     )  # fmt: skip
+    impossible = parsed_impossible(options.impossible or [], asked_values(channel))
+    channel = replace(channel, impossible=impossible)
     error, compared = options.error or 0.01, None
     if options.compare or options.details or options.picture is not None:
         compared = compare_questionnaire(channel, error)
@@ -88,7 +93,7 @@ def design(options: argparse.Namespace) -> int:
         print(as_json(about, promise=channel.promise(), written=list(map(str, paths))))
         return 0
     print(_design_text(channel, records, error, options.out))
-    for line in bins_text(parsed_bins(options.bins, questions.names)):
+    for line in bins_text(parsed_bins(options.bins, options.sensitive)):
         print(wrapped(line, "  "))
     if compared is not None:
         print("\n" + comparison_text(compared, error))
@@ -104,13 +109,13 @@ def _questions(options: argparse.Namespace) -> QuestionList:
     names = options.sensitive
     values = parsed_values(options.values or (), names)
     bins = parsed_bins(options.bins, names)
-    path = options.data or options.table
+    path, follow_ups = options.data or options.table, parsed_follow_ups(options.follow_up or [], names)
     if path is None:
-        return questions_of_values(values, options.sensitive, bins=bins)
+        return questions_of_values(values, options.sensitive, bins=bins, follow_ups=follow_ups)
     count = options.count or (None if options.table is None else "count")
     return questions_of_file(
         path, options.sensitive, count=count, values=values, bins=bins, missing=options.missing,
-        missing_codes=options.missing_codes, decimal=options.decimal,
+        missing_codes=options.missing_codes, decimal=options.decimal, follow_ups=follow_ups,
     )  # fmt: skip
 
 
@@ -200,7 +205,8 @@ def _design_text(channel: QuestionnaireChannel, records: int | None, error: floa
     tables = "shares" if channel.order == 1 else f"tables of up to {channel.order} questions"
     lines = [
         f"{_counted(len(channel.names), 'question')} with {answers} answers each:"
-        f" {questionnaire.combinations:,} combinations, of which every one can be reported.",
+        f" {questionnaire.combinations:,} combinations, of which every one can be reported"
+        f"{' unless it is impossible' if channel.impossible else ''}.",
         f"Each person is asked {span} of the questions, drawn by lot; the reports give {tables}.",
     ]
     if records is not None:

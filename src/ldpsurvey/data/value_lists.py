@@ -15,7 +15,9 @@ from ldpsurvey.data.reading import Label
 from ldpsurvey.data.tables import CountTable, check_columns, combinations_of
 
 
-def parsed_values(words: Iterable[str], columns: Sequence[str] = ()) -> dict[str, Label]:
+def parsed_values(
+    words: Iterable[str], columns: Sequence[str] = (), option: str = "--values"
+) -> dict[str, Label]:
     """Return the values of columns that are written as ``COLUMN=VALUE,VALUE``, by their column.
 
     Columns that are known may have ``=`` in their names (`split_column`). A word without an equals sign is
@@ -28,7 +30,7 @@ def parsed_values(words: Iterable[str], columns: Sequence[str] = ()) -> dict[str
             text = (rest or "").strip()
             if rest is None or not column or column in found:
                 raise ValueError(
-                    f"--values has {line!r}; it must be COLUMN=VALUE,VALUE,... or the name of a file with"
+                    f"{option} has {line!r}; it must be COLUMN=VALUE,VALUE,... or the name of a file with"
                     " such lines, once for each column."
                 )
             try:

@@ -13,7 +13,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from functools import cached_property
@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpfrontier import Lot, Questionnaire, QuestionnaireMechanism, QuestionnaireOptimum, verify
 from ldpfrontier.base.types import IntArray
@@ -44,6 +45,7 @@ from ldpsurvey.channel.routing import QUESTIONNAIRE, TABLES, is_questionnaire
 from ldpsurvey.data.reading import Label
 from ldpsurvey.data.values import Missing, read_rules, stored_rules
 from ldpsurvey.questionnaire.lot_reports import draw_reports, report_parser
+from ldpsurvey.questionnaire.restrictions import Impossible, impossible_entries, masks_of
 
 VERSION = 2
 
@@ -61,7 +63,8 @@ class QuestionnaireChannel:
     The weights of the lots sum to 2^62. Of 2^62 draws whose set does not contain the own answers, `accept`
     are kept. `epsilon`, nats, was asked for, and no mechanism at this level has less error of the tables than
     `bound` (`QuestionnaireOptimum.bound`). A person may report once, or as often as the `allowance` says;
-    `missing` says what was missing in the design, and what became of it.
+    `missing` says what was missing in the design, and what became of it. Questions with follow-up questions
+    are `combined`, and some answers are `impossible` together (`ldpsurvey.questionnaire.restrictions`).
     """
 
     names: Label
@@ -73,6 +76,8 @@ class QuestionnaireChannel:
     bound: float
     allowance: Allowance | None = None
     missing: Mapping[str, Missing] = field(default_factory=dict)
+    combined: Mapping[str, Field] = field(default_factory=dict)
+    impossible: tuple[Impossible, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what is no channel, or does not keep its level."""
@@ -89,6 +94,14 @@ class QuestionnaireChannel:
             raise ValueError(f"its weights must be whole numbers that sum to 2^{BITS}.")
         if not 0 < self.accept <= TOTAL or not level_of(self.accept) <= self.epsilon:
             raise ValueError(f"its level is above {self.epsilon:g}.")
+        columns = [name for columns, _ in self.fields for name in columns]
+        for own, (fields, labels) in zip(self.answers, self.fields, strict=True):
+            if len({*labels}) != len(own) or {*map(len, labels)} != {len(fields)}:
+                raise ValueError("a question that is of several columns has other values than answers.")
+        if len({*columns}) < len(columns) or any(
+            name not in columns for rule in self.impossible for name, _ in rule
+        ):
+            raise ValueError("a column is there twice, or what is impossible is of a column that is not.")
         if self.allowance is not None:
             check_allowance(self.allowance, "anyone", self.epsilon, lambda reports: reports * self.level)
 
@@ -126,16 +139,21 @@ class QuestionnaireChannel:
     @property
     def fields(self) -> tuple[Field, ...]:
         """The questions, each a field of a record."""
-        answers = ([(answer,) for answer in some] for some in self.answers)
-        return tuple(Field((name,), tuple(some)) for name, some in zip(self.names, answers, strict=True))
+        return tuple(
+            self.combined.get(name, Field((name,), tuple((answer,) for answer in some)))
+            for name, some in zip(self.names, self.answers, strict=True)
+        )
 
     @cached_property
     def telling(self) -> frozenset[Field]:
         """The questions of which one answer alone can change the chance of a report by its whole level.
 
         A set that is another one at another answer has two combinations that differ in that answer alone, of
-        which it contains one; permutations send any two records to these that differ there alone.
+        which it contains one; permutations send any two records to these that differ there alone. It is not
+        known whether such records are possible where some are not.
         """
+        if self.impossible:
+            return frozenset()
         kinds = {
             kind
             for lot, weight in zip(self.mechanism.lots, self.weights, strict=True)
@@ -145,9 +163,19 @@ class QuestionnaireChannel:
         members = self.mechanism.questionnaire.members
         return frozenset(self.fields[j] for kind in kinds for j in members[kind])
 
-    def wrong_record(self, _: IntArray) -> tuple[int, str] | None:
+    def wrong_record(self, records: IntArray) -> tuple[int, str] | None:
         """Return the place of the first record that cannot be, and why; None if there is none."""
+        for rule in self.impossible:
+            masks = masks_of(rule, self.fields)
+            wrong = np.logical_and.reduce([mask[records[:, j]] for j, mask in masks.items()])
+            if wrong.any():
+                words = " and ".join(f"{'/'.join(some)} as {name}" for name, some in rule)
+                return int(wrong.argmax()), f"has {words}, which the channel says are impossible together"
         return None
+
+    def impossible_entries(self, table: Sequence[int]) -> NDArray[np.bool_]:
+        """Return which entries of the table of some questions are impossible, with an axis for each."""
+        return impossible_entries(self.impossible, self.fields, table)
 
     def drawing(self, source: RandomSource | None = None) -> Callable[[IntArray], list[str]]:
         """Return what draws a report for each record, (m, questions)."""
@@ -185,6 +213,7 @@ class QuestionnaireChannel:
                 "allowance": None if self.allowance is None else asdict(self.allowance),
             },
             **({"missing": stored_rules(self.missing)} if self.missing else {}),
+            **({"impossible": [dict(rule) for rule in self.impossible]} if self.impossible else {}),
             **self._meaning(),
         }
 
@@ -192,7 +221,7 @@ class QuestionnaireChannel:
         mechanism = self.mechanism
         return {
             "questions": [
-                {"name": name, "answers": list(answers)}
+                {"name": name, "answers": list(answers), **self._columns_of(name)}
                 for name, answers in zip(self.names, self.answers, strict=True)
             ],
             "order": self.order,
@@ -207,6 +236,13 @@ class QuestionnaireChannel:
                 for weight, lot in zip(self.weights, mechanism.lots, strict=True)
             ],
         }
+
+    def _columns_of(self, name: str) -> dict[str, Any]:
+        """Return the columns of a question that is of several, and their values, as the file has them."""
+        if name not in self.combined:
+            return {}
+        columns, labels = self.combined[name]
+        return {"columns": list(columns), "values": [list(label) for label in labels]}
 
     def text(self) -> str:
         """Return the text of the file."""
@@ -313,6 +349,13 @@ def _parsed(content: Mapping[str, Any]) -> QuestionnaireChannel:
         lots.append((weight, kinds, (np.array(list(lot["set"])) == "1").reshape(sizes)))
     if content["bits"] != BITS or not 0 < accept <= TOTAL:
         raise ValueError("its numbers are out of range.")
+    combined = {
+        question["name"]: Field(tuple(question["columns"]), tuple(map(tuple, question["values"])))
+        for question in content["questions"]
+        if "columns" in question
+    }
+    columns = [name for own in names for name in (combined[own].columns if own in combined else (own,))]
+    impossible = content.get("impossible", [])
     stated = content["certificate"]
     channel = QuestionnaireChannel(
         names,
@@ -323,7 +366,9 @@ def _parsed(content: Mapping[str, Any]) -> QuestionnaireChannel:
         stated["epsilon"],
         stated["bound"],
         None if stated["allowance"] is None else Allowance(**stated["allowance"]),
-        read_rules(content.get("missing", {}), names),
+        read_rules(content.get("missing", {}), columns),
+        combined,
+        tuple(tuple((name, tuple(some)) for name, some in rule.items()) for rule in impossible),
     )
     if content["id"] != channel.id:
         raise ValueError(f"its id is {content['id']!r}; that of its content is {channel.id!r}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from ldpsurvey.base.layout import remark
 from ldpsurvey.base.names import close_name
+from ldpsurvey.channel.kinds import Field
 from ldpsurvey.data.groups import Bins, Groups, ValueOrder, translations_of, with_groups
 from ldpsurvey.data.reading import Label, labels_of, read_chunks, shown
 from ldpsurvey.data.tables import check_columns, notice_counts, whole_count
@@ -22,6 +24,7 @@ from ldpsurvey.data.values import (
     unused_codes,
     without_missing,
 )
+from ldpsurvey.questionnaire.restrictions import FollowUp, combined_questions
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,7 @@ class QuestionList:
     records: int | None
     hints: tuple[str, ...]
     missing: Mapping[str, Missing] = field(default_factory=dict)
+    combined: Mapping[str, Field] = field(default_factory=dict)
 
 
 def questions_of_file(
@@ -45,10 +49,12 @@ def questions_of_file(
     missing: str | Sequence[str] | None = None,
     missing_codes: Sequence[str] = (),
     decimal: str = ".",
+    follow_ups: Sequence[FollowUp] = (),
 ) -> QuestionList:
     """Read the answers that are in a file; parameters and errors are those of `count_records`.
 
-    `values` has all answers to some of the questions, in their order; combinations are not counted.
+    `values` has all answers to some of the questions, in their order; combinations are not counted. What is
+    missing where a follow-up question is not asked counts for nothing, and another answer is refused.
     """
     names = check_columns(names, (), count)
     rules = missing_rules(missing, missing_codes, names)
@@ -67,10 +73,21 @@ def questions_of_file(
         records += len(chunk) if count is None else sum(number(*row) for row in numbers)
         labels = labels_of(chunk, names, made)
         order.read(chunk, labels)
-        for counter, known, some in zip(found, rows, zip(*labels, strict=True), strict=True):
+        for name, counter, known, some in zip(names, found, rows, zip(*labels, strict=True), strict=True):
             parts = [(answer,) for answer in some]
+            asked = chunk
+            for one in (one for one in follow_ups if one.name == name):
+                firsts = [label[names.index(one.after)] for label in labels]
+                here = [first in one.answers for first in firsts]
+                for row, text, first, ok in zip(chunk.index, some, firsts, here, strict=True):
+                    if not ok and not rules[name](text):
+                        raise ValueError(
+                            f"Record {row} of {shown(path)} has {text!r} as {name} after {first!r} as"
+                            f" {one.after}; it must be empty, as it is asked after {'/'.join(one.answers)}."
+                        )
+                asked, parts = chunk[here], list(itertools.compress(parts, here))
             counter.update(parts)
-            known |= first_rows(chunk, parts, known)
+            known |= first_rows(asked, parts, known)
     answers = []
     for name, counter, known in zip(names, found, rows, strict=True):
         check_totals(shown(path), (name,), counter)
@@ -87,16 +104,21 @@ def questions_of_file(
         remark(code)
     _check_asked(names, values or {})
     told = {name: rule for name, rule in rules.items() if rule != Missing()}
-    return replace(_made(names, answers, records), missing=told)
+    return replace(_made(names, answers, records, follow_ups), missing=told)
 
 
 def questions_of_values(
-    values: Mapping[str, Label], names: Sequence[str], *, bins: Mapping[str, Bins] | None = None
+    values: Mapping[str, Label],
+    names: Sequence[str],
+    *,
+    bins: Mapping[str, Bins] | None = None,
+    follow_ups: Sequence[FollowUp] = (),
 ) -> QuestionList:
     """Return the questions with answers that are listed, or that are groups which begin at given numbers."""
     names, known = check_columns(names, ()), with_groups(values, bins or {})
     _check_asked(names, known)
-    return _made(names, [_listed(name, (), known.get(name), "--values") for name in names], None)
+    answers = [_listed(name, (), known.get(name), "--values") for name in names]
+    return _made(names, answers, None, follow_ups)
 
 
 def _listed(name: str, found: Label, listed: Label | None, source: str) -> Label:
@@ -121,8 +143,11 @@ def _check_asked(names: Label, values: Mapping[str, Label]) -> None:
         )
 
 
-def _made(names: Label, answers: Sequence[Label], records: int | None) -> QuestionList:
+def _made(
+    names: Label, answers: Sequence[Label], records: int | None, follow_ups: Sequence[FollowUp]
+) -> QuestionList:
     hints = list[str]()
     for name, some in zip(names, answers, strict=True):
         hints += look_alikes((name,), [(answer,) for answer in some])
-    return QuestionList(names, tuple(answers), records, tuple(hints))
+    names, known, combined = combined_questions(names, answers, follow_ups)
+    return QuestionList(names, known, records, tuple(hints), combined=combined)
