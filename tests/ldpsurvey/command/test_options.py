@@ -36,12 +36,13 @@ CALLS = {
     "collect": ["collect --channel c.json o.csv --out r.csv"],
     "change": ["change --channel c.json --data o.csv o2.csv"],
     "audit": ["audit --channel c.json", "audit --channel q.json"],
-    "level": ["level c.json"],
+    "level": ["level c.json", "level q.json"],
     "channel": ["channel --values ill=no,yes --design warner --p 0.7 --out d.json"],
     "regress": ["regress --channel c.json --data o.csv --formula ill~age"],
     "people": [
         "people --channel c.json --error 0.01 --precise S",
         "people --channel c.json --width 0.4 --precise S",
+        "people --channel q.json --error 0.01 --precise a",
     ],
 }
 #: What options are given; the others stand alone.
@@ -60,6 +61,7 @@ GIVEN = {
      "--matrix": "m.csv", "--design": "kuk", "--formula": "age~ill", "--width": "0.3",
     "--deviating": "0.1", "--second": "c.json o2.csv", "--always": "y1", "--detect": "no",
     "--texts": "t.yaml", "--title": "t", "--language": "de", "--post": "https://a.example",
+    "--follow-up": "b=a:1", "--impossible": "a=1 b=2",
     "--power": "0.8", "--probability": "0.5", "--value": "0.1",
     "--codes": "report", "--dice": "3", "--slips": "2",
     "--listen": "127.0.0.1:0", "--store": "r.sqlite", "--page": "p.html",
