@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from ldpsurvey.estimate.regression import RegressionResult
     from ldpsurvey.questionnaire.comparison import NeededPeople, compare_questionnaire
     from ldpsurvey.questionnaire.designing import design_questionnaire
-    from ldpsurvey.questionnaire.planning import questionnaire_people
     from ldpsurvey.questionnaire.questionnaire_channel import QuestionnaireChannel, read_any_channel
     from ldpsurvey.questionnaire.questions import QuestionList, questions_of_file
     from ldpsurvey.questionnaire.table_estimates import QuestionnaireEstimate
@@ -99,7 +98,6 @@ __all__ = [
     "privatize",
     "privatize_file",
     "privatize_frame",
-    "questionnaire_people",
     "questions_of_file",
     "read_any_channel",
     "read_channel",
@@ -200,7 +198,6 @@ _NAMES = {
         "compare_questionnaire",
     ),
     "questionnaire.designing": ("design_questionnaire",),
-    "questionnaire.planning": ("questionnaire_people",),
     "questionnaire.questionnaire_channel": (
         "QuestionnaireChannel",
         "read_any_channel",
