@@ -267,7 +267,6 @@ TESTED_THROUGH = {
     "ldpfrontier.hypothesis_testing.two_outputs": "ldpfrontier/hypothesis_testing/test_leakage.py",
     "ldpfrontier.questionnaires.mechanism": "ldpfrontier/questionnaires/test_optimum.py",
     "ldpfrontier.uncertainty.exact_intervals": "ldpfrontier/uncertainty/test_odds_ratios.py",
-    "ldpsurvey.answer.either": "ldpsurvey/answer/test_collecting.py",
     "ldpsurvey.channel.kinds": "ldpsurvey/channel/test_allowance.py",
     "ldpsurvey.channel.routing": "ldpsurvey/command/test_questionnaire_command.py",
     "ldpsurvey.command.analysis_commands": "ldpsurvey/design/test_known_channels.py",

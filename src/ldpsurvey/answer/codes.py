@@ -13,11 +13,10 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
-from ldpsurvey.answer.either import AnyChannel
 from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.channel.reports import report_place
 from ldpsurvey.questionnaire.lot_reports import LETTERS, read_reports
-from ldpsurvey.questionnaire.questionnaire_channel import QuestionnaireChannel
+from ldpsurvey.questionnaire.questionnaire_channel import AnyChannel, QuestionnaireChannel
 
 #: Digits of the channel's number that a code begins with.
 TOLD = 3

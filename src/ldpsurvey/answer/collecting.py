@@ -12,13 +12,13 @@ from typing import Any
 
 from ldpfrontier.base.atomic import OWNER, USUAL, replacing
 from ldpsurvey.answer.codes import report_of_code
-from ldpsurvey.answer.either import AnyChannel, check_report
 from ldpsurvey.answer.store import SQLITE, stored_reports
 from ldpsurvey.base.layout import BYTE_ORDER_MARK, remark, reports_text, without_formulas
 from ldpsurvey.channel.reports import REPORT, channel_column, checked_name
 from ldpsurvey.data.outputs import check_outputs, check_unwritten
 from ldpsurvey.data.reading import digest_of, is_standard_input, read_chunks, shown
 from ldpsurvey.data.values import is_missing
+from ldpsurvey.questionnaire.questionnaire_channel import AnyChannel
 
 #: Places of refused reports that are named.
 NAMED = 5
@@ -163,13 +163,13 @@ def _checked(channel: AnyChannel, entry: _Entry) -> tuple[str, str]:
         return _NO_MESSAGE, ""
     if entry.channel not in (channel.id, ""):
         return _OTHER_CHANNEL, ""
+    if not entry.is_code:
+        unknown = channel.unknown_report([entry.report]) is not None
+        return (_NO_REPORT, "") if unknown else ("", entry.report)
     try:
-        if entry.is_code:
-            return "", report_of_code(channel, entry.report)
-        check_report(channel, entry.report)
+        return "", report_of_code(channel, entry.report)
     except ValueError:
-        return _MISTYPED if entry.is_code else _NO_REPORT, ""
-    return "", entry.report
+        return _MISTYPED, ""
 
 
 class _Inbox:

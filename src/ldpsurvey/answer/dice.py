@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from ldpfrontier import entropy, mutual_information
 from ldpfrontier.base.types import FloatArray, IntArray
-from ldpsurvey.answer.either import AnyChannel
 from ldpsurvey.base.sampling import TOTAL, sampled_channel
 from ldpsurvey.channel.attackers import WITHOUT_TABLE, levels_of
 from ldpsurvey.channel.channel_file import PrivateChannel
+from ldpsurvey.questionnaire.questionnaire_channel import AnyChannel
 
 #: Reports that letters name.
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldpfrontier.base.extras import extra
-from ldpsurvey.answer.either import AnyChannel, check_report
 from ldpsurvey.answer.store import ReportStore
+from ldpsurvey.questionnaire.questionnaire_channel import AnyChannel
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
@@ -122,12 +122,8 @@ def _store(channel: AnyChannel, store: ReportStore, body: bytes) -> None:
         raise _Refusal(400, f"The report is not of the channel {channel.id}, whose reports are taken here.")
     if key is not None and not (isinstance(key, str) and _KEY.fullmatch(key)):
         raise _Refusal(400, "A key has 16 to 64 letters, digits, hyphens and underscores.")
-    try:
-        if not isinstance(report, str):
-            raise ValueError
-        check_report(channel, report)
-    except ValueError:
-        raise _Refusal(400, "The channel gives no such report.") from None
+    if not isinstance(report, str) or channel.unknown_report([report]) is not None:
+        raise _Refusal(400, "The channel gives no such report.")
     try:
         if not store.add(report, key):
             raise _Refusal(409, "Another report came with this key.")

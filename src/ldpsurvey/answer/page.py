@@ -11,13 +11,13 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from ldpsurvey.answer.either import AnyChannel
 from ldpsurvey.answer.promise_words import FIRST, Sentence, promise_sentences
 from ldpsurvey.answer.revealed import people_of_questionnaire, people_of_table
 from ldpsurvey.answer.texts import Question, Texts, read_texts
 from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.channel.promises import kept_by_one
 from ldpsurvey.channel.reports import checked_name
+from ldpsurvey.questionnaire.questionnaire_channel import AnyChannel
 
 #: Answers of a question that are buttons; more are a list to choose from.
 BUTTONS = 7

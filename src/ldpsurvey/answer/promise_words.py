@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from ldpsurvey.answer.either import AnyChannel
 from ldpsurvey.answer.texts import Texts
 from ldpsurvey.base.settings import SETTINGS
 from ldpsurvey.channel.attackers import Attacker
@@ -17,6 +16,7 @@ from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.channel.promises import SAME, Kept, factor_of, kept_by_all, kept_by_one, kept_by_two, upwards
 from ldpsurvey.data.reading import Label
 from ldpsurvey.data.tables import CountTable
+from ldpsurvey.questionnaire.questionnaire_channel import AnyChannel
 
 #: A text of the page by its key, and what stands in it.
 Sentence = tuple[str, str]

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from ldpfrontier.base.extras import extra
-from ldpsurvey.answer.either import AnyChannel
 from ldpsurvey.base.names import close_name
 from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.data.reading import Label
+from ldpsurvey.questionnaire.questionnaire_channel import AnyChannel
 
 #: The languages that come with the page.
 LANGUAGES = ("en", "de")

@@ -13,7 +13,6 @@ from ldpfrontier.verify import visible
 from ldpsurvey.answer.card import answer_card
 from ldpsurvey.answer.collecting import collect_reports
 from ldpsurvey.answer.dice import dice_channel
-from ldpsurvey.answer.either import AnyChannel, read_either
 from ldpsurvey.answer.listening import PATH, listen, report_application, split_address
 from ldpsurvey.answer.page import answer_page
 from ldpsurvey.answer.store import ReportStore
@@ -24,6 +23,7 @@ from ldpsurvey.channel.privatizing import remark_on_files
 from ldpsurvey.channel.proof import certified
 from ldpsurvey.command.option_table import given
 from ldpsurvey.data.outputs import check_new, check_outputs
+from ldpsurvey.questionnaire.questionnaire_channel import AnyChannel, read_any_channel
 
 #: Letters of a page of which is said that it is long to load.
 HEAVY = 3_000_000
@@ -32,7 +32,7 @@ HEAVY = 3_000_000
 def form(options: argparse.Namespace) -> int:
     """Write the page on which people answer."""
     check_outputs([options.out], [options.channel, *given(options.texts)])
-    channel = read_either(options.channel)
+    channel = read_any_channel(options.channel)
     texts = read_texts(channel, options.texts, title=options.title, language=options.language)
     page = answer_page(channel, texts, post=options.post, wave=options.wave, kiosk=options.kiosk)
     write_text(page, options.out)
@@ -65,7 +65,7 @@ def card(options: argparse.Namespace) -> int:
     check_outputs([target, *beside], [options.channel, *given(options.texts)])
     if not options.force:
         check_new(beside)
-    channel = read_either(options.channel)
+    channel = read_any_channel(options.channel)
     drawn, price = dice_channel(channel, options.dice)
     texts = read_texts(drawn, options.texts, title=options.title, language=options.language)
     page, (document, _) = answer_card(drawn, texts, slips=options.slips), certified(drawn)
@@ -90,11 +90,11 @@ def card(options: argparse.Namespace) -> int:
 def collect(options: argparse.Namespace) -> int:
     """Make a file of reports of what came in, or take reports in a local network."""
     if options.listen is not None:
-        return _listen(options, read_either(options.channel))
+        return _listen(options, read_any_channel(options.channel))
     check_outputs([options.out], [options.channel])
     replaced = Path(options.out).is_file()
     done = collect_reports(
-        read_either(options.channel), options.sources, options.out, column=options.column,
+        read_any_channel(options.channel), options.sources, options.out, column=options.column,
         codes=options.codes, person=options.id, keep=options.keep, spreadsheet=options.spreadsheet,
         force=options.force,
     )  # fmt: skip
