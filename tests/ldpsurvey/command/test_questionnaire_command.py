@@ -2,12 +2,14 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ldpsurvey.command.cli import main
+from ldpsurvey.command.option_table import OPTIONS, option_names
 from ldpsurvey.questionnaire.questionnaire_channel import read_questionnaire
 
 DESIGN = ["design", "--epsilon", "1"]
@@ -29,6 +31,83 @@ def people(tmp_path, monkeypatch):
 
 
 ASKED = ["--data", "people.csv", "--sensitive", "smokes", "votes", "age", "--bins", "age=18,40,65"]
+
+
+#: A call of each command with the channel of a questionnaire, and options that are for one table alone.
+CALLS = {
+    "design": "--values a=1,2 b=1,2 c=1,2 --sensitive a b c --epsilon 1 --precise pairs --out d.json",
+    "apply": "--channel q.json --data p.csv --out r.csv --memo m --id id",
+    "estimate": "--channel q.json --data one.csv",
+    "change": "--channel q.json --data one.csv two.csv --id id",
+    "form": "--channel q.json --out f.html",
+    "card": "--channel q.json --out k.html",
+    "collect": "--channel q.json one.csv --out r.csv",
+    "audit": "--channel q.json",
+    "level": "q.json q.json",
+    "channel": "--values ill=no,yes --design warner --p 0.7 --out d.json",
+    "regress": "--channel q.json --data one.csv --formula a~b",
+    "people": "--channel q.json --error 0.01",
+    "verify": "q.certificate.json",
+}
+GIVEN = {
+    "--cone": "none:none", "--expect": "1=0.3", "--max-seconds": "9", "--mechanism": "grr", "--prove": "9",
+    "--compare-with": "1", "--cumulative": "a", "--mean": "a", "--deviating": "0.1", "--samples": "50",
+    "--second": "q.json two.csv --always x", "--data": "p.csv",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def surveyed(tmp_path_factory):
+    """Return a folder with the channel of a questionnaire, and reports of two waves."""
+    folder = tmp_path_factory.mktemp("surveyed")
+    rng = np.random.default_rng(0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        rows = [
+            f"{n},{a + 1},{(a ^ b) + 1},{c + 1}" for n, (a, b, c) in enumerate(rng.random((500, 3)) < 0.3)
+        ]
+        Path("p.csv").write_text("\n".join(["id,a,b,c", *rows]), encoding="utf-8")
+        design = f"design {CALLS['design']}".replace("d.json", "q.json").replace("--epsilon 1", "--epsilon 4")
+        assert main([*design.split(), "--quiet"]) == 0
+        for seed, name in enumerate(("one", "two")):
+            words = f"apply --channel q.json --data p.csv --out {name}.csv --keep id --insecure --seed {seed}"
+            assert main([*words.split(), "--quiet"]) == 0
+    return folder
+
+
+@pytest.mark.parametrize("command", OPTIONS)
+def test_the_page_says_which_commands_take_a_questionnaire(surveyed, monkeypatch, capsys, command):
+    """Each works or is refused in a sentence; so are options, and those alone, that are for one table."""
+    text = (Path(__file__).parents[3] / "docs/survey/questionnaires.md").read_text(encoding="utf-8")
+    table = text.partition("<!-- commands -->")[2].partition("<!-- end -->")[0]
+    rows = {
+        cells[1].strip("` "): cells[2:4] for row in table.splitlines()[3:] if (cells := row.split("|"))[1:]
+    }
+    assert [*rows] == [*OPTIONS]
+    monkeypatch.chdir(surveyed)
+
+    def done(more=""):
+        capsys.readouterr()
+        before = set(Path().iterdir())
+        try:
+            status = main(f"{command} {CALLS[command]} {more}".split())
+        except SystemExit as end:
+            status = end.code
+        for path in set(Path().iterdir()) - before:
+            path.unlink()
+        return status, capsys.readouterr().err
+
+    says, listed = rows[command]
+    status, error = done()
+    assert (status == 0) == (not says.strip().startswith("refused")), error
+    assert status == 0 or re.fullmatch(r"ldp-frontier: [^\n]+\.\n", error)
+    refused = set()
+    for option in option_names(command):
+        if option not in CALLS[command].split() and command != "channel" and status == 0:
+            _, error = done(f"{option} {GIVEN.get(option, '')}")
+            if re.search(r"is for the joint table|(is|are) for channels of one table", error):
+                refused.add(option)
+    assert refused == set(re.findall("`(--.*?)`", listed))
 
 
 def test_from_a_file_to_tables(people, capsys):
