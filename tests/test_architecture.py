@@ -274,6 +274,7 @@ TESTED_THROUGH = {
     "ldpsurvey.command.command_texts": "ldpsurvey/command/test_cli.py",
     "ldpsurvey.command.design_command": "ldpsurvey/command/test_cli.py",
     "ldpsurvey.command.estimate_texts": "ldpsurvey/command/test_cli.py",
+    "ldpsurvey.command.idle_options": "ldpsurvey/command/test_options.py",
     "ldpsurvey.command.report_commands": "ldpsurvey/command/test_cli.py",
     "ldpsurvey.command.sample_estimates": "ldpsurvey/estimate/test_weighted.py",
     "ldpsurvey.estimate.additions": "ldpsurvey/estimate/test_weighted.py",

@@ -18,7 +18,8 @@ from ldpfrontier.base.extras import MissingExtra
 from ldpfrontier.verify import check_file, visible
 from ldpsurvey.base.layout import Progress, Remark, wrapped
 from ldpsurvey.command.command_texts import TEXTS
-from ldpsurvey.command.option_table import OPTIONS, alternatives, option_names, without_effect
+from ldpsurvey.command.idle_options import without_effect
+from ldpsurvey.command.option_table import OPTIONS, alternatives, option_names
 
 PROGRAM = "ldp-frontier"
 
