@@ -137,6 +137,20 @@ def test_levels_of_reports_add_up_to_the_budget(survey, made, within, tmp_path):
             survey(other, wave)
 
 
+def test_questionnaires_of_one_budget_have_one_account_whatever_they_ask(survey, tmp_path):
+    """Levels for anyone of all answers of a person add up, also of answers to other questions."""
+    values = small_table().values
+    one, other = (
+        design_questionnaire(names, tuple(values[name] for name in names), 0.6, budget=1.2)
+        for names in (("illness", "region"), ("region", "age"))
+    )
+    survey(one, "a")
+    survey(other, "a", out="b.csv")
+    for channel in (one, other):
+        with pytest.raises(ValueError, match=r"levels that add up to 1\.2, and this report has 0\.6"):
+            survey(channel, "c")
+
+
 def test_a_wave_belongs_to_several_reports(survey, twice, tmp_path, capsys):
     with pytest.raises(ValueError, match=r"is for several reports of a person; a wave \(--wave NAME\) says"):
         survey(twice, "", out="out.csv")
