@@ -85,11 +85,15 @@ class Questionnaire:
         return math.prod(self.sizes)
 
     @cached_property
+    def has_all_tables(self) -> bool:
+        """Whether all tables of so many questions are wanted, and no others."""
+        every = itertools.combinations(range(len(self.sizes)), len(self.tables[0]))
+        return set(self.tables) == set(every)
+
+    @cached_property
     def kinds(self) -> tuple[int, ...]:
         """The kind of each question: exchanging questions of one kind changes nothing of what is wanted."""
-        order = len(self.tables[0])
-        everything = set(itertools.combinations(range(len(self.sizes)), order))
-        if set(self.tables) != everything:
+        if not self.has_all_tables:
             return tuple(range(len(self.sizes)))
         kinds = sorted(set(self.sizes))
         return tuple(map(kinds.index, self.sizes))
@@ -113,6 +117,13 @@ class Questionnaire:
         )
         return [kinds for kinds in sets if all(n <= len(self.members[k]) for k, n in Counter(kinds).items())]
 
+    def are_connected(self, questions: Questions) -> bool:
+        """Tell whether questions do not fall into two parts of which no table has questions of both."""
+        reached, left = {questions[0]}, set(questions[1:])
+        while new := {j for j in left if any(j in table and reached & {*table} for table in self.tables)}:
+            reached, left = reached | new, left - new
+        return not left
+
     def sets_of(self, kinds: Kinds) -> int:
         """Return how many sets of questions have these kinds."""
         return math.prod(math.comb(len(self.members[k]), n) for k, n in Counter(kinds).items())
@@ -128,8 +139,12 @@ class Questionnaire:
         With n people, the sum of the squared errors of all entries of all tables is 1/n times the sum over
         kinds of wanted / m_T, m_T what a mechanism tells of each T of these (`QuestionnaireMechanism.told`).
         """
+        return self.costs(self.tables)
+
+    def costs(self, tables: Sequence[Questions]) -> dict[Kinds, float]:
+        """Return what `wanted` is for some tables, of the kinds that questions have here."""
         costs = dict[Kinds, float]()
-        for table in self.tables:
+        for table in tables:
             entries = math.prod(self.sizes[j] for j in table)
             for order in range(1, len(table) + 1):
                 for some in itertools.combinations(table, order):
@@ -144,7 +159,11 @@ class Questionnaire:
     @property
     def entries(self) -> int:
         """The number of entries of all tables."""
-        return sum(math.prod(self.sizes[j] for j in table) for table in self.tables)
+        return self.entries_of(self.tables)
+
+    def entries_of(self, tables: Sequence[Questions]) -> int:
+        """Return the number of entries of some tables."""
+        return sum(math.prod(self.sizes[j] for j in table) for table in tables)
 
 
 def _sizes(values: Any) -> tuple[Any, ...]:

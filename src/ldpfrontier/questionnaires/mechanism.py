@@ -112,11 +112,11 @@ class QuestionnaireMechanism:
     @property
     def error(self) -> float:
         """The number of people times the sum of the mean square errors of entries, at uniform answers."""
-        return self.error_of(self.questionnaire)
+        return self.error_of(self.questionnaire.tables)
 
-    def error_of(self, other: Questionnaire) -> float:
-        """Return the same for other tables of the same questions, which need no further interactions."""
-        return sum(cost / self.told[kinds] for kinds, cost in other.wanted.items())
+    def error_of(self, tables: Sequence[Questions]) -> float:
+        """Return the same for other tables, which the reports give (`shows`)."""
+        return sum(cost / self.told[kinds] for kinds, cost in self.questionnaire.costs(tables).items())
 
     def people(self, error: float) -> float:
         """Return how many people give the entries of the tables this root mean square error."""

@@ -91,7 +91,8 @@ def optimal_questionnaire(
     order : {1, 2, 3}
         All tables of so many questions are wanted: the shares of each question, the tables of two, of three.
     tables : sequence of sequences of int, optional
-        The questions of each table, numbers from 0, if others are wanted.
+        The questions of each table, numbers from 0, if others are wanted. Three or more questions are then
+        asked together if tables connect them.
     asked : int, optional
         Most questions that a person is asked, 1 to 4; by default 4. Of more than 16 combinations it is 3 at
         most.
@@ -144,7 +145,11 @@ def _columns(
     origin, rows = list[tuple[Kinds, int]](), list[FloatArray]()
     listed = SETTINGS.asked_together if asked is None else asked
     many = min(listed, SETTINGS.asked_of_many)
+    every = questionnaire.has_all_tables or questionnaire.combinations <= SETTINGS.listed_cells
     for kinds in questionnaire.classes(listed):
+        # Of chosen tables each question is a kind of its own.
+        if not every and len(kinds) > 2 and not questionnaire.are_connected(kinds):
+            continue
         sizes = questionnaire.sizes_of(kinds)
         if len(kinds) > (listed if math.prod(sizes) <= SETTINGS.listed_cells else many):
             continue

@@ -12,8 +12,7 @@ from ldpfrontier.base.types import IntArray
 from ldpsurvey.base.tabular import TableRows
 from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.channel.reports import REPORT, Decoder, decoder, first_reports
-from ldpsurvey.channel.routing import TABLES
-from ldpsurvey.data.reading import Records
+from ldpsurvey.data.reading import Label, Records
 from ldpsurvey.estimate.change import Changes, change_of_files
 from ldpsurvey.estimate.people import Aim, Need, people_needed
 from ldpsurvey.estimate.regression import RegressionResult, covariates, randomized_logit
@@ -33,6 +32,7 @@ def change_between(
     column: str = REPORT,
     confidence: float = 0.95,
     simultaneous: bool = False,
+    tables: Sequence[Label] = (),
 ) -> Changes:
     """Estimate how shares have changed between two waves.
 
@@ -49,23 +49,27 @@ def change_between(
         The level of each interval, in (0, 1).
     simultaneous : bool
         Whether it is that of all intervals together.
+    tables : sequence of tuple of str
+        Of a questionnaire, further tables, as the names of their questions.
 
     Raises
     ------
     ValueError
         If the channels are of two kinds or have different values, or the reports do not fit.
     """
-    tables = [channel for channel in channels if isinstance(channel, PrivateChannel)]
+    privates = [channel for channel in channels if isinstance(channel, PrivateChannel)]
     questionnaires = [channel for channel in channels if isinstance(channel, QuestionnaireChannel)]
-    if tables and questionnaires:
+    if privates and questionnaires:
         raise ValueError("One wave has the channel of a questionnaire, and the other that of one table.")
     if questionnaires:
         return change_of_questionnaire_files(
             questionnaires, reports, person=person, column=column, confidence=confidence,
-            simultaneous=simultaneous,
+            simultaneous=simultaneous, more=tables,
         )  # fmt: skip
+    if tables:
+        raise ValueError("Further tables are for questionnaires; the joint table is estimated anyway.")
     return change_of_files(
-        tables, reports, person=person, column=column, confidence=confidence, simultaneous=simultaneous
+        privates, reports, person=person, column=column, confidence=confidence, simultaneous=simultaneous
     )
 
 
@@ -134,7 +138,6 @@ def plan_people(
         A function that is called with every number of people of whom surveys are drawn.
     """
     if isinstance(channel, QuestionnaireChannel):
-        precise = precise or TABLES[channel.order - 1]
         return questionnaire_people(channel, precise, aim, expected, progress)
     private = replace(channel, table=with_expected(channel.table, expected))
     return people_needed(private, precise or "cells", aim, progress)

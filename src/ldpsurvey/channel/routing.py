@@ -52,6 +52,8 @@ def is_questionnaire_asked(options: argparse.Namespace) -> bool:
     three or more, unless an option chooses among the mechanisms of their joint table.
     """
     chosen = any(getattr(options, name) != value for name, value in _OF_CHOICE.items())
+    if options.tables is not None and not options.useful:
+        return True
     usual = options.precise is None and len(options.sensitive) > 2 and not chosen
     return usual or (options.precise in TABLES and not options.useful)
 

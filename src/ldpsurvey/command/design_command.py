@@ -35,8 +35,8 @@ USUAL_ERROR, USUAL_LOGIT_ERROR = 0.01, 0.1
 
 #: Options that have no effect on two channels.
 _NOT_OF_PAIRS = (
-    "useful", "precise", "utility", "reports", "budget", "records", "compare", "details", "mechanism", "cone",
-    "prove", "picture", "follow_up", "impossible",
+    "useful", "precise", "tables", "utility", "reports", "budget", "records", "compare", "details",
+    "mechanism", "cone", "prove", "picture", "follow_up", "impossible",
 )  # fmt: skip
 
 
@@ -56,7 +56,7 @@ def design(options: argparse.Namespace) -> int:
         from ldpsurvey.command import questionnaire_command as command
 
         return command.design(options)
-    for name in ("follow_up", "impossible"):
+    for name in ("follow_up", "impossible", "tables"):
         if getattr(options, name) is not None:
             raise ValueError(
                 f"--{name.replace('_', '-')} is for questionnaires, whose columns are all sensitive"

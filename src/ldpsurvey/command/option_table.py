@@ -60,6 +60,8 @@ READING = [
     option("--decimal", choices=[".", ","], default=".", help=
         "what the decimals of numbers follow, in columns with groups and of weights (default: a point)"),
 ]
+TABLES = option("--tables", metavar="A,B,...", nargs="+", help=
+    "of a questionnaire, also the tables of these questions, with commas between them, and print these")
 EXPECT = option("--expect", metavar="VALUE=NUMBER", nargs="+", default=[], help=
     "what is expected of those who will report, at which errors are computed, if it is not what the"
     " table has: shares of values or, with useful columns, rates of the second of two sensitive values"
@@ -155,14 +157,19 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
         option("--for", choices=["frequencies", "information"], dest="purpose", help=
             "compute the mechanism with the smallest error of estimated frequencies, or the one whose"
             " reports carry the most information (default: frequencies; with --utility, information)"),
-        option("--precise", metavar="WHAT", help=
-            "what the estimates have to be precise for, and --error refers to: the frequencies of whole"
-            " records (cells), of sensitive values (S), of useful values (U), the rates of sensitive"
-            " values given useful ones, their differences, or coefficients of a logistic regression, as"
-            " in 'illness ~ age' or, for one of them, 'age in illness ~ age + region'; of a"
-            " questionnaire, whose columns are all sensitive, the shares of each question, all tables of"
-            " two (pairs), or of three (triples) (default: cells, and pairs of three or more columns"
-            " without --useful)"),
+        [
+            option("--precise", metavar="WHAT", help=
+                "what the estimates have to be precise for, and --error refers to: the frequencies of whole"
+                " records (cells), of sensitive values (S), of useful values (U), the rates of sensitive"
+                " values given useful ones, their differences, or coefficients of a logistic regression, as"
+                " in 'illness ~ age' or, for one of them, 'age in illness ~ age + region'; of a"
+                " questionnaire, whose columns are all sensitive, the shares of each question, all tables of"
+                " two (pairs), or of three (triples) (default: cells, and pairs of three or more columns"
+                " without --useful)"),
+            option("--tables", metavar="A,B,...", nargs="+", help=
+                "of a questionnaire, the tables that have to be precise, each as its questions with commas"
+                " between them, up to three"),
+        ],
         EXPECT,
         option("--compare", action="store_true", help=
             "compute all mechanisms that are suitable, and print tables that compare them; of a"
@@ -287,6 +294,7 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
             " makes sums of squares over the replicates a variance, such as 0.05"),
         option("--rates", metavar=("A", "B"), nargs=2, help=
             "of a questionnaire, also estimate the rates of the answers to question A given those to B"),
+        TABLES,
         option("--plot", "--picture", dest="picture", metavar="FILE", help=
             "draw the estimates with their intervals to this file, which ends in .svg, .pdf or .png"),
     ],
@@ -300,6 +308,7 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
             "a column that identifies people in both files; some may be in both (default: nobody is)"),
         CONFIDENCE,
         option("--simultaneous", action="store_true", help="let --confidence apply to all changes together"),
+        TABLES,
         option("--out", metavar="CSV", help="write the changes to this file, with their standard errors"),
         SPREADSHEET,
         [JSON, QUIET],

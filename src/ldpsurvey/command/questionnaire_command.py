@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,7 @@ from ldpsurvey.command.sample_estimates import (
     sample_columns,
 )
 from ldpsurvey.data.groups import bins_text, parsed_bins
+from ldpsurvey.data.reading import Label, said
 from ldpsurvey.data.value_lists import parsed_values
 from ldpsurvey.design.answer import few_digits, next_text, points, several_text
 from ldpsurvey.estimate.estimates import Estimated, rows_text
@@ -41,8 +43,15 @@ from ldpsurvey.questionnaire.questionnaire_channel import (
     QuestionnaireChannel,
     read_questionnaire,
 )
-from ldpsurvey.questionnaire.questions import QuestionList, questions_of_file, questions_of_values
+from ldpsurvey.questionnaire.questions import (
+    QuestionList,
+    parsed_tables,
+    questions_of_file,
+    questions_of_values,
+    table_of_names,
+)
 from ldpsurvey.questionnaire.restrictions import parsed_follow_ups, parsed_impossible
+from ldpsurvey.questionnaire.table_additions import tables_of
 from ldpsurvey.questionnaire.table_estimates import QuestionnaireEstimate, estimate_questionnaire
 
 if TYPE_CHECKING:
@@ -51,7 +60,7 @@ if TYPE_CHECKING:
 
 def design(options: argparse.Namespace) -> int:
     """Design a channel for a questionnaire, and write it."""
-    precise = options.precise or "pairs"
+    precise = options.precise or ("pairs" if options.tables is None else "tables")
     if options.picture is not None:
         from ldpsurvey.command.pictures import check_picture
 
@@ -67,10 +76,15 @@ def design(options: argparse.Namespace) -> int:
     records = questions.records if options.records is None else options.records
     if records is not None and records < 1:
         raise ValueError(f"The number of records is {records}; it must be a whole number, at least 1.")
+    tables = None
+    if options.tables is not None:
+        most = max(ORDERS.values())
+        asked = parsed_tables(options.tables, questions.names)
+        tables = [table_of_names(table, questions.names, most) for table in asked]
     channel = design_questionnaire(
-        questions.names, questions.answers, options.epsilon, ORDERS[precise], reports=options.reports,
-        budget=options.budget, error=options.error, records=records, missing=questions.missing,
-        combined=questions.combined,
+        questions.names, questions.answers, options.epsilon, ORDERS.get(precise, 1), tables=tables,
+        reports=options.reports, budget=options.budget, error=options.error, records=records,
+        missing=questions.missing, combined=questions.combined,
     )  # fmt: skip
     impossible = parsed_impossible(options.impossible or [], asked_values(channel))
     channel = replace(channel, impossible=impossible)
@@ -152,6 +166,7 @@ def estimate(options: argparse.Namespace) -> int:
             option = name.replace("_", "-")
             raise ValueError(f"--{option} is for channels of one table, and not for questionnaires.")
     numbers, rates = ReportNumbers(), None if options.rates is None else tuple(options.rates)
+    joint = parsed_tables(options.tables or (), channel.names)
     if not all(getattr(options, name) is None for name in OF_SAMPLES):
         check_sample_options(options)
         sample = read_sample(channel.id, numbers, options.data, sample_columns(options))
@@ -161,16 +176,16 @@ def estimate(options: argparse.Namespace) -> int:
 
         def estimates(who: np.ndarray | None) -> list[Estimated]:
             found = estimate_questionnaire(
-                channel, reports, options.confidence, rates=rates, sample=sample, among=who
+                channel, reports, options.confidence, rates=rates, more=joint, sample=sample, among=who
             )
             return [*found.entries, *found.rates]
 
-        return give_sample(options, sample, estimates, channel.promise(), joint=False)
+        return give_sample(options, sample, estimates, channel.promise(), joint=joint)
     chunks = first_reports(options.data, channel.id, numbers, options.column, options.id)
     _, reports = numbers.counted(channel, np.concatenate([some for *_, some in chunks]))
     refuse_misfit(options, doubt(channel, reports))
     found = estimate_questionnaire(
-        channel, reports, options.confidence, simultaneous=options.simultaneous, rates=rates
+        channel, reports, options.confidence, simultaneous=options.simultaneous, rates=rates, more=joint
     )
     rows = [("", row) for row in (*found.entries, *found.rates)]
 
@@ -179,7 +194,9 @@ def estimate(options: argparse.Namespace) -> int:
 
         return questionnaire_picture(found)
 
-    return give_estimates(options, rows, _estimate_text(channel, found), channel.promise(), picture, found)
+    return give_estimates(
+        options, rows, _estimate_text(channel, found, joint), channel.promise(), picture, found
+    )
 
 
 # Texts -----------------------------------------------------------------------------------------------------
@@ -189,9 +206,9 @@ _TABLES = {1: "shares of each question", 2: "tables of two questions", 3: "table
 
 def _table_error(channel: QuestionnaireChannel, order: int) -> float:
     """Return the root mean square error of entries of tables of so many questions, for one report."""
-    mechanism = channel.mechanism
-    wanted = type(mechanism.questionnaire).of_order(mechanism.questionnaire.sizes, order)
-    return math.sqrt(mechanism.error_of(wanted) / wanted.entries)
+    tables = [table for table in tables_of(channel) if len(table) == order]
+    own = channel.mechanism
+    return math.sqrt(own.error_of(tables) / own.questionnaire.entries_of(tables))
 
 
 def _design_text(channel: QuestionnaireChannel, records: int | None, error: float, written: str) -> str:
@@ -203,6 +220,10 @@ def _design_text(channel: QuestionnaireChannel, records: int | None, error: floa
     if len(set(questionnaire.sizes)) == 1:
         answers = str(questionnaire.sizes[0])
     tables = "shares" if channel.order == 1 else f"tables of up to {channel.order} questions"
+    wanted = _TABLES[channel.order]
+    if not questionnaire.has_all_tables:
+        tables = f"the {_counted(len(questionnaire.tables), 'table')} that were asked for, and their parts"
+        wanted = "the tables that were asked for"
     lines = [
         f"{_counted(len(channel.names), 'question')} with {answers} answers each:"
         f" {questionnaire.combinations:,} combinations, of which every one can be reported"
@@ -212,7 +233,7 @@ def _design_text(channel: QuestionnaireChannel, records: int | None, error: floa
     if records is not None:
         errors = [
             f"{points(_table_error(channel, order) / math.sqrt(records))} in {_TABLES[order]}"
-            for order in range(1, channel.order + 1)
+            for order in sorted(set(map(len, tables_of(channel))))
         ]
         lines.append(
             f"From {reports_text(records)}, entries have standard errors in percentage points of"
@@ -221,7 +242,7 @@ def _design_text(channel: QuestionnaireChannel, records: int | None, error: floa
     needed = few_digits(mechanism.people(error))
     give = "1 report gives" if needed == "1" else f"{needed} reports give"
     lines.append(
-        f"{give} {points(error)} in {_TABLES[channel.order]}. No mechanism of this level needs fewer than"
+        f"{give} {points(error)} in {wanted}. No mechanism of this level needs fewer than"
         f" {math.floor(100.0 * channel.bound / mechanism.error)}% of them."
     )
     lines.append(
@@ -249,18 +270,21 @@ def _lots_text(channel: QuestionnaireChannel) -> str:
     return columns(lots)
 
 
-def _estimate_text(channel: QuestionnaireChannel, found: QuestionnaireEstimate) -> str:
-    """Return the shares of each question, and the rates that were asked for."""
+def _estimate_text(
+    channel: QuestionnaireChannel, found: QuestionnaireEstimate, joint: Sequence[Label]
+) -> str:
+    """Return the shares of each question, and the tables and rates that were asked for."""
     head = reports_text(found.reports)
     if found.simultaneous:
         head += "; the confidence is that of all intervals of entries, and of all rates, together"
     parts = [head + "."]
-    parts += [rows_text(name, "share", found.of([name]), found.confidence) for name in channel.names]
+    singles = [(name,) for name in channel.names]
+    tables = dict.fromkeys(table for table in (*singles, *joint) if found.of(table))
+    parts += [rows_text(said(table), "share", found.of(table), found.confidence) for table in tables]
     if found.rates:
         parts.append(rows_text(found.title_of_rates, "rate", found.rates, found.confidence))
     if channel.order > 1:
-        more = (
-            f"--out writes all tables of up to {channel.order} questions; --rates A B prints the rates of A"
-        )
-        parts.append(wrapped(f"{more} given B."))
+        every = f"all tables of up to {channel.order} questions"
+        every = every if channel.mechanism.questionnaire.has_all_tables else "all tables"
+        parts.append(wrapped(f"--out writes {every}; --rates A B prints the rates of A given B."))
     return "\n\n".join(parts)

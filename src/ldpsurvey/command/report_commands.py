@@ -30,6 +30,7 @@ from ldpsurvey.command.sample_estimates import (
     sample_columns,
 )
 from ldpsurvey.data.outputs import check_outputs, check_unwritten
+from ldpsurvey.data.reading import Label
 from ldpsurvey.design.two_channels import estimate_two_channels
 from ldpsurvey.estimate.change import change_text
 from ldpsurvey.estimate.deviating import DeviatingReports, DeviationBounds, bounds_of
@@ -39,7 +40,8 @@ from ldpsurvey.estimate.estimates import Estimated, cells_csv
 from ldpsurvey.estimate.rates import rates_of, reference
 from ldpsurvey.estimate.scores import estimate_scores
 from ldpsurvey.estimate.weighted import read_sample, weighted_estimates
-from ldpsurvey.questionnaire.questionnaire_channel import read_any_channel
+from ldpsurvey.questionnaire.questionnaire_channel import QuestionnaireChannel, read_any_channel
+from ldpsurvey.questionnaire.questions import parsed_tables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -107,6 +109,8 @@ def estimate(options: argparse.Namespace) -> int:
     private = read_channel(options.channel).verified()
     if options.rates is not None:
         raise ValueError("--rates is for questionnaires; other rates are estimated anyway.")
+    if options.tables is not None:
+        raise ValueError("--tables is for questionnaires; the joint table is estimated anyway.")
     is_sample = not all(getattr(options, name) is None for name in OF_SAMPLES)
     if is_sample and options.deviating is None:
         return _estimate_sample(options, private)
@@ -252,7 +256,12 @@ def change(options: argparse.Namespace) -> int:
     check_outputs(given(options.out), [*options.channel, *options.data])
     about = {name: getattr(options, name) for name in ("column", "confidence", "simultaneous")}
     channels = list(map(read_any_channel, options.channel))
-    found = change_between(channels, options.data, person=options.id, **about)
+    joint: list[Label] | None = None
+    if isinstance(channels[0], QuestionnaireChannel):
+        joint = parsed_tables(options.tables or (), channels[0].names)
+    elif options.tables is not None:
+        raise ValueError("--tables is for questionnaires; the joint table is estimated anyway.")
+    found = change_between(channels, options.data, person=options.id, tables=joint or (), **about)
     if options.out is not None:
         with replacing(options.out) as partial:
             written = cells_csv(found.cells(), spreadsheet=options.spreadsheet)
@@ -262,7 +271,7 @@ def change(options: argparse.Namespace) -> int:
 
         print(as_json(found))
         return 0
-    print(change_text(found, joint=not is_questionnaire(options.channel[0])))
+    print(change_text(found, joint))
     if options.out is not None:
         print("\n" + visible(f"File written: {options.out}."))
     return 0

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
 from ldpsurvey.base.layout import remark
 from ldpsurvey.command.estimate_texts import give_estimates
+from ldpsurvey.data.reading import Label
 from ldpsurvey.estimate.estimates import Estimated
 from ldpsurvey.estimate.weighted import Sample, SampleColumns, weighted_text
 
@@ -49,11 +50,11 @@ def give_sample(
     estimates: Callable[[np.ndarray | None], Sequence[Estimated]],
     promise: str,
     *,
-    joint: bool = True,
+    joint: Collection[Label] | None = None,
 ) -> int:
     """Write and print the estimates of all people and, with ``--by``, of each group, (n,), in the sample.
 
-    Shares of several columns together are printed if they are `joint`, and written anyway.
+    Of shares of several columns together all are printed, or those that are `joint`, and all are written.
     """
     groups = [("", None), *(sample.by_group() if options.by is not None else ())]
     for name, who in groups[1:]:
@@ -66,7 +67,10 @@ def give_sample(
     texts = []
     for name, some in found:
         title = f"{options.by} = {name}" if name else ""
-        shown = [row for row in some if joint or row.given or len(row.quantity.attributes) == 1]
+        shown = [
+            row for row in some
+            if joint is None or row.given or len(names := row.quantity.attributes) == 1 or names in joint
+        ]  # fmt: skip
         texts.append(weighted_text(shown, sample, options.confidence, title))
     rows = [(name, row) for name, some in found for row in some]
     about = {"groups": [{"group": name, "estimates": some} for name, some in found]}

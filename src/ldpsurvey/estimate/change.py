@@ -10,7 +10,7 @@ independent samples.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,7 +25,7 @@ from ldpsurvey.base.settings import SETTINGS
 from ldpsurvey.base.tabular import Tabular, counted, frame_of
 from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.channel.reports import REPORT, Decoder, decoder, reports_of_people
-from ldpsurvey.data.reading import Records, said, shown
+from ldpsurvey.data.reading import Label, Records, said, shown
 from ldpsurvey.estimate.additions import Addition, additions_of
 from ldpsurvey.estimate.distribution import FittedReports, check_confidence
 from ldpsurvey.estimate.estimates import Quantity
@@ -253,15 +253,15 @@ def read_waves(
     return first, second
 
 
-def change_text(found: Changes, *, joint: bool = True) -> str:
-    """Return the tables of changed shares; those of several columns together if they are `joint`."""
+def change_text(found: Changes, joint: Collection[Label] | None = None) -> str:
+    """Return the tables of changed shares; of several columns together all, or those that are `joint`."""
     first, second = found.records
     head = f"{reports_text(first)}, then {reports_text(second)}; people in both: {found.both:,}"
     if found.simultaneous:
         head += "; the confidence is that of all changes together (Bonferroni)"
     parts = [wrapped(head)]
     for group in dict.fromkeys(row.quantity.attributes for row in found.rows):
-        if not joint and len(group) > 1:
+        if joint is not None and len(group) > 1 and group not in joint:
             continue
         lines = [[said(group), "first", "second", "change", f"{100.0 * found.confidence:g}% interval"]]
         for row in (row for row in found.rows if row.quantity.attributes == group):
@@ -271,6 +271,6 @@ def change_text(found: Changes, *, joint: bool = True) -> str:
                 interval = "cannot be estimated"
             lines.append([said(row.quantity.value), *numbers, interval])
         parts.append(columns(lines))
-    if not joint and any(len(row.quantity.attributes) > 1 for row in found.rows):
+    if joint is not None and any(len(row.quantity.attributes) > 1 for row in found.rows):
         parts.append("--out writes the changes of all tables.")
     return "\n\n".join(parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from typing import Any
 
 from ldpfrontier import QuestionnaireOptimum, optimal_questionnaire
@@ -18,6 +19,7 @@ def design_questionnaire(
     epsilon: float | None,
     order: int = 2,
     *,
+    tables: Sequence[tuple[int, ...]] | None = None,
     reports: int | None = None,
     budget: float | None = None,
     error: float | None = None,
@@ -38,6 +40,8 @@ def design_questionnaire(
         error `error`.
     order : int
         How many questions the tables have: 1, 2 or 3.
+    tables : sequence of tuple of int, optional
+        The numbers of the questions of each table, if others are wanted; every question is in one.
     reports : int, optional
         How often a person may report; each report has the same share of the level, since levels for anyone
         add up.
@@ -52,6 +56,10 @@ def design_questionnaire(
         If an argument is out of range, or no level gives the error.
     """
     sizes, order = tuple(map(len, answers)), min(order, len(names))
+    if tables is not None:
+        if unused := [name for j, name in enumerate(names) if all(j not in table for table in tables)]:
+            raise ValueError(f"The question {unused[0]!r} is in no table, so that nobody would be asked it.")
+        tables = sorted(set(tables), key=lambda table: (len(table), table))
     allowance, least = None, SETTINGS.least_epsilon * (reports or 1)
     if reports is not None:
         check_several("anyone", reports)
@@ -61,16 +69,20 @@ def design_questionnaire(
             f"epsilon is {epsilon}{of}; it must be a number from {least:g} to {SETTINGS.max_epsilon:g}."
         )
     if epsilon is None:
-        found = _least_level(sizes, order, error, records)
+        found = _least_level(sizes, order, tables, error, records)
     else:
         if reports is not None or budget is not None:
             allowance = Allowance(epsilon if budget is None else budget, reports)
-        found = optimal_questionnaire(sizes, epsilon / (reports or 1), order)
+        found = optimal_questionnaire(sizes, epsilon / (reports or 1), order, tables)
     return sampled(found, names, answers, allowance=allowance, **more)
 
 
 def _least_level(
-    sizes: tuple[int, ...], order: int, error: float | None, records: int | None
+    sizes: tuple[int, ...],
+    order: int,
+    tables: Sequence[tuple[int, ...]] | None,
+    error: float | None,
+    records: int | None,
 ) -> QuestionnaireOptimum:
     """Return the best mechanism at the least level, to 0.001, at which the error is at most that given."""
     if records is None or error is None:
@@ -81,7 +93,7 @@ def _least_level(
     most = round(SETTINGS.max_epsilon * SETTINGS.levels_per_nat)
 
     def at(place: int) -> QuestionnaireOptimum:
-        return optimal_questionnaire(sizes, place / SETTINGS.levels_per_nat, order)
+        return optimal_questionnaire(sizes, place / SETTINGS.levels_per_nat, order, tables)
 
     def reached(place: int) -> bool:
         return at(place).mechanism.people(error) <= records

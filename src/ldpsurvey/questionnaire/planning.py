@@ -25,8 +25,9 @@ from ldpsurvey.channel.routing import TABLES
 from ldpsurvey.data.reading import as_number, said
 from ldpsurvey.estimate.intervals import mean_limits
 from ldpsurvey.estimate.people import Aim, Need, needs_of
-from ldpsurvey.questionnaire.questionnaire_channel import QuestionnaireChannel
-from ldpsurvey.questionnaire.table_additions import TableStates
+from ldpsurvey.questionnaire.questionnaire_channel import MOST_ASKED, QuestionnaireChannel
+from ldpsurvey.questionnaire.questions import parsed_tables, table_of_names
+from ldpsurvey.questionnaire.table_additions import TableStates, check_shown
 from ldpsurvey.questionnaire.table_estimates import merged
 
 #: The questions of a table, and answers to them, by their places.
@@ -88,7 +89,8 @@ def questionnaire_people(
     for table, answers in entries:
         pairs = [(channel.names[j], channel.answers[j][a]) for j, a in zip(table, answers, strict=True)]
         names.append(" = ".join(map(said, zip(*pairs, strict=True))))
-    title = precise or TABLES[channel.order - 1]
+    every = channel.mechanism.questionnaire.has_all_tables
+    title = precise or (TABLES[channel.order - 1] if every else "tables")
     return needs_of(title, names, values, np.array([variances[key] for key in keys]), aim, surveys)
 
 
@@ -158,24 +160,21 @@ def expected_shares(channel: QuestionnaireChannel, texts: Sequence[str]) -> list
 
 
 def _entries(channel: QuestionnaireChannel, precise: str | None) -> list[Entry]:
-    """Return the entries of all tables of so many questions, or of one table."""
-    order = channel.order if precise is None else TABLES.index(precise) + 1 if precise in TABLES else 0
-    names = [] if precise is None or order else [name.strip() for name in precise.split(",")]
-    if precise in channel.names:
-        names = [str(precise)]
-    if order > channel.order or len(names) > channel.order or len(set(names)) < len(names):
-        raise ValueError(
-            f"The channel is designed for tables of up to {channel.order} questions, and tables of more, or"
-            f" of one question twice, cannot be estimated; precise is {precise!r}."
-        )
-    if unknown := [name for name in names if name not in channel.names]:
-        raise ValueError(
-            f"precise is {precise!r}; of a questionnaire it must be {', '.join(TABLES[: channel.order])}, or"
-            f" up to {channel.order} of the questions {', '.join(channel.names)}."
-            f"{close_name(unknown[0], channel.names)}"
-        )
-    every = range(len(channel.names))
-    tables = [tuple(map(channel.names.index, names))] if names else list(itertools.combinations(every, order))
+    """Return the entries of all tables of so many questions, of one table, or of those of the design."""
+    tables: Sequence[tuple[int, ...]] = channel.mechanism.questionnaire.tables
+    if precise in TABLES:
+        order = TABLES.index(precise) + 1
+        tables = list(itertools.combinations(range(len(channel.names)), order))
+    elif precise is not None:
+        (names,) = parsed_tables([precise], channel.names)
+        if unknown := [name for name in names if name not in channel.names]:
+            raise ValueError(
+                f"precise is {precise!r}; of a questionnaire it must be {', '.join(TABLES)}, or some of the"
+                f" questions {', '.join(channel.names)}.{close_name(unknown[0], channel.names)}"
+            )
+        tables = [table_of_names(names, channel.names, MOST_ASKED)]
+    for table in tables:
+        check_shown(channel, table)
     return [
         (table, entry)
         for table in tables

@@ -224,7 +224,7 @@ class QuestionnaireChannel:
                 {"name": name, "answers": list(answers), **self._columns_of(name)}
                 for name, answers in zip(self.names, self.answers, strict=True)
             ],
-            "order": self.order,
+            **self._tables(),
             "bits": BITS,
             "accept": str(self.accept),
             "lots": [
@@ -243,6 +243,13 @@ class QuestionnaireChannel:
             return {}
         columns, labels = self.combined[name]
         return {"columns": list(columns), "values": [list(label) for label in labels]}
+
+    def _tables(self) -> dict[str, Any]:
+        """Return the tables that it is designed for: how many questions they have if it is for all such."""
+        questionnaire = self.mechanism.questionnaire
+        if questionnaire.has_all_tables:
+            return {"order": self.order}
+        return {"tables": [list(table) for table in questionnaire.tables]}
 
     def text(self) -> str:
         """Return the text of the file."""
@@ -331,7 +338,11 @@ def _parsed(content: Mapping[str, Any]) -> QuestionnaireChannel:
     answers = tuple(tuple(question["answers"]) for question in content["questions"])
     if not all(isinstance(text, str) for text in (*names, *(answer for some in answers for answer in some))):
         raise ValueError("a question or an answer is no text.")
-    questionnaire = Questionnaire.of_order(tuple(map(len, answers)), content["order"])
+    sizes = tuple(map(len, answers))
+    if "tables" in content:
+        questionnaire = Questionnaire(sizes, content["tables"])
+    else:
+        questionnaire = Questionnaire.of_order(sizes, content["order"])
     weights, accept = tuple(int(lot["weight"]) for lot in content["lots"]), int(content["accept"])
     lots = []
     for weight, lot in zip(weights, content["lots"], strict=True):

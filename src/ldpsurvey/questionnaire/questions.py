@@ -39,6 +39,30 @@ class QuestionList:
     combined: Mapping[str, Field] = field(default_factory=dict)
 
 
+def parsed_tables(texts: Sequence[str], names: Label) -> list[Label]:
+    """Return the questions of tables from texts such as ``A,B,C``, in the order of their names.
+
+    A text that is the name of a question is that question, whatever commas are in it.
+    """
+    place = {name: number for number, name in enumerate(names)}
+    split = ([text] if text in place else [name.strip() for name in text.split(",")] for text in texts)
+    return [tuple(sorted(table, key=lambda name: place.get(name, len(place)))) for table in split]
+
+
+def table_of_names(table: Sequence[str], names: Label, most: int) -> tuple[int, ...]:
+    """Return the numbers of the questions of a table; refuse unknown names, and more than are possible."""
+    if unknown := [name for name in table if name not in names]:
+        raise ValueError(
+            f"There is no question {unknown[0]!r}; the questions are {', '.join(names)}."
+            f"{close_name(unknown[0], names)}"
+        )
+    if not 0 < len(table) <= most or len(set(table)) < len(table):
+        raise ValueError(
+            f"A table has the questions {', '.join(table)}; it must have 1 to {most} different ones."
+        )
+    return tuple(map(names.index, table))
+
+
 def questions_of_file(
     path: Path | str,
     names: Sequence[str],

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from ldpfrontier import Lot
 from ldpfrontier.base.types import FloatArray, IntArray
-from ldpsurvey.base.names import close_name
+from ldpsurvey.data.reading import Label
 from ldpsurvey.estimate.additions import Addition
 from ldpsurvey.estimate.estimates import Quantity
 from ldpsurvey.questionnaire.lot_reports import LotReports, states
-from ldpsurvey.questionnaire.questionnaire_channel import QuestionnaireChannel
+from ldpsurvey.questionnaire.questionnaire_channel import MOST_ASKED, QuestionnaireChannel
+from ldpsurvey.questionnaire.questions import table_of_names
 
 #: On which axis of the set of a lot each question of a table is asked, or None.
 Axes = tuple[int | None, ...]
@@ -121,11 +122,17 @@ class TableStates:
         return found
 
 
-def tables_of(channel: QuestionnaireChannel, more: Sequence[tuple[int, ...]] = ()) -> list[tuple[int, ...]]:
-    """Return all tables that a channel is designed for, some more, and parts of them, of fewer first."""
+def tables_of(channel: QuestionnaireChannel, more: Sequence[Label] = ()) -> list[tuple[int, ...]]:
+    """Return all tables that a channel is designed for, some more, and parts of them, of fewer first.
+
+    Those that the reports do not give are refused.
+    """
+    asked = [table_of_names(table, channel.names, MOST_ASKED) for table in more]
+    for table in asked:
+        check_shown(channel, table)
     found = {
         some
-        for table in (*channel.mechanism.questionnaire.tables, *(tuple(sorted(one)) for one in more))
+        for table in (*channel.mechanism.questionnaire.tables, *(tuple(sorted(one)) for one in asked))
         for order in range(1, len(table) + 1)
         for some in itertools.combinations(table, order)
     }
@@ -146,16 +153,5 @@ def check_shown(channel: QuestionnaireChannel, table: Sequence[int]) -> None:
         names = " and ".join(channel.names[j] for j in table)
         raise ValueError(
             f"The channel does not show the table of {names}, however many reports there are; one that is"
-            " designed for it does (design --precise pairs or triples)."
+            " designed for it does (design --precise pairs or triples, or --tables)."
         )
-
-
-def question_numbers(channel: QuestionnaireChannel, names: Sequence[str]) -> tuple[int, ...]:
-    """Return the numbers of questions; refuse a name that no question has."""
-    for name in names:
-        if name not in channel.names:
-            raise ValueError(
-                f"The channel has no question {name!r}; its questions are {', '.join(channel.names)}."
-                f"{close_name(name, channel.names)}"
-            )
-    return tuple(map(channel.names.index, names))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ldpsurvey.channel.reports import REPORT
-from ldpsurvey.data.reading import Records
+from ldpsurvey.data.reading import Label, Records
 from ldpsurvey.estimate.additions import Addition
 from ldpsurvey.estimate.change import Changes, changes_of, check_drawn_anew, read_waves, two_waves
 from ldpsurvey.estimate.distribution import check_confidence
@@ -21,11 +21,12 @@ def estimate_questionnaire_change(
     *,
     confidence: float = 0.95,
     simultaneous: bool = False,
+    more: Sequence[Label] = (),
 ) -> Changes:
     """Estimate how the entries of tables have changed, from the texts of reports by the ids of people.
 
-    The tables are those that both channels are designed for; arguments, intervals and errors are those of
-    `ldpsurvey.estimate_change`.
+    The tables are those that both channels are designed for, and `more` that both show. Arguments, intervals
+    and errors are those of `ldpsurvey.estimate_change`.
     """
     confidence = check_confidence(confidence)
     one, other = channels
@@ -35,7 +36,8 @@ def estimate_questionnaire_change(
         )
     if min(map(len, reports)) < 2:
         raise ValueError("A wave has fewer than two reports; an interval needs at least two in each.")
-    tables = [table for table in tables_of(one) if table in set(tables_of(other))]
+    of_other = set(tables_of(other, more))
+    tables = [table for table in tables_of(one, more) if table in of_other]
     waves, additions = list[dict[str, int]](), list[Iterator[Addition]]()
     for channel, given in zip(channels, reports, strict=True):
         numbers = ReportNumbers()
@@ -57,6 +59,7 @@ def change_of_questionnaire_files(
     column: str = REPORT,
     confidence: float = 0.95,
     simultaneous: bool = False,
+    more: Sequence[Label] = (),
 ) -> Changes:
     """Estimate how the entries of tables have changed between two files of reports.
 
@@ -70,5 +73,6 @@ def change_of_questionnaire_files(
         {name: own[place] for name, place in wave.items()} for own, wave in zip(texts, waves, strict=True)
     )
     return estimate_questionnaire_change(
-        (channels[0], channels[-1]), (first, second), confidence=confidence, simultaneous=simultaneous
-    )
+        (channels[0], channels[-1]), (first, second), confidence=confidence, simultaneous=simultaneous,
+        more=more,
+    )  # fmt: skip

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ldpfrontier.base.types import FloatArray, IntArray
+from ldpsurvey.data.reading import Label
 from ldpsurvey.estimate.distribution import check_confidence
 from ldpsurvey.estimate.estimates import Estimated, Quantity, is_estimable
 from ldpsurvey.estimate.intervals import mean_limits
@@ -27,11 +28,10 @@ from ldpsurvey.estimate.rates import last_accepted
 from ldpsurvey.estimate.weighted import Sample, ratio_estimates
 from ldpsurvey.questionnaire.lot_reports import LotReports
 from ldpsurvey.questionnaire.questionnaire_channel import QuestionnaireChannel
+from ldpsurvey.questionnaire.questions import table_of_names
 from ldpsurvey.questionnaire.table_additions import (
     TableStates,
     additions_of_tables,
-    check_shown,
-    question_numbers,
     tables_of,
 )
 
@@ -66,10 +66,11 @@ def estimate_questionnaire(
     *,
     simultaneous: bool = False,
     rates: tuple[str, str] | None = None,
+    more: Sequence[Label] = (),
     sample: Sample | None = None,
     among: np.ndarray | None = None,
 ) -> QuestionnaireEstimate:
-    """Estimate all tables of up to as many questions as the channel is designed for.
+    """Estimate all tables that the channel is designed for, with their parts, and `more` that it shows.
 
     If two questions are named, the rates of the answers to the first one given those to the second one are
     estimated as well. The confidence is that of each interval, or of all of entries, and all of rates,
@@ -80,8 +81,8 @@ def estimate_questionnaire(
     number = len(sample.outputs) if sample else sum(int(group.times.sum()) for group in reports)
     if not number:
         raise ValueError("There are no reports; at least one is needed.")
-    asked = None if rates is None else _asked_rates(channel, rates)
-    tables = tables_of(channel, () if asked is None else [asked])
+    tables = tables_of(channel, [*more, *([] if rates is None else [rates])])
+    asked = None if rates is None else table_of_names(rates, channel.names, 2)
     of_rates = None if asked is None else TableStates(channel, reports, asked)
     given = list[Estimated]()
     if sample is None:
@@ -93,8 +94,8 @@ def estimate_questionnaire(
         ]
     else:
         every = additions_of_tables(channel, reports, tables)
-        more = () if of_rates is None else of_rates.additions(rates=True)
-        given = ratio_estimates(itertools.chain(every, more), sample, confidence, among)
+        last = iter(()) if of_rates is None else of_rates.additions(rates=True)
+        given = ratio_estimates(itertools.chain(every, last), sample, confidence, among)
         found = _by_table(given, [math.prod(len(channel.answers[j]) for j in t) for t in tables])
     fitted = _consistent(channel, tables, [one[0] for one in found], [one[1] for one in found])
     entries = []
@@ -240,17 +241,8 @@ def _consistent(
     return [fitted[start:end] for start, end in itertools.pairwise(starts)]
 
 
-def _asked_rates(channel: QuestionnaireChannel, asked: tuple[str, str]) -> tuple[int, int]:
-    """Return the questions of rates; refuse ones whose table the channel does not show."""
-    first, second = question_numbers(channel, asked)
-    if first == second:
-        raise ValueError("Rates need two different questions.")
-    check_shown(channel, (first, second))
-    return first, second
-
-
 def _likely_rates(
-    channel: QuestionnaireChannel, table: tuple[int, int], made: QuestionnaireEstimate
+    channel: QuestionnaireChannel, table: tuple[int, ...], made: QuestionnaireEstimate
 ) -> list[tuple[float, float, float]]:
     """Return the consistent shares of pairs of answers, of the given answer, and their ratio."""
     first, second = table

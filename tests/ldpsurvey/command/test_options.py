@@ -51,7 +51,7 @@ GIVEN = {
     "--cluster": "age",
     "--people": "300", "--design-effect": "2", "--sensitive": "age", "--useful": "ill", "--bins": "age=30,",
     "--against": "insider-only", "--epsilon": "2", "--utility": "0.3", "--reports": "2",
-    "--budget": "2", "--error": "0.03", "--precise": "S", "--expect": "20=0.4",
+    "--budget": "2", "--error": "0.03", "--precise": "S", "--tables": "a,b,c", "--expect": "20=0.4",
     "--mechanism": "grr", "--cone": "none:none", "--beta": "0.2", "--confidence-method": "finite",
     "--radius-factor": "2", "--alpha": "1.5", "--records": "500", "--out": "other.json",
     "--plot": "p.svg", "--picture": "p.svg", "--channel": "s.json", "--keep": "who", "--column": "other",

@@ -182,6 +182,28 @@ def test_values_alone_make_a_questionnaire(people, capsys):
     assert json.loads(capsys.readouterr().out)["people"] > 20000
 
 
+def test_tables_are_chosen_in_a_design_and_in_an_estimate(people, capsys):
+    design = [*DESIGN, *ASKED, "--values", "region=north,south", "--quiet", "--sensitive"]
+    design += ["smokes", "votes", "age", "region", "--tables"]
+    assert main([*design, "votes,smokes,region", "age"]) == 0
+    apply = ["apply", "--channel", "channel.json", "--data", "people.csv", "--out", "r.csv", "--quiet"]
+    assert main(apply) == 0
+    estimate = ["estimate", "--channel", "channel.json", "--data", "r.csv", "--out", "e.csv", "--tables"]
+    assert main([*estimate, "votes,smokes"]) == 0
+    assert "smokes, votes  share" in capsys.readouterr().out
+    with open("e.csv", encoding="utf-8", newline="") as stream:
+        assert '["smokes","votes","region"]' in {row["columns"] for row in csv.DictReader(stream)}
+    for wrong, words in (
+        ("age,smokes", "not show the table of"),
+        ("smokes,nothing", "no question 'nothing'"),
+    ):
+        assert main([*estimate, wrong]) == 2
+        assert words in capsys.readouterr().err
+    for wrong, words in (("votes,smokes", "'age' is in no table"), ("age,votes,smokes,region", "1 to 3")):
+        assert main([*design, wrong, "--out", "other.json"]) == 2
+        assert words in capsys.readouterr().err
+
+
 def test_cells_of_three_columns_can_be_asked_for(people):
     asked = ["--values", "a=0,1", "b=0,1", "c=0,1", "--sensitive", "a", "b", "c", "--records", "100"]
     assert main([*DESIGN, *asked, "--precise", "cells", "--quiet"]) == 0
@@ -227,7 +249,7 @@ def test_what_does_not_fit_is_refused(people, capsys, more, words):
         (["change", "--data", "r.csv", "r.csv"], "is given for both waves"),
         (["estimate", "--data", "people.csv"], "'report'"),
         (["estimate", "--data", "r.csv", "--rates", "smokes", "nothing"], "no question 'nothing'"),
-        (["estimate", "--data", "r.csv", "--rates", "smokes", "smokes"], "two different questions"),
+        (["estimate", "--data", "r.csv", "--rates", "smokes", "smokes"], "different ones"),
         (["estimate", "--data", "r.csv", "--compare-with", "left"], "for channels of one table"),
         (
             [

@@ -71,9 +71,9 @@ def test_equal_shares_need_the_people_of_the_design():
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--precise", "rates", "--error", "0.1"], "of a questionnaire it must be shares, pairs, or up to 2"),
-        (["--precise", "triples", "--error", "0.1"], "designed for tables of up to 2 questions"),
-        (["--precise", "a,a", "--error", "0.1"], "of one question twice"),
+        (["--precise", "rates", "--error", "0.1"], "it must be shares, pairs, triples, or some of"),
+        (["--precise", "triples", "--error", "0.1"], "does not show the table of a and b and c"),
+        (["--precise", "a,a", "--error", "0.1"], "it must have 1 to 4 different ones"),
         (["--error", "0.1", "--expect", "t=0.1"], "QUESTION=ANSWER=SHARE with one of the questions a, b, c"),
         (["--error", "0.1", "--expect", "a=x=0.1"], "of the answers t, u"),
         (["--error", "0.1", "--expect", "a=t=0.7", "a=u=0.7"], "sum to 1.4"),

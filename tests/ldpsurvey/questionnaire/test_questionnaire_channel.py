@@ -212,6 +212,35 @@ def test_all_intervals_together_are_wider():
         assert (one.unbiased, one.estimate) == (other.unbiased, other.estimate)
 
 
+@pytest.mark.parametrize("tables", [[(0, 1, 2), (2, 3)], [(0, 3), (1,), (2,)]])
+def test_chosen_tables_are_unbiased_and_others_are_refused_unless_they_are_shown(tmp_path, tables):
+    """An identity, from the chances in the file; of tables that were not asked for some are shown as well."""
+    sizes, rng = (2, 2, 3, 2), np.random.default_rng(0)
+    found = optimal_questionnaire(sizes, 1.5, 2, tables)
+    sampled(found, NAMES[:4], tuple(tuple(LETTERS[:size]) for size in sizes)).write(tmp_path / "c.json")
+    channel = read_questionnaire(tmp_path / "c.json")
+    assert channel.mechanism.questionnaire.tables == tuple(tables)
+    assert channel.mechanism.error == pytest.approx(found.error)
+    population = spread(rng.dirichlet(np.full(math.prod(sizes), 0.3)), sizes)
+    expected = {
+        report: sum(population[x] * float(p) for x, p in chance.items())
+        for report, chance in report_chances(channel.text()).items()
+    }
+    reports = read_reports(channel, {report: 1e9 * p for report, p in expected.items()})
+    triples = list(itertools.combinations(NAMES[:4], 3))
+    shown = [channel.mechanism.shows([NAMES.index(name) for name in table]) for table in triples]
+    asked = [table for table, there in zip(triples, shown, strict=True) if there]
+    with pytest.raises(ValueError, match="does not show the table of"):
+        estimate_questionnaire(channel, reports, more=[triples[shown.index(False)]])
+    estimates = estimate_questionnaire(channel, reports, more=asked)
+    for table in (*tables, *asked):
+        assert estimates.of([NAMES[j] for j in table] if table in tables else table)
+    for entry in estimates.entries:
+        questions = [NAMES.index(name) for name in entry.quantity.attributes]
+        answers = [LETTERS.index(answer) for answer in entry.quantity.value]
+        assert entry.unbiased == pytest.approx(marginal(population, sizes, questions, answers), abs=1e-7)
+
+
 # Files ----------------------------------------------------------------------------------------------------
 
 
