@@ -1,5 +1,5 @@
-// The page for those who answer. It draws the report on their device, shows it, and gives it away when they say so.
-// What is imported here is put before it by `page.py`, which makes one file of all.
+// The page for those who answer. It draws the report on their device, shows it, and gives it away when they
+// say so. What is imported here is put before it by `page.py`, which makes one file of all.
 
 import { reporter } from "./channel.mjs";
 import { encode } from "./codes.mjs";
@@ -43,7 +43,9 @@ async function begin() {
   at("send")?.addEventListener("click", send);
   at("next")?.addEventListener("click", () => location.reload());
   addEventListener("storage", show);
-  addEventListener("pageshow", ({ persisted }) => persisted && (data.kiosk ? location.reload() : show()));
+  addEventListener("pageshow", ({ persisted }) => {
+    if (persisted) data.kiosk ? location.reload() : show();
+  });
   show();
 }
 
@@ -53,7 +55,9 @@ async function answer(event) {
   at("problem").hidden = Boolean(storage || data.kiosk);
   const places = fieldsets.map((part, j) => (part.disabled ? -1 : Number(form.elements[`q${j}`].value)));
   if (cellOf(places) < 0) return warn(words.impossible);
-  const answered = questions.flatMap(({ column, values }, j) => (places[j] < 0 ? [] : [[column, values[places[j]]]]));
+  const answered = questions.flatMap(({ column, values }, j) =>
+    places[j] < 0 ? [] : [[column, values[places[j]]]],
+  );
   await alone(() => {
     const before = kept();
     // Another page may have been quicker.
@@ -82,11 +86,13 @@ function show() {
   at("code").textContent = encode(channel, report);
   at("told").replaceChildren(...(channel.lots ? toldByList(report) : toldByTable(report)));
   for (const id of ["eyes", "read_out"]) at(id).hidden = !own;
-  at("codes").hidden = Boolean(own);
+  at("codes").hidden = Boolean(own) || sent;
+  // What was sent must not come in another way again.
+  at("ways").hidden = sent;
   at("qr").querySelector("svg")?.remove();
   at("qr").append(camera(submission()));
   at("status").textContent = sent ? words.sent : "";
-  if (at("send")) at("send").disabled = sent;
+  if (at("send")) at("send").disabled = false;
 }
 
 // What is kept ----------------------------------------------------------------------------------------------
@@ -111,8 +117,8 @@ const alone = (work) => (storage && navigator.locks ? navigator.locks.request(KE
 /** Tell whether this device has given all the reports that are allowed, and none of this wave. */
 function isSpent() {
   if (!storage || !data.reports || kept()?.report) return false;
-  const waves = Object.keys(storage).filter((key) => key.startsWith(PLACE) && JSON.parse(storage[key])?.report);
-  return waves.length >= data.reports;
+  const isWave = (key) => key.startsWith(PLACE) && JSON.parse(storage[key])?.report;
+  return Object.keys(storage).filter(isWave).length >= data.reports;
 }
 
 // What is given away ----------------------------------------------------------------------------------------
@@ -166,10 +172,10 @@ function camera(text) {
   try {
     const code = generate(text);
     const all = [...Array(code.size).keys()];
-    const path = all.flatMap((y) => all.filter((x) => code.get(x, y)).map((x) => `M${x} ${y}h1v1h-1z`)).join("");
+    const dots = all.flatMap((y) => all.filter((x) => code.get(x, y)).map((x) => `M${x} ${y}h1v1h-1z`));
     const picture = drawing("svg", { viewBox: `-4 -4 ${code.size + 8} ${code.size + 8}`, role: "img" });
     picture.setAttribute("aria-label", words.camera);
-    picture.append(drawing("path", { d: path, fill: "#000" }));
+    picture.append(drawing("path", { d: dots.join(""), fill: "#000" }));
     return picture;
   } catch {
     at("qr").hidden = true;
@@ -205,8 +211,9 @@ function toldByList(report) {
   let every = [[]];
   for (const j of asked) every = every.flatMap((some) => questions[j].answers.map((_, v) => [...some, v]));
   const on = every.filter(isOn);
-  const named = (answers) => asked.map((j, axis) => say("answer", { name: questions[j].name, answer: questions[j].answers[answers[axis]] }));
-  const list = element("ul", on.slice(0, data.most).map((answers) => element("li", [named(answers).join(", ")])));
+  const part = ({ name, answers }, v) => say("answer", { name, answer: answers[v] });
+  const named = (some) => some.map((v, axis) => part(questions[asked[axis]], v)).join(", ");
+  const list = element("ul", on.slice(0, data.most).map((some) => element("li", [named(some)])));
   list.className = "list";
   const left = on.length - data.most;
   const [base, inside, outside, times] = data.people[place];
@@ -221,14 +228,17 @@ function toldByList(report) {
   ];
 }
 
-/** Return the place of a combination of answers in the table; 0 of a questionnaire, where all are possible. */
-const cellOf = (places) => (data.cells ? data.cells.findIndex((cell) => cell.every((v, j) => v === places[j])) : 0);
+/** Return the place of answers among those that are possible together, which all of a questionnaire are. */
+function cellOf(places) {
+  return data.cells ? data.cells.findIndex((cell) => cell.every((v, j) => v === places[j])) : 0;
+}
 
 /** Return a list of sentences with a bar each; of a second one below if another number is given. */
 function listed(rows, other) {
   const most = Math.max(1, other ?? 0, ...rows.map(([, , , high]) => high));
   const bar = (low, high) => {
-    const picture = drawing("svg", { viewBox: "0 0 100 4", preserveAspectRatio: "none", "aria-hidden": "true" });
+    const box = { viewBox: "0 0 100 4", preserveAspectRatio: "none" };
+    const picture = drawing("svg", { ...box, "aria-hidden": "true" });
     const [start, end] = [low, high].map((count) => (100 * count) / most);
     picture.append(drawing("rect", { class: "own", width: start, height: 4 }));
     picture.append(drawing("rect", { class: "some", x: start, width: end - start, height: 4 }));
@@ -237,7 +247,8 @@ function listed(rows, other) {
   const items = rows.map(([key, base, low, high]) => {
     const n = low === high ? number(low) : say("between", { low: number(low), high: number(high) });
     const names = { secret: data.secret, useful: data.useful };
-    return element("li", [say(key, { base: number(base), n, ...names }), bar(low, high), ...(other ? [bar(other, other)] : [])]);
+    const second = other ? [bar(other, other)] : [];
+    return element("li", [say(key, { base: number(base), n, ...names }), bar(low, high), ...second]);
   });
   return element("ul", items);
 }
