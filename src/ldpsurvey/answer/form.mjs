@@ -11,18 +11,24 @@ const { words, questions } = data;
 const form = at("form");
 const fieldsets = [...form.querySelectorAll("fieldset")];
 
-/** Where a device keeps the reports of this channel, and the one of this wave. */
-const PLACE = `ldp-frontier ${data.channel} `;
+/** Where a device keeps what it has of this channel, and of this wave. */
+const PLACE = `${data.channel} `;
 const KEY = PLACE + data.wave;
 
 /** The storage of this device; null if it is blocked, or if the device is for many people. */
-const storage = data.kiosk ? null : usable();
+let storage = null;
 
-/** What is kept without a storage, until the page is loaded again. */
-let memory = null;
+/** What is kept of this wave: the report and whether it was sent, or the lot before; null if there is nothing. */
+let kept = null;
+
+/** How many reports this device has by this channel. */
+let given = 0;
 
 /** The places of the answers, until the report is given away or the page is loaded again; then null. */
 let own = null;
+
+/** Tells other pages of this channel and wave that something has changed. */
+const others = new BroadcastChannel(`ldp-frontier ${KEY}`);
 
 let draw, channel;
 
@@ -31,10 +37,14 @@ async function begin() {
   const bytes = Uint8Array.from(atob(at("channel").textContent), (letter) => letter.charCodeAt(0));
   draw = await reporter(bytes);
   channel = JSON.parse(new TextDecoder().decode(bytes));
-  // By chance alone, and once: whoever loads the page again is asked the same questions.
-  if (draw.draw) await alone(() => kept() ?? keep({ lot: draw.draw() }));
+  storage = data.kiosk ? null : await opened();
   if (!storage && !data.kiosk) warn(words.blocked);
-  form.addEventListener("submit", answer);
+  // By chance alone, and once: whoever loads the page again is asked the same questions.
+  await change(() => (kept || !draw.draw ? null : { lot: draw.draw() }));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    answer().catch(fail);
+  });
   // What the page says of the answers must be gone before somebody else may see it.
   for (const id of ["send", "copy", "download", "read_out"]) at(id)?.addEventListener("click", forget);
   addEventListener("beforeprint", forget);
@@ -42,29 +52,30 @@ async function begin() {
   at("download").addEventListener("click", download);
   at("send")?.addEventListener("click", send);
   at("next")?.addEventListener("click", () => location.reload());
-  addEventListener("storage", show);
+  const again = () => change().then(show, fail);
+  others.addEventListener("message", again);
   addEventListener("pageshow", ({ persisted }) => {
-    if (persisted) data.kiosk ? location.reload() : show();
+    if (persisted) data.kiosk ? location.reload() : again();
   });
   show();
 }
 
 /** Draw a report from the answers, unless this device has one. */
-async function answer(event) {
-  event.preventDefault();
+async function answer() {
   at("problem").hidden = Boolean(storage || data.kiosk);
   const places = fieldsets.map((part, j) => (part.disabled ? -1 : Number(form.elements[`q${j}`].value)));
   if (cellOf(places) < 0) return warn(words.impossible);
   const answered = questions.flatMap(({ column, values }, j) =>
     places[j] < 0 ? [] : [[column, values[places[j]]]],
   );
-  await alone(() => {
-    const before = kept();
+  let drawn = null;
+  await change(() => {
     // Another page may have been quicker.
-    if (before?.report || isSpent()) return;
-    keep({ report: draw(Object.fromEntries(answered), before?.lot), sent: false });
-    own = places;
+    if (kept?.report || isSpent()) return null;
+    drawn = places;
+    return { report: draw(Object.fromEntries(answered), kept?.lot), sent: false };
   });
+  own = drawn;
   form.reset();
   show();
   at("own").focus();
@@ -76,7 +87,7 @@ function forget() {
 }
 
 function show() {
-  const { report, sent, lot } = kept() ?? {};
+  const { report, sent, lot } = kept ?? {};
   form.hidden = Boolean(report) || isSpent();
   at("report").hidden = !report;
   if (isSpent()) warn(say("spent", { reports: data.reports }));
@@ -97,55 +108,81 @@ function show() {
 
 // What is kept ----------------------------------------------------------------------------------------------
 
-function usable() {
-  try {
-    localStorage.setItem(`${PLACE}?`, "");
-    localStorage.removeItem(`${PLACE}?`);
-    return localStorage;
-  } catch {
-    return null;
-  }
+/** Return a promise of the storage of this device; null if it is blocked. */
+function opened() {
+  return new Promise((resolve) => {
+    try {
+      const asked = indexedDB.open("ldp-frontier", 1);
+      asked.onupgradeneeded = () => asked.result.createObjectStore("reports");
+      asked.onsuccess = () => resolve(asked.result);
+      asked.onerror = () => resolve(null);
+    } catch {
+      resolve(null);
+    }
+  });
 }
 
-const kept = () => (storage ? JSON.parse(storage.getItem(KEY)) : memory);
-
-const keep = (value) => (storage ? storage.setItem(KEY, JSON.stringify(value)) : (memory = value));
-
-/** Do something while no other page of this channel and wave does; where nothing is stored, none matters. */
-const alone = (work) => (storage && navigator.locks ? navigator.locks.request(KEY, work) : work());
+/**
+ * Read what is kept and, if a function returns something, keep that instead. No other page can do anything between:
+ * a storage that may show what another page has just replaced would let two pages draw.
+ */
+function change(work = () => null) {
+  if (!storage) {
+    kept = work() ?? kept;
+    return Promise.resolve();
+  }
+  return new Promise((resolve, reject) => {
+    const transaction = storage.transaction("reports", "readwrite", { durability: "strict" });
+    const reports = transaction.objectStore("reports");
+    const all = reports.getAll(IDBKeyRange.bound(PLACE, `${PLACE}\uffff`));
+    const one = reports.get(KEY);
+    let next = null;
+    one.onsuccess = () => {
+      kept = one.result ?? null;
+      given = all.result.filter(({ report }) => report).length;
+      next = work();
+      if (next) reports.put(next, KEY);
+    };
+    transaction.oncomplete = () => {
+      if (next) others.postMessage(null);
+      kept = next ?? kept;
+      resolve();
+    };
+    transaction.onabort = () => reject(transaction.error);
+  });
+}
 
 /** Tell whether this device has given all the reports that are allowed, and none of this wave. */
-function isSpent() {
-  if (!storage || !data.reports || kept()?.report) return false;
-  const isWave = (key) => key.startsWith(PLACE) && JSON.parse(storage[key])?.report;
-  return Object.keys(storage).filter(isWave).length >= data.reports;
-}
+const isSpent = () => Boolean(storage && data.reports && !kept?.report && given >= data.reports);
 
 // What is given away ----------------------------------------------------------------------------------------
 
-const submission = () => JSON.stringify({ channel: data.channel, report: kept().report });
+const submission = () => JSON.stringify({ channel: data.channel, report: kept.report });
 
 async function send() {
   let problem = null;
   at("send").disabled = true;
-  await alone(async () => {
-    if (kept().sent) return;
-    try {
-      const answered = await fetch(data.post, {
-        method: "POST",
-        headers: { "Content-Type": "application/json" },
-        body: submission(),
-        credentials: "omit",
-        referrerPolicy: "no-referrer",
-        redirect: "error",
-        cache: "no-store",
-      });
-      if (!answered.ok) throw new Error(`${answered.status} ${answered.statusText}`.trim());
-      keep({ ...kept(), sent: true });
-    } catch (error) {
-      problem = error;
-    }
-  });
+  const once = async () => {
+    await change();
+    if (kept.sent) return;
+    const answered = await fetch(data.post, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: submission(),
+      credentials: "omit",
+      referrerPolicy: "no-referrer",
+      redirect: "error",
+      cache: "no-store",
+    });
+    if (!answered.ok) throw new Error(`${answered.status} ${answered.statusText}`.trim());
+    await change(() => ({ ...kept, sent: true }));
+  };
+  try {
+    // One page after the other; without a storage there is no other one.
+    await (storage && navigator.locks ? navigator.locks.request(KEY, once) : once());
+  } catch (error) {
+    problem = error;
+  }
   show();
   if (problem) at("status").textContent = say("failed", { reason: problem.message });
 }
@@ -283,9 +320,9 @@ function drawing(name, attributes) {
   return made;
 }
 
-try {
-  await begin();
-} catch (error) {
+function fail(error) {
   form.hidden = true;
   warn(say("problem", { reason: error.message }));
 }
+
+begin().catch(fail);
