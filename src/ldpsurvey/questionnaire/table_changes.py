@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
 
 from ldpsurvey.channel.reports import REPORT
 from ldpsurvey.data.reading import Label, Records
@@ -39,13 +42,16 @@ def estimate_questionnaire_change(
     of_other = set(tables_of(other, more))
     tables = [table for table in tables_of(one, more) if table in of_other]
     waves, additions = list[dict[str, int]](), list[Iterator[Addition]]()
+    # What is impossible in both waves has not changed.
+    masks = [one.impossible_entries(table) & other.impossible_entries(table) for table in tables]
     for channel, given in zip(channels, reports, strict=True):
         numbers = ReportNumbers()
         outputs, found = numbers.counted(channel, numbers(list(given.values())))
         if misfit := doubt(channel, found):
             raise ValueError(f"{misfit} (--id).")
         waves.append(dict(zip(given, outputs.tolist(), strict=True)))
-        additions.append(additions_of_tables(channel, found, tables))
+        every = additions_of_tables(channel, found, tables)
+        additions.append(itertools.compress(every, ~np.concatenate([mask.ravel() for mask in masks])))
     if one.id == other.id:
         check_drawn_anew(reports, most_repeated(one))
     return changes_of(additions, (waves[0], waves[1]), confidence, simultaneous=simultaneous)

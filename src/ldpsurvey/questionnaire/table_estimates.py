@@ -6,7 +6,8 @@ Gaffke's, so that they are suitable for few reports as well; they use nothing of
 given b is in its interval if the limits of P(a, b) - r P(b) have 0 between them (Fieller 1954).
 
 Unbiased estimates of entries may be below 0. The consistent tables are the nearest ones that are not, with
-the same shares of a question in all of them, each entry weighed by its inverse variance.
+the same shares of a question in all of them, each entry weighed by its inverse variance. Entries that the
+channel says are impossible are 0 there.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpfrontier.base.types import FloatArray, IntArray
 from ldpsurvey.data.reading import Label
@@ -97,33 +99,38 @@ def estimate_questionnaire(
         last = iter(()) if of_rates is None else of_rates.additions(rates=True)
         given = ratio_estimates(itertools.chain(every, last), sample, confidence, among)
         found = _by_table(given, [math.prod(len(channel.answers[j]) for j in t) for t in tables])
-    fitted = _consistent(channel, tables, [one[0] for one in found], [one[1] for one in found])
+    never = [channel.impossible_entries(table).ravel() for table in tables]
+    fitted = _consistent(channel, tables, [one[0] for one in found], [one[1] for one in found], never)
     entries = []
-    for table, (mean, error, low, high), nearest in zip(tables, found, fitted, strict=True):
+    for table, (mean, error, low, high), nearest, zero in zip(tables, found, fitted, never, strict=True):
         names = tuple(channel.names[j] for j in table)
         labels = itertools.product(*(channel.answers[j] for j in table))
-        rows = zip(labels, nearest, *_around(nearest, mean, low, high), mean, error, strict=True)
+        ends = (np.where(zero, 0.0, end) for end in _around(nearest, mean, low, high))
+        rows = zip(labels, nearest, *ends, mean, error, strict=True)
         entries += [_estimated(Quantity(names, label), *map(float, row)) for label, *row in rows]
     made = QuestionnaireEstimate(number, float(confidence), simultaneous, entries, [])
     if asked is None or of_rates is None:
         return made
     likely = _likely_rates(channel, asked, made)
     if sample is None:
-        return replace(made, rates=_rates(of_rates, times, likely, made, tail))
-    own = given[len(entries) :]
-    numbers = [np.array([getattr(row, name) for row in own]) for name in ("unbiased", "low", "high")]
-    nearest = np.where(np.isfinite(numbers[0]), [rate for _, _, rate in likely], math.nan)
-    rows = zip(own, nearest, *_around(nearest, *numbers), strict=True)
-    return replace(
-        made,
-        rates=[
-            _estimated(
-                row.quantity, *map(float, ends), row.unbiased, row.error, measure="rate",
-                given_columns=row.given_columns, given=row.given,
-            )
-            for row, *ends in rows
-        ],
-    )  # fmt: skip
+        found_rates = _rates(of_rates, times, likely, made, tail)
+    else:
+        own = given[len(entries) :]
+        mean, low, high = (
+            np.array([getattr(row, end) for row in own]) for end in ("unbiased", "low", "high")
+        )
+        nearest = np.where(np.isfinite(mean), [rate for _, _, rate in likely], math.nan)
+        ends = zip(
+            nearest.tolist(), *(end.tolist() for end in _around(nearest, mean, low, high)), strict=True
+        )
+        found_rates = [
+            replace(row, estimate=rate, low=least, high=most, estimable=is_estimable(rate, most - least))
+            for row, (rate, least, most) in zip(own, ends, strict=True)
+        ]
+    zero = channel.impossible_entries(asked).ravel()
+    for place in np.flatnonzero(zero & np.isfinite([row.estimate for row in found_rates])):
+        found_rates[place] = replace(found_rates[place], estimate=0.0, low=0.0, high=0.0, estimable=True)
+    return replace(made, rates=found_rates)
 
 
 def _around(
@@ -191,12 +198,18 @@ def _consistent(
     tables: Sequence[tuple[int, ...]],
     means: Sequence[FloatArray],
     errors: Sequence[FloatArray],
+    never: Sequence[NDArray[np.bool_]],
 ) -> list[FloatArray]:
-    """Return the nearest tables without entries below 0 that have the same shares of questions."""
+    """Return the nearest tables without entries below 0 that have the same shares of questions.
+
+    The entries that `never` occur are 0.
+    """
     from scipy.optimize import minimize
     from scipy.sparse import csr_matrix
 
-    if not min(float(mean.min()) for mean in means) < 0.0:
+    mean, error = np.concatenate(means), np.nan_to_num(np.concatenate(errors), posinf=1.0)
+    zero = np.concatenate(never)
+    if not np.isfinite(mean).all() or (mean.min() >= 0.0 and not zero.any()):
         return list(means)  # there are none, or the unbiased estimates have the same shares already
     starts = np.concatenate([[0], np.cumsum([mean.size for mean in means])])
     place = {table: number for number, table in enumerate(tables)}
@@ -220,12 +233,11 @@ def _consistent(
     right = np.zeros(number)
     equal = csr_matrix((signs, (rows, columns)), shape=(number, int(starts[-1])))
     right[[row for row in range(number) if equal[row].min() >= 0]] = 1.0
-    mean, error = np.concatenate(means), np.nan_to_num(np.concatenate(errors), posinf=1.0)
     # Variances in units of the largest one, none far below the others.
     variance = np.maximum(error / max(float(error.max()), 1e-12), 1e-2) ** 2
 
     def nearest(prices: FloatArray) -> FloatArray:
-        return np.asarray(np.maximum(mean + variance * (equal.T @ prices), 0.0))
+        return np.where(zero, 0.0, np.maximum(mean + variance * (equal.T @ prices), 0.0))
 
     def dual(prices: FloatArray) -> tuple[float, FloatArray]:
         """Return the dual objective, to be minimized, and its gradient."""

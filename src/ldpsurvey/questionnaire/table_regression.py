@@ -58,12 +58,9 @@ def questionnaire_logit(
             f"{said(names)} have {cells:,} combinations of answers; a regression is possible with up to"
             f" {SETTINGS.max_regression_cells}, so use fewer questions, or join answers in the design."
         )
-    number = 1 + int(outputs.max())
+    matrix = TableStates(channel, reports, table).chances(1 + int(outputs.max()))
+    possible = ~channel.impossible_entries(table).ravel()
+    labels = list(itertools.compress(itertools.product(*answers), possible))
     return randomized_logit(
-        formula,
-        covariates(formula, data, names),
-        outputs,
-        TableStates(channel, reports, table).chances(number),
-        names,
-        list(itertools.product(*answers)),
+        formula, covariates(formula, data, names), outputs, matrix[possible], names, labels
     )

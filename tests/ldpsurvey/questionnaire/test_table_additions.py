@@ -119,6 +119,32 @@ def test_changes_are_those_of_the_table_of_all_reports():
         estimate_questionnaire_change((CHANNEL, CHANNEL), (texts[0], texts[0]))
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_what_is_impossible_is_0_and_the_shares_agree(weighted):
+    """Whoever says v says no: in tables, rates, changes and regressions."""
+    never = replace(CHANNEL, impossible=((("a", ("yes",)), ("b", ("v",))),))
+    rng = np.random.default_rng(0)
+    records = np.column_stack([rng.integers(0, 2, 900), rng.integers(0, 3, 900)])
+    records[records[:, 1] == 2, 0] = 0
+    numbers, texts = ReportNumbers(), draw_reports(never, records, rng.bytes)
+    outputs, reports = numbers.counted(never, numbers(texts))
+    sample = Sample(outputs, rng.uniform(1.0, 2.0, 900), np.zeros(900, dtype=int), [""] * 900)
+    found = estimate_questionnaire(never, reports, rates=("a", "b"), sample=sample if weighted else None)
+    table = {row.quantity.value: row for row in found.entries}
+    cell = table["yes", "v"]
+    assert (cell.estimate, cell.low, cell.high) == (0.0, 0.0, 0.0)
+    assert cell.error > 0.0  # of what the reports say without knowing it
+    assert table["no", "v"].estimate == pytest.approx(table["v",].estimate, abs=1e-6)
+    rates = {(row.quantity.value, row.given): row for row in found.rates}
+    assert rates[("yes",), ("v",)].high == 0.0
+    assert rates[("yes",), ("u",)].high > 0.0
+    waves = tuple({f"{wave}{i}": text for i, text in enumerate(texts)} for wave in "pq")
+    changes = estimate_questionnaire_change((never, never), waves)
+    assert len(changes.rows) == 2 + 3 + 5
+    with pytest.raises(ValueError, match="Some combinations of a, b are no values of the channel"):
+        questionnaire_logit("a ~ b", pd.DataFrame(index=range(900)), never, outputs, reports)
+
+
 def test_the_command_compares_two_waves(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     CHANNEL.write("channel.json")
