@@ -120,12 +120,12 @@ def estimate_questionnaire(
             np.array([getattr(row, end) for row in own]) for end in ("unbiased", "low", "high")
         )
         nearest = np.where(np.isfinite(mean), [rate for _, _, rate in likely], math.nan)
-        ends = zip(
+        around = zip(
             nearest.tolist(), *(end.tolist() for end in _around(nearest, mean, low, high)), strict=True
         )
         found_rates = [
             replace(row, estimate=rate, low=least, high=most, estimable=is_estimable(rate, most - least))
-            for row, (rate, least, most) in zip(own, ends, strict=True)
+            for row, (rate, least, most) in zip(own, around, strict=True)
         ]
     zero = channel.impossible_entries(asked).ravel()
     for place in np.flatnonzero(zero & np.isfinite([row.estimate for row in found_rates])):
