@@ -55,6 +55,8 @@ GROUPS = {
         "docs/survey/form",
         "docs/survey/deviating",
         "docs/survey/questionnaires",
+        "docs/survey/panel",
+        "docs/survey/python",
         "docs/survey/r",
         "docs/survey/own-promise",
     ],

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ldpsurvey.questionnaire.comparison import NeededPeople, compare_questionnaire
     from ldpsurvey.questionnaire.designing import design_questionnaire
     from ldpsurvey.questionnaire.questionnaire_channel import QuestionnaireChannel, read_any_channel
-    from ldpsurvey.questionnaire.questions import QuestionList, questions_of_file
+    from ldpsurvey.questionnaire.questions import QuestionList, questions_of_records, questions_of_values
     from ldpsurvey.questionnaire.table_estimates import QuestionnaireEstimate
 
 __all__ = [
@@ -98,7 +98,8 @@ __all__ = [
     "privatize",
     "privatize_file",
     "privatize_frame",
-    "questions_of_file",
+    "questions_of_records",
+    "questions_of_values",
     "read_any_channel",
     "read_channel",
     "read_texts",
@@ -204,7 +205,8 @@ _NAMES = {
     ),
     "questionnaire.questions": (
         "QuestionList",
-        "questions_of_file",
+        "questions_of_records",
+        "questions_of_values",
     ),
     "questionnaire.table_estimates": ("QuestionnaireEstimate",),
 }

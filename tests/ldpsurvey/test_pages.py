@@ -1,6 +1,7 @@
 """The pages on own data say what is true today."""
 
 import csv
+import json
 import math
 import os
 import re
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import ldpsurvey
 from ldpfrontier import (
     estimation_error,
     local_cone,
@@ -20,6 +22,7 @@ from ldpfrontier import (
     survey,
 )
 from ldpsurvey.command.cli import main
+from ldpsurvey.command.command_texts import TEXTS
 from ldpsurvey.data.tables import CountTable
 from ldpsurvey.estimate.targets import likelihood_target, target_of
 from support.grids import few
@@ -45,7 +48,8 @@ def example(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("page", "blocks"), few([(MAKE.QUESTIONNAIRES, 3), (MAKE.FORM, 1)], more=[(MAKE.OWN_DATA, 6)])
+    ("page", "blocks"),
+    few([(MAKE.QUESTIONNAIRES, 3), (MAKE.FORM, 1)], more=[(MAKE.OWN_DATA, 6), (MAKE.PANEL, 5)]),
 )
 def test_the_commands_of_the_page_print_what_it_shows(page, blocks):
     """Up to numbers: an optimum may be another one elsewhere, or with less time, with as much utility."""
@@ -55,6 +59,30 @@ def test_the_commands_of_the_page_print_what_it_shows(page, blocks):
     for old, new in zip(shown, printed, strict=True):
         # The width of a column depends on its numbers.
         assert re.sub(" +", " ", NUMBER.sub("#", new)) == re.sub(" +", " ", NUMBER.sub("#", old))
+
+
+def test_the_notebook_shows_what_its_cells_print():
+    """Up to numbers, and to the blanks that align them."""
+
+    def shown(text: str) -> list[str]:
+        outputs = [one for cell in json.loads(text)["cells"] for one in cell.get("outputs", [])]
+        texts = ["".join(one.get("text", []) or one["data"]["text/plain"]) for one in outputs]
+        return [re.sub("[ #.-]+", " ", NUMBER.sub("#", one)) for one in texts]
+
+    text = MAKE.NOTEBOOK.read_text(encoding="utf-8")
+    assert len(shown(text)) >= 8
+    assert shown(MAKE.notebook(text)) == shown(text)
+
+
+def test_the_page_for_python_lists_all_names_and_its_lines_run(own, capsys):
+    text = MAKE.PYTHON.read_text(encoding="utf-8")
+    assert MAKE.python_page(text) == text
+    table = text.partition("## What the commands are in Python")[2].partition("`read_channel` reads")[0]
+    commands, named = set(re.findall(r"^\| `(\w+)", table, re.MULTILINE)), re.findall(r"`(\w+)`", table)
+    assert set(TEXTS) <= commands | set(named)
+    assert {name for name in named if name not in dir(ldpsurvey)} <= {*TEXTS, "write"}
+    exec("\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL)), {})
+    assert "Log odds of illness = yes" in capsys.readouterr().out
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from ldpfrontier import verify
 from ldpfrontier.base.atomic import replacing
 from ldpfrontier.verify import visible
 from ldpsurvey.base.layout import columns, remark, reports_text, wrapped
-from ldpsurvey.channel.kinds import asked_values
 from ldpsurvey.channel.promises import percent, raised, upwards
 from ldpsurvey.channel.reports import first_reports
 from ldpsurvey.channel.routing import given_for_tables
@@ -46,11 +45,10 @@ from ldpsurvey.questionnaire.questionnaire_channel import (
 from ldpsurvey.questionnaire.questions import (
     QuestionList,
     parsed_tables,
-    questions_of_file,
+    questions_of_records,
     questions_of_values,
-    table_of_names,
 )
-from ldpsurvey.questionnaire.restrictions import parsed_follow_ups, parsed_impossible
+from ldpsurvey.questionnaire.restrictions import parsed_follow_ups
 from ldpsurvey.questionnaire.table_additions import tables_of
 from ldpsurvey.questionnaire.table_estimates import QuestionnaireEstimate, estimate_questionnaire
 
@@ -74,20 +72,11 @@ def design(options: argparse.Namespace) -> int:
     for hint in questions.hints:
         remark(hint)
     records = questions.records if options.records is None else options.records
-    if records is not None and records < 1:
-        raise ValueError(f"The number of records is {records}; it must be a whole number, at least 1.")
-    tables = None
-    if options.tables is not None:
-        most = max(ORDERS.values())
-        asked = parsed_tables(options.tables, questions.names)
-        tables = [table_of_names(table, questions.names, most) for table in asked]
+    tables = None if options.tables is None else parsed_tables(options.tables, questions.names)
     channel = design_questionnaire(
-        questions.names, questions.answers, options.epsilon, ORDERS.get(precise, 1), tables=tables,
-        reports=options.reports, budget=options.budget, error=options.error, records=records,
-        missing=questions.missing, combined=questions.combined,
+        questions, options.epsilon, ORDERS.get(precise, 1), tables=tables, reports=options.reports,
+        budget=options.budget, error=options.error, records=records, impossible=options.impossible or (),
     )  # fmt: skip
-    impossible = parsed_impossible(options.impossible or [], asked_values(channel))
-    channel = replace(channel, impossible=impossible)
     error, compared = options.error or 0.01, None
     if options.compare or options.details or options.picture is not None:
         compared = compare_questionnaire(channel, error)
@@ -127,7 +116,7 @@ def _questions(options: argparse.Namespace) -> QuestionList:
     if path is None:
         return questions_of_values(values, options.sensitive, bins=bins, follow_ups=follow_ups)
     count = options.count or (None if options.table is None else "count")
-    return questions_of_file(
+    return questions_of_records(
         path, options.sensitive, count=count, values=values, bins=bins, missing=options.missing,
         missing_codes=options.missing_codes, decimal=options.decimal, follow_ups=follow_ups,
     )  # fmt: skip

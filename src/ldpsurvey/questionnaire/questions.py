@@ -7,13 +7,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 
 from ldpsurvey.base.layout import remark
 from ldpsurvey.base.names import close_name
 from ldpsurvey.channel.kinds import Field
 from ldpsurvey.data.groups import Bins, Groups, ValueOrder, translations_of, with_groups
-from ldpsurvey.data.reading import Label, labels_of, read_chunks, shown
+from ldpsurvey.data.reading import Label, Records, labels_of, read_chunks, shown
 from ldpsurvey.data.tables import check_columns, notice_counts, whole_count
 from ldpsurvey.data.values import (
     Missing,
@@ -63,8 +62,8 @@ def table_of_names(table: Sequence[str], names: Label, most: int) -> tuple[int, 
     return tuple(map(names.index, table))
 
 
-def questions_of_file(
-    path: Path | str,
+def questions_of_records(
+    path: Records,
     names: Sequence[str],
     *,
     count: str | None = None,

@@ -19,6 +19,7 @@ from ldpsurvey.command.cli import main
 from ldpsurvey.data.reading import read_chunks
 from ldpsurvey.design.least_level import design_for_reports
 from ldpsurvey.questionnaire.designing import design_questionnaire
+from ldpsurvey.questionnaire.questions import questions_of_values
 from support.malformed import contents
 from support.owndata import channel_of, records_of, small_table
 
@@ -37,7 +38,7 @@ def of_table(epsilon: float, reports: int | None = None, budget: float | None = 
 def of_questions(epsilon: float, reports: int | None = None, budget: float | None = None):
     values = small_table().values
     return design_questionnaire(
-        tuple(values), tuple(values.values()), epsilon, reports=reports, budget=budget
+        questions_of_values(values, list(values)), epsilon, reports=reports, budget=budget
     )
 
 
@@ -141,7 +142,9 @@ def test_questionnaires_of_one_budget_have_one_account_whatever_they_ask(survey,
     """Levels for anyone of all answers of a person add up, also of answers to other questions."""
     values = small_table().values
     one, other = (
-        design_questionnaire(names, tuple(values[name] for name in names), 0.6, budget=1.2)
+        design_questionnaire(
+            questions_of_values({name: values[name] for name in names}, names), 0.6, budget=1.2
+        )
         for names in (("illness", "region"), ("region", "age"))
     )
     survey(one, "a")

@@ -13,7 +13,7 @@ import pytest
 from ldpsurvey import count_records, privatize_file
 from ldpsurvey.data.csv_files import SEPARATORS
 from ldpsurvey.data.reading import CHUNK, as_number, as_whole, read_chunks
-from ldpsurvey.questionnaire.questions import questions_of_file
+from ldpsurvey.questionnaire.questions import questions_of_records
 from support.malformed import APPLY, ESTIMATE, RECORDS, TABLE, refused
 from support.owndata import channel_of, records_of, write_records
 
@@ -133,7 +133,7 @@ def test_values_of_a_dictionary_have_its_order_and_numbers_theirs(tmp_path):
         assert found.columns == (("low",), ("middle",), ("high",), ("unknown",))
         assert found.rows == (("-1",), ("9",), ("10",), ("x",))
         assert found.counts.tolist() == [[0, 5, 0, 0], [0, 0, 5, 0], [5, 0, 0, 0], [0, 0, 0, 5]]
-        asked = questions_of_file(tmp_path / "in.parquet", ["s", "u"], missing="unknown")
+        asked = questions_of_records(tmp_path / "in.parquet", ["s", "u"], missing="unknown")
         assert asked.answers == tuple(tuple(v for (v,) in labels) for labels in (found.rows, found.columns))
     frame.to_csv(tmp_path / "in.csv", index=False)
     found = count_records(tmp_path / "in.csv", ["s"], ["u"], missing="unknown")

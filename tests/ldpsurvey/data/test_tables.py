@@ -15,7 +15,7 @@ from ldpsurvey.channel.reports import Codes
 from ldpsurvey.command.cli import main
 from ldpsurvey.data.groups import bins_text, interval_start, parsed_bins, translations_for
 from ldpsurvey.data.values import listed_values, look_alikes
-from ldpsurvey.questionnaire.questions import questions_of_file
+from ldpsurvey.questionnaire.questions import questions_of_records
 from support.owndata import channel_of, seeded
 
 #: What R, pandas, SQL, Excel, SPSS, Stata and people write for a missing value.
@@ -110,11 +110,11 @@ def test_what_becomes_of_missing_values_is_said_by_column(tmp_path, which):
     path = write(tmp_path / "in.csv", "a,b\nNA,x\nUS,y\nCA,?\nUS,x\nCA,y\n-9,y\n,x\n")
     options = {"missing": words, "missing_codes": codes}
     if one is None:
-        for read in (count_records, questions_of_file):
+        for read in (count_records, questions_of_records):
             with pytest.raises(ValueError, match=other):
                 read(path, ["a", "b"], **options)
         return
-    table, asked = (read(path, ["a", "b"], **options) for read in (count_records, questions_of_file))
+    table, asked = (read(path, ["a", "b"], **options) for read in (count_records, questions_of_records))
     assert table.values == dict(zip(asked.names, asked.answers, strict=True))
     assert table.values == {"a": tuple(one.split()), "b": tuple(other.split())}
     channel_of(table, "grr", against="anyone").write(tmp_path / "channel.json")
@@ -137,7 +137,7 @@ def test_missing_values_are_counted_in_records_and_not_in_weights(tmp_path):
 
 def test_a_code_that_does_not_occur_is_named(tmp_path):
     path = write(tmp_path / "in.csv", "a,b\n1,x\n2,y\n-99,x\n1,y\n")
-    for read in (count_records, questions_of_file):
+    for read in (count_records, questions_of_records):
         with pytest.warns(Remark, match="'-98' .* does not occur in .* column a; .* Did you mean '-99'"):
             read(path, ["a", "b"], missing="drop", missing_codes=["a=-98"])
         with warnings.catch_warnings():
@@ -290,7 +290,7 @@ def test_counts_that_are_given_as_records_get_a_remark_and_no_reports(tmp_path, 
         table = count_records(path, ["s"], ["u"])
     # Of a single value there is no question, which is said after that.
     with warnings.catch_warnings(record=True) as also, suppress(ValueError):
-        questions_of_file(path, ["s", "u"])
+        questions_of_records(path, ["s", "u"])
     assert [str(one.message) for one in also] == [str(one.message) for one in said]
     assert [str(one.message).partition("--table")[2] for one in said] == (
         [] if option is None else [f" {path}{option} in the place of --data reads the counts."]

@@ -12,6 +12,7 @@ from ldpsurvey.estimate.people import Aim
 from ldpsurvey.questionnaire.designing import design_questionnaire
 from ldpsurvey.questionnaire.lot_reports import draw_reports, read_reports
 from ldpsurvey.questionnaire.planning import expected_shares, questionnaire_people
+from ldpsurvey.questionnaire.questions import questions_of_values
 from ldpsurvey.questionnaire.table_estimates import estimate_questionnaire
 from support.questionnaires import records, report_chances
 
@@ -20,7 +21,8 @@ EXPECTED = ["a=t=0.9", "b=u=0.05"]
 
 
 def channel_of(sizes, epsilon=1.5, order=2):
-    return design_questionnaire(NAMES, tuple(tuple("tuvw"[:size]) for size in sizes), epsilon, order)
+    values = {name: tuple("tuvw"[:size]) for name, size in zip(NAMES, sizes, strict=True)}
+    return design_questionnaire(questions_of_values(values, NAMES), epsilon, order)
 
 
 @pytest.mark.parametrize("sizes", [(2, 3, 3), (2, 2, 2)])
