@@ -271,7 +271,6 @@ TESTED_THROUGH = {
     "ldpsurvey.channel.routing": "ldpsurvey/command/test_questionnaire_command.py",
     "ldpsurvey.command.analysis_commands": "ldpsurvey/design/test_known_channels.py",
     "ldpsurvey.command.answer_commands": "ldpsurvey/answer/test_collecting.py",
-    "ldpsurvey.command.command_texts": "ldpsurvey/command/test_cli.py",
     "ldpsurvey.command.design_command": "ldpsurvey/command/test_cli.py",
     "ldpsurvey.command.estimate_texts": "ldpsurvey/command/test_cli.py",
     "ldpsurvey.command.idle_options": "ldpsurvey/command/test_options.py",
