@@ -40,9 +40,10 @@ document.querySelector("form > button").click();
 """
 STORED = """
 indexedDB.open("ldp-frontier").onsuccess = ({ target }) => {
-  target.result.transaction("reports").objectStore("reports").getAll().onsuccess = ({ target: { result } }) => {
+  const all = target.result.transaction("reports").objectStore("reports").getAll();
+  all.onsuccess = () => {
     target.result.close();
-    arguments[0](result);
+    arguments[0](all.result);
   };
 };
 """
