@@ -265,9 +265,10 @@ function toldByList(report) {
   ];
 }
 
-/** Return the place of answers among those that are possible together, which all of a questionnaire are. */
+/** Return the place of answers among those that are possible together, 0 of a questionnaire; else -1. */
 function cellOf(places) {
-  return data.cells ? data.cells.findIndex((cell) => cell.every((v, j) => v === places[j])) : 0;
+  if (data.cells) return data.cells.findIndex((cell) => cell.every((v, j) => v === places[j]));
+  return data.impossible.some((rule) => rule.every(([j, some]) => some.includes(places[j]))) ? -1 : 0;
 }
 
 /** Return a list of sentences with a bar each; of a second one below if another number is given. */

@@ -11,6 +11,8 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
+import numpy as np
+
 from ldpsurvey.answer.promise_words import FIRST, Sentence, promise_sentences
 from ldpsurvey.answer.revealed import people_of_questionnaire, people_of_table
 from ldpsurvey.answer.texts import Question, Texts, read_texts
@@ -18,6 +20,7 @@ from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.channel.promises import kept_by_one
 from ldpsurvey.channel.reports import checked_name
 from ldpsurvey.questionnaire.questionnaire_channel import AnyChannel
+from ldpsurvey.questionnaire.restrictions import masks_of
 
 #: Answers of a question that are buttons; more are a list to choose from.
 BUTTONS = 7
@@ -120,7 +123,9 @@ def _data(channel: AnyChannel, texts: Texts, post: str | None, wave: str, kiosk:
         limit = int(most / cost * (1.0 + 1e-12))
     found["reports"] = limit
     if not isinstance(channel, PrivateChannel):
-        return found | {"people": people_of_questionnaire(channel)}
+        rules = [masks_of(rule, channel.fields) for rule in channel.impossible]
+        never = [[(j, np.flatnonzero(mask).tolist()) for j, mask in rule.items()] for rule in rules]
+        return found | {"people": people_of_questionnaire(channel), "impossible": never}
     table, places = channel.table, [{value: place for place, value in enumerate(q.values)} for q in asked]
     labels = channel.asked_labels
     return found | {

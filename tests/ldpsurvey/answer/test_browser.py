@@ -4,6 +4,7 @@ import json
 import math
 import re
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -198,6 +199,16 @@ def test_a_questionnaire_asks_what_the_lot_asks_and_shows_its_list(fresh, page):
     assert shown(fresh, "code") == report_code(channel, report)
     lot = channel.mechanism.lots[int(report[1 : report.index("/")]) - 1]
     assert len(fresh.find_elements("css selector", ".list li")) == lot.members.sum()
+
+
+def test_answers_that_nobody_gives_together_are_not_reported(fresh, page):
+    channel = sampled(optimal_questionnaire((2, 2), 1.0, 2), ("a", "b"), (("t", "u"), ("t", "u")))
+    fresh.get(page(replace(channel, impossible=((("a", ("t",)), ("b", ("u",))),))))
+    until(fresh, lambda: fresh.find_element("id", "form").is_displayed())
+    fresh.execute_script(FILL, (0, 1))
+    assert until(fresh, lambda: shown(fresh, "problem")) == read_texts(channel).words["impossible"]
+    given(fresh, (1, 1))
+    assert shown(fresh, "problem") == ""
 
 
 def test_a_survey_is_filled_in_sent_collected_and_estimated(browser, tmp_path, long):
