@@ -267,7 +267,8 @@ def _estimate_text(
     if found.simultaneous:
         head += "; the confidence is that of all intervals of entries, and of all rates, together"
     parts = [head + "."]
-    singles = [(name,) for name in channel.names]
+    parts_of = {name: field.columns for name, field in channel.combined.items()}
+    singles = [(one,) for name in channel.names for one in (name, *parts_of.get(name, ()))]
     tables = dict.fromkeys(table for table in (*singles, *joint) if found.of(table))
     parts += [rows_text(said(table), "share", found.of(table), found.confidence) for table in tables]
     if found.rates:

@@ -139,6 +139,31 @@ def tables_of(channel: QuestionnaireChannel, more: Sequence[Label] = ()) -> list
     return sorted(found, key=lambda table: (len(table), table))
 
 
+def additions_of_columns(channel: QuestionnaireChannel, reports: Sequence[LotReports]) -> Iterator[Addition]:
+    """Yield what reports add to the shares of the answers in each column of questions that have several.
+
+    That of an answer is a sum of entries: those of the question's answers that have it. Of the sums that are
+    possible, whether a report has them or not, there are the largest and the least of each lot.
+    """
+    for j, name in enumerate(channel.names):
+        if name not in channel.combined:
+            continue
+        columns, labels = channel.combined[name]
+        entries = list(TableStates(channel, reports, (j,)).additions())
+        over, numbers = entries[0].over, entries[0].numbers
+        # Of each place of a lot what its answers add, in order.
+        lots = np.sort(over[1:].reshape(-1, len(labels)), axis=1)
+        for place, column in enumerate(columns):
+            for value in dict.fromkeys(label[place] for label in labels if label[place]):
+                own = [one for one, label in zip(entries, labels, strict=True) if label[place] == value]
+                sums = sum((one.over[one.states] for one in own), np.zeros(len(own[0].states)))
+                ends = [lots[:, : len(own)].sum(axis=1), lots[:, len(lots[0]) - len(own) :].sum(axis=1)]
+                found, states = np.unique(np.concatenate([*ends, sums]).round(12), return_inverse=True)
+                states = states[2 * len(lots) :] + 1
+                first = len(own) * over[:1]
+                yield Addition(Quantity((column,), (value,)), numbers, states, np.concatenate([first, found]))
+
+
 def additions_of_tables(
     channel: QuestionnaireChannel, reports: Sequence[LotReports], tables: Sequence[tuple[int, ...]]
 ) -> Iterator[Addition]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from ldpfrontier.base.types import FloatArray, IntArray
 from ldpsurvey.data.reading import Label
+from ldpsurvey.estimate.additions import Addition
 from ldpsurvey.estimate.distribution import check_confidence
 from ldpsurvey.estimate.estimates import Estimated, Quantity, is_estimable
 from ldpsurvey.estimate.intervals import mean_limits
@@ -33,6 +34,7 @@ from ldpsurvey.questionnaire.questionnaire_channel import QuestionnaireChannel
 from ldpsurvey.questionnaire.questions import table_of_names
 from ldpsurvey.questionnaire.table_additions import (
     TableStates,
+    additions_of_columns,
     additions_of_tables,
     tables_of,
 )
@@ -86,18 +88,19 @@ def estimate_questionnaire(
     tables = tables_of(channel, [*more, *([] if rates is None else [rates])])
     asked = None if rates is None else table_of_names(rates, channel.names, 2)
     of_rates = None if asked is None else TableStates(channel, reports, asked)
-    given = list[Estimated]()
+    given, of_columns = list[Estimated](), list(additions_of_columns(channel, reports))
     if sample is None:
         times = _times(reports)
-        share = tail / sum(math.prod(len(channel.answers[j]) for j in t) for t in tables)
-        found = [
-            _limits(TableStates(channel, reports, table), times, share if simultaneous else tail)
-            for table in tables
-        ]
+        size = sum(math.prod(len(channel.answers[j]) for j in t) for t in tables) + len(of_columns)
+        share = tail / size if simultaneous else tail
+        found = [_limits(TableStates(channel, reports, table).additions(), times, share) for table in tables]
+        parts = [tuple(map(float, np.array(_limits([one], times, share))[:, 0])) for one in of_columns]
     else:
         every = additions_of_tables(channel, reports, tables)
         last = iter(()) if of_rates is None else of_rates.additions(rates=True)
-        given = ratio_estimates(itertools.chain(every, last), sample, confidence, among)
+        given = ratio_estimates(itertools.chain(of_columns, every, last), sample, confidence, among)
+        parts = [(one.unbiased, one.error, one.low, one.high) for one in given[: len(of_columns)]]
+        given = given[len(of_columns) :]
         found = _by_table(given, [math.prod(len(channel.answers[j]) for j in t) for t in tables])
     never = [channel.impossible_entries(table).ravel() for table in tables]
     fitted = _consistent(channel, tables, [one[0] for one in found], [one[1] for one in found], never)
@@ -105,10 +108,11 @@ def estimate_questionnaire(
     for table, (mean, error, low, high), nearest, zero in zip(tables, found, fitted, never, strict=True):
         names = tuple(channel.names[j] for j in table)
         labels = itertools.product(*(channel.answers[j] for j in table))
-        ends = (np.where(zero, 0.0, end) for end in _around(nearest, mean, low, high))
-        rows = zip(labels, nearest, *ends, mean, error, strict=True)
+        limits = (np.where(zero, 0.0, end) for end in _around(nearest, mean, low, high))
+        rows = zip(labels, nearest, *limits, mean, error, strict=True)
         entries += [_estimated(Quantity(names, label), *map(float, row)) for label, *row in rows]
-    made = QuestionnaireEstimate(number, float(confidence), simultaneous, entries, [])
+    columns = _of_columns(channel, of_columns, parts, entries)
+    made = QuestionnaireEstimate(number, float(confidence), simultaneous, [*entries, *columns], [])
     if asked is None or of_rates is None:
         return made
     likely = _likely_rates(channel, asked, made)
@@ -131,6 +135,26 @@ def estimate_questionnaire(
     for place in np.flatnonzero(zero & np.isfinite([row.estimate for row in found_rates])):
         found_rates[place] = replace(found_rates[place], estimate=0.0, low=0.0, high=0.0, estimable=True)
     return replace(made, rates=found_rates)
+
+
+def _of_columns(
+    channel: QuestionnaireChannel,
+    additions: Sequence[Addition],
+    limits: Sequence[tuple[float, ...]],
+    entries: Sequence[Estimated],
+) -> list[Estimated]:
+    """Return the shares of answers in the columns of questions that have several, sums of entries."""
+    known = {entry.quantity: entry.estimate for entry in entries}
+    found = []
+    for one, (mean, error, low, high) in zip(additions, limits, strict=True):
+        (column,), (value,) = one.quantity.attributes, one.quantity.value
+        name, (columns, labels) = next(some for some in channel.combined.items() if column in some[1].columns)
+        answers = zip(channel.answers[channel.names.index(name)], labels, strict=True)
+        own = [answer for answer, label in answers if label[columns.index(column)] == value]
+        nearest = sum(known[Quantity((name,), (answer,))] for answer in own)
+        ends = _around(*(np.array(number) for number in (nearest, mean, low, high)))
+        found.append(_estimated(one.quantity, nearest, *map(float, ends), mean, error))
+    return found
 
 
 def _around(
@@ -178,10 +202,13 @@ def merged(values: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArr
     return values[first], sums
 
 
-def _limits(seen: TableStates, times: FloatArray, tail: float) -> tuple[FloatArray, ...]:
-    """Return means, their standard errors, and their lower and upper limits, shape (entries,) each."""
+def _limits(additions: Iterable[Addition], times: FloatArray, tail: float) -> tuple[FloatArray, ...]:
+    """Return means, their standard errors, and their lower and upper limits, shape (entries,) each.
+
+    What reports add is the same in each of their states for all entries.
+    """
     added, rows = np.zeros(0), list[FloatArray]()
-    for addition in seen.additions():
+    for addition in additions:
         added = addition.over
         rows.append(addition.counts(times))
     values, counts = merged(added, np.array(rows))
