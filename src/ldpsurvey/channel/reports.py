@@ -231,6 +231,20 @@ def reports_of_people(
     return found
 
 
+def count_refusals(path: Records, *, column: str = REPORT, person: str | None = None) -> int:
+    """Count the people without a report in a file, which has an empty one for them.
+
+    With a column that identifies people, those who have a report in another record are left out.
+    """
+    asked = {True: set[str](), False: set[str]()}  # by whether there is no report
+    for chunk in read_chunks(path, [column] if person is None else [column, person]):
+        gone, rows = (chunk[column].map(str.strip) == "").tolist(), chunk.index.tolist()
+        names = map(str, rows) if person is None else ids_of(path, person, chunk[person].tolist(), rows)
+        for name, none in zip(names, gone, strict=True):
+            asked[none].add(name)
+    return len(asked[True] - asked[False])
+
+
 #: Takes the texts of reports, and the numbers of their records, and returns what they stand for.
 Decoder = Callable[[Sequence[str], Sequence[int]], NDArray[Any]]
 

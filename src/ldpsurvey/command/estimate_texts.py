@@ -85,6 +85,8 @@ def bounds_text(found: Sequence[Sequence[DeviationBounds]], weighted: bool = Fal
         " their sampling error as well. The last column is that interval for everybody, whatever the answers"
         " of the others are. No number between the bounds is more likely than another one."
     )
+    if refusals := found[0][1].refusals:
+        words += f" Among everybody are {refusals:,} who gave no report."
     rule = "The reports do not show that anybody has not followed the rule."
     if first.at_least > 0.0:
         rule = (

@@ -21,6 +21,7 @@ NEEDS: Mapping[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "apply": [(("wave",), ("memo",))],
     "estimate": [
         (("always",), ("second", "deviating")),
+        (("refusals",), ("deviating",)),
         (("second",), ("always",)),
         (("spreadsheet",), ("out",)),
         (("replicate_method",), ("replicates",)),

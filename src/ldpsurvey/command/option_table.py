@@ -273,6 +273,9 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
         option("--deviating", metavar="SHARE", type=number, nargs="+", help=
             "print bounds instead of estimates, which hold if at most this share of the people, such as"
             " 0.05, report whatever they like; of each share, if there are several"),
+        option("--refusals", action="store_true", help=
+            "with --deviating, people with an empty report have refused: nothing is known of their answers,"
+            " and they are among everybody"),
         option("--second", metavar=("JSON", "FILE"), nargs=2, help=
             "the other channel file, and the file of the reports by it, if it was drawn by lot by which of"
             " two channels a person reports"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,13 +14,13 @@ from ldpfrontier.base.atomic import replacing
 from ldpfrontier.base.types import IntArray
 from ldpfrontier.verify import visible
 from ldpsurvey.analysis.any_channel import change_between
-from ldpsurvey.base.layout import remark, wrapped
+from ldpsurvey.base.layout import Remark, remark, wrapped
 from ldpsurvey.base.sampling import RandomSource
 from ldpsurvey.channel.channel_file import PrivateChannel, read_channel
 from ldpsurvey.channel.memo import Memo
 from ldpsurvey.channel.privatizing import privatize_file, remark_on_files
 from ldpsurvey.channel.promises import several_reports_text
-from ldpsurvey.channel.reports import count_reports, decoder
+from ldpsurvey.channel.reports import count_refusals, count_reports, decoder
 from ldpsurvey.channel.routing import is_questionnaire
 from ldpsurvey.command.estimate_texts import bounds_text, estimate_text, give_estimates, two_channels_text
 from ldpsurvey.command.option_table import OF_SAMPLES, given, reading_of
@@ -30,7 +31,7 @@ from ldpsurvey.command.sample_estimates import (
     sample_columns,
 )
 from ldpsurvey.data.outputs import check_outputs, check_unwritten
-from ldpsurvey.data.reading import Label
+from ldpsurvey.data.reading import Label, is_standard_input
 from ldpsurvey.design.two_channels import estimate_two_channels
 from ldpsurvey.estimate.change import change_text
 from ldpsurvey.estimate.deviating import DeviatingReports, DeviationBounds, bounds_of
@@ -186,15 +187,24 @@ def _deviating_fits(
     """
     always = options.always
     if not is_sample:
-        counts = count_reports(private, options.data, column=options.column, person=options.id)
+        refusals, columns = 0, {"column": options.column, "person": options.id}
+        with warnings.catch_warnings():
+            if options.refusals:
+                if is_standard_input(options.data):
+                    raise ValueError("--refusals reads the file twice, which the standard input cannot be.")
+                refusals = count_refusals(options.data, **columns)
+                warnings.filterwarnings("ignore", ".* have no report, and were left out", Remark)
+            counts = count_reports(private, options.data, **columns)
         yield (
             "",
             lambda share, all_people: DeviatingReports(
-                private, counts, share, everybody=all_people, always=always
+                private, counts, share, everybody=all_people, always=always, refusals=refusals
             ),
         )
         return
     check_sample_options(options)
+    if options.refusals:
+        raise ValueError("--refusals does not go with --weight, --strata, --cluster and --by.")
     decode = decoder(private, options.data, options.column)
     sample = read_sample(private.id, decode, options.data, sample_columns(options))
 

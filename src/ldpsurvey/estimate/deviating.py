@@ -24,6 +24,10 @@ of its limit, whatever the people do who do not follow the rule. The weights are
 seen, so that an interval covers all of the set with the confidence that it has. They are chosen at the table
 of the design: for the least limit there, by linear programs that take the term g min w into account.
 
+*Refusals.* If people who refuse are counted as well, nothing is known of their answers: everybody has the
+distribution (1 - r) P + r s, r their share and s any. A refusal adds max Q w to the mean of the weights of
+those who report, and the limit is that of this mean over everybody.
+
 *One answer.* If all of these people give the same report y, whatever they are told, r is known, and of g that
 it is at most so large. Then c . p <= (w . q - h w_y) / (1 - h) for their share h, which is largest at the
 one or the other end of the range of h.
@@ -59,7 +63,7 @@ from ldpsurvey.estimate.distribution import (
     misfit,
 )
 from ldpsurvey.estimate.estimates import Bounded, EstimateTable
-from ldpsurvey.estimate.intervals import mean_limits
+from ldpsurvey.estimate.intervals import mean_limits, upper_limits
 from ldpsurvey.estimate.rates import rates_of, reference
 
 
@@ -87,6 +91,8 @@ class DeviationBounds(EstimateTable):
         Level of each interval, or of all shares together, and of all rates and differences.
     simultaneous : bool
         Whether it is that of all together.
+    refusals : int
+        People who gave no report and are among everybody.
     """
 
     rows: tuple[Bounded, ...]
@@ -98,6 +104,7 @@ class DeviationBounds(EstimateTable):
     at_least: float
     confidence: float
     simultaneous: bool
+    refusals: int = 0
 
     def _estimates(self) -> list[tuple[str, Bounded]]:
         return [("", row) for row in self.rows]
@@ -110,6 +117,7 @@ def estimate_bounds(
     *,
     everybody: bool = False,
     always: str | None = None,
+    refusals: int = 0,
     compare_with: Sequence[str] | None = None,
     confidence: float = 0.95,
     simultaneous: bool = False,
@@ -130,6 +138,8 @@ def estimate_bounds(
         about those who follow it.
     always : str, optional
         The report that all who do not follow the rule give, whatever they are told; by default any.
+    refusals : int
+        People who gave no report, and who are among everybody.
     compare_with, confidence, simultaneous
         As in `estimate_rates`.
     check_fit : bool
@@ -147,7 +157,7 @@ def estimate_bounds(
     """
     confidence = check_confidence(confidence)
     place = reference(private, compare_with) if private.table.useful or compare_with is not None else None
-    fit = DeviatingReports(private, counts, deviating, everybody=everybody, always=always)
+    fit = DeviatingReports(private, counts, deviating, everybody=everybody, always=always, refusals=refusals)
     if check_fit:
         fit.check_fit()
     return bounds_of(fit, place, confidence, simultaneous=simultaneous)
@@ -174,8 +184,10 @@ class DeviatingReports(FittedReports):
         *,
         everybody: bool = False,
         always: str | None = None,
-        like: DeviatingReports | None = None,
+        refusals: int = 0,
     ) -> None:
+        if refusals < 0:
+            raise ValueError(f"The number of refusals is {refusals}; it must be 0 or more.")
         if not 0.0 <= deviating < 1.0:
             raise ValueError(
                 f"The share of people who do not follow the rule is {deviating:g}; it must be 0 or more and"
@@ -187,7 +199,9 @@ class DeviatingReports(FittedReports):
                 f"The channel has {values:,} values; bounds for people who do not follow the rule are"
                 f" computed for up to {SETTINGS.max_bounded_values}."
             )
-        super().__init__(private, counts, like)
+        super().__init__(private, counts)
+        # Of everybody alone: those who report are the same without them.
+        self.refusals = refusals if everybody else 0
         self.deviating, self.everybody, self.always = float(deviating), everybody, always
         self._answer: FloatArray | None = None  # the report that is always given, (outputs,)
         if always is not None:
@@ -256,13 +270,22 @@ class DeviatingReports(FittedReports):
     def limits(self, weights: FloatArray, tail: float) -> FloatArray:
         """Return upper limits, (m,), of c . P, or of (1 - g) c . p; with one answer of c . p."""
         if self._answer is not None:
-            found, told = super().limits(weights, tail), weights @ self._answer
+            found, told = self._limits(weights, weights, tail), weights @ self._answer
             if self.everybody:
-                more = found + self.deviating * ((weights @ self._matrix.T).max(axis=1) - told)
+                added = self.deviating * ((weights @ self._matrix.T).max(axis=1) - told)
+                more = self._limits(weights + added[:, None], weights, tail)
             else:
                 more = (found - self.deviating * told) / (1.0 - self.deviating)
             return np.asarray(np.maximum(found, more))
-        return self._limits_of_means(self._shift(weights), tail)
+        return self._limits(self._shift(weights), weights, tail)
+
+    def _limits(self, shifted: FloatArray, weights: FloatArray, tail: float) -> FloatArray:
+        """Return upper limits of means over everybody, to which refusals add the largest entry of Q w."""
+        if not self.refusals:
+            return self._limits_of_means(shifted, tail)
+        most = (weights @ self._matrix.T).max(axis=1)
+        counts, fitted = np.append(self.counts, self.refusals), np.append(self.fitted, self.refusals)
+        return upper_limits(np.column_stack([shifted, most]), counts, fitted, tail)
 
     def intervals(self, weights: tuple[FloatArray, FloatArray], tail: float) -> tuple[FloatArray, FloatArray]:
         """Return the ends of intervals within 0 and 1, (m,) each, which fail with `tail` each."""
@@ -326,22 +349,32 @@ class DeviatingReports(FittedReports):
     @cached_property
     def _program(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return A, b, C, d of the set {z >= 0: A z <= b, C z = d} of (1 - g) p, and g t of everybody."""
-        inputs, g = len(self._matrix), self.deviating
-        right, ones, zeros = self.fitted / self.records, np.ones(inputs), np.zeros(inputs)
+        inputs, r = len(self._matrix), self.refusals / (self.records + self.refusals)
+        g, right = (1.0 - r) * self.deviating, (1.0 - r) * self.fitted / self.records
+        ones, zeros = np.ones(inputs), np.zeros(inputs)
         if self._answer is not None:
             others = np.ones(inputs if self.everybody else 1)
             upper = np.concatenate([zeros, others])[None, :]
-            return upper, np.array([g]), np.hstack([self._matrix.T, np.outer(self._answer, others)]), right
+            equal = np.hstack([self._matrix.T, np.outer(self._answer, others)])
+            if not self.refusals:
+                return upper, np.array([g]), equal, right
+            # And the answers of those who refuse.
+            upper = np.concatenate([zeros, others, zeros])[None, :]
+            equal = np.vstack([
+                np.hstack([equal, np.zeros((len(right), inputs))]), [*zeros, *zeros, *ones]
+            ])  # fmt: skip
+            return upper, np.array([g]), equal, np.append(right, r)
         if not self.everybody:
             return self._matrix.T, right, ones[None, :], np.array([1.0 - g])
         upper = np.hstack([self._matrix.T, np.zeros(self._matrix.T.shape)])
         masses = np.array([[*ones, *zeros], [*zeros, *ones]])
-        return upper, right, masses, np.array([1.0 - g, g])
+        return upper, right, masses, np.array([1.0 - r - g, r + g])
 
     def _of(self, c: FloatArray) -> FloatArray:
         """Return a function of p as one of the variables of the program, up to the factor 1 - g."""
         if self.everybody:
-            return np.concatenate([c, c])
+            parts = 3 if self.refusals and self._answer is not None else 2
+            return np.tile(c, parts)
         return c if self._answer is None else np.append(c, 0.0)
 
     def bounds(self, c: FloatArray) -> tuple[float, float]:
@@ -494,5 +527,5 @@ def bounds_of(
     )  # fmt: skip
     return DeviationBounds(
         made, fit.records, fit.deviating, fit.everybody, fit.always, fit.needed,
-        fit.at_least(1.0 - confidence), confidence, simultaneous,
+        fit.at_least(1.0 - confidence), confidence, simultaneous, fit.refusals,
     )  # fmt: skip
