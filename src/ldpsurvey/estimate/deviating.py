@@ -185,6 +185,7 @@ class DeviatingReports(FittedReports):
         everybody: bool = False,
         always: str | None = None,
         refusals: int = 0,
+        like: DeviatingReports | None = None,
     ) -> None:
         if refusals < 0:
             raise ValueError(f"The number of refusals is {refusals}; it must be 0 or more.")
@@ -199,7 +200,7 @@ class DeviatingReports(FittedReports):
                 f"The channel has {values:,} values; bounds for people who do not follow the rule are"
                 f" computed for up to {SETTINGS.max_bounded_values}."
             )
-        super().__init__(private, counts)
+        super().__init__(private, counts, like)
         # Of everybody alone: those who report are the same without them.
         self.refusals = refusals if everybody else 0
         self.deviating, self.everybody, self.always = float(deviating), everybody, always
