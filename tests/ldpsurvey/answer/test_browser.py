@@ -185,11 +185,16 @@ def test_what_tells_the_answers_is_gone_when_the_report_is_given_away(fresh, pag
 
 def test_a_questionnaire_asks_what_the_lot_asks_and_shows_its_list(fresh, page):
     channel = questionnaire()
+
+    def displayed():
+        until(fresh, lambda: fresh.find_element("id", "form").is_displayed())
+        return [part.is_displayed() for part in fresh.find_elements("css selector", "fieldset")]
+
     fresh.get(page(channel))
-    asked = [part.is_displayed() for part in fresh.find_elements("css selector", "fieldset")]
+    asked = displayed()
     assert any(asked)
     fresh.refresh()
-    assert [part.is_displayed() for part in fresh.find_elements("css selector", "fieldset")] == asked
+    assert displayed() == asked
     report = given(fresh, (1, 2, 0))["report"]
     assert report in report_chances(channel.text())
     assert sorted(int(number) for number in re.findall(r"q(\d)=", report)) == [
