@@ -3,14 +3,16 @@
 import re
 from html import unescape
 
+import numpy as np
 import pytest
 
-from ldpsurvey import answer_card, dice_channel, read_channel
+from ldpsurvey import answer_card, dice_channel, read_channel, table_of_values
 from ldpsurvey.answer.texts import read_texts
 from ldpsurvey.command.cli import main
-from support.owndata import channel_of, flat, small_table
+from ldpsurvey.design.known_channels import known_channel
 
-TABLE = channel_of(flat(small_table()), "grr", 1.5, "anyone")
+VALUES = table_of_values({"illness": ("no", "once", "often")}, ["illness"])
+TABLE = known_channel(VALUES, 0.5 * np.eye(3) + 0.5 / 3)
 ROW = re.compile(r'<tr><th scope="row" dir="auto">(.*?)</th>(.*?)</tr>')
 
 
@@ -40,7 +42,7 @@ def test_each_number_of_the_dice_has_one_letter_for_each_answer(dice):
 def test_texts_are_shown_as_texts_in_the_language_that_is_asked_for(tmp_path):
     drawn, _ = dice_channel(TABLE)
     (tmp_path / "t.yaml").write_text(
-        "title: <b>&\nquestions: {illness: {text: '\"خ\" <i>?', answers: {'yes': '<script>'}}}\n"
+        "title: <b>&\nquestions: {illness: {text: '\"خ\" <i>?', answers: {'often': '<script>'}}}\n"
         "direction: rtl\nlanguage: de\n",
         encoding="utf-8",
     )

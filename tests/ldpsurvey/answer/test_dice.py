@@ -24,15 +24,17 @@ from ldpsurvey.base.sampling import TOTAL
 from ldpsurvey.channel.channel_file import ChannelFileError, PrivateChannel
 from ldpsurvey.channel.proof import certified
 from ldpsurvey.design.known_channels import known_channel
-from support.owndata import channel_of, flat, questionnaire_of, rewritten, small_table
+from support.grids import few
+from support.owndata import flat, questionnaire_of, rewritten, small_table
 
-TABLE = channel_of(flat(small_table()), "grr", 1.5, "anyone")
+VALUES = table_of_values({"illness": ("no", "once", "often")}, ["illness"])
+TABLE = known_channel(VALUES, 0.5 * np.eye(3) + 0.5 / 3)
 
 
 def random_channel(seed):
     """Return a channel of some values with the level that it happens to have."""
     rng = np.random.default_rng(seed)
-    inputs, outputs = sorted(rng.integers(2, 6, size=2).tolist())
+    inputs, outputs = sorted(rng.integers(2, 5, size=2).tolist())
     rows = rng.dirichlet(np.full(outputs, rng.uniform(0.5, 5.0)), size=inputs)
     rows = 0.1 / outputs + 0.9 * rows
     values = tuple(map(str, range(inputs)))
@@ -52,7 +54,7 @@ def is_within(ratio: Fraction, epsilon: float) -> bool:
         return Decimal(ratio.numerator).ln() - Decimal(ratio.denominator).ln() <= Decimal(epsilon)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([2, 3]))
 def test_the_level_of_what_is_drawn_is_never_above_the_promise(seed, dice):
     """In exact arithmetic, and beside the exact level of the channel itself."""
@@ -67,7 +69,7 @@ def test_the_level_of_what_is_drawn_is_never_above_the_promise(seed, dice):
     assert 0.0 < price < 1.5
 
 
-@pytest.mark.parametrize("against", ["insider-only", "outsider", "acquaintance", "anyone"])
+@pytest.mark.parametrize("against", few(["insider-only", "acquaintance", "anyone"], more=["outsider"]))
 def test_every_promise_is_kept_and_proved(against):
     columns = ("north",), ("south",)
     table = CountTable(("ill",), ("region",), (("no",), ("yes",)), columns, np.array([[260, 570], [70, 100]]))
