@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ldpsurvey.design.two_channels import TwoChannels, estimate_two_channels
     from ldpsurvey.estimate.auditing import Audit, audit_channel, count_pairs
     from ldpsurvey.estimate.change import Changes, estimate_change
-    from ldpsurvey.estimate.deviating import DeviationBounds, estimate_bounds
+    from ldpsurvey.estimate.deviation_bounds import DeviationBounds, estimate_bounds
     from ldpsurvey.estimate.distribution import Estimate, estimate_distribution
     from ldpsurvey.estimate.people import Aim, Need, people_needed
     from ldpsurvey.estimate.rates import Rates, estimate_rates
@@ -176,7 +176,7 @@ _NAMES = {
         "Changes",
         "estimate_change",
     ),
-    "estimate.deviating": (
+    "estimate.deviation_bounds": (
         "DeviationBounds",
         "estimate_bounds",
     ),

@@ -15,7 +15,7 @@ from ldpsurvey.base.layout import reports_text, wrapped
 from ldpsurvey.base.settings import SETTINGS
 from ldpsurvey.data.reading import Label, said
 from ldpsurvey.design.two_channels import TwoChannels
-from ldpsurvey.estimate.deviating import DeviationBounds
+from ldpsurvey.estimate.deviation_bounds import DeviationBounds
 from ldpsurvey.estimate.distribution import Estimate
 from ldpsurvey.estimate.estimates import (
     UNKNOWN,

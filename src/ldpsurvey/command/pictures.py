@@ -18,7 +18,7 @@ from ldpsurvey.base.layout import remark
 from ldpsurvey.base.tabular import TableRows
 from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.data.reading import said
-from ldpsurvey.estimate.deviating import DeviationBounds
+from ldpsurvey.estimate.deviation_bounds import DeviationBounds
 from ldpsurvey.estimate.distribution import Estimate
 from ldpsurvey.estimate.estimates import Estimated
 from ldpsurvey.estimate.rates import Rates

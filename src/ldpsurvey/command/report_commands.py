@@ -34,8 +34,9 @@ from ldpsurvey.data.outputs import check_outputs, check_unwritten
 from ldpsurvey.data.reading import Label, is_standard_input
 from ldpsurvey.design.two_channels import estimate_two_channels
 from ldpsurvey.estimate.change import change_text
-from ldpsurvey.estimate.deviating import DeviatingReports, DeviationBounds, bounds_of
+from ldpsurvey.estimate.deviating import DeviatingReports
 from ldpsurvey.estimate.deviating_samples import DeviatingSample
+from ldpsurvey.estimate.deviation_bounds import DeviationBounds, bounds_of
 from ldpsurvey.estimate.distribution import FittedReports, check_confidence
 from ldpsurvey.estimate.estimates import Estimated, cells_csv
 from ldpsurvey.estimate.rates import rates_of, reference

@@ -138,7 +138,7 @@ def test_an_option_changes_something_or_is_refused(plain, monkeypatch, folder, c
 def test_an_option_is_checked_in_each_command_that_has_it():
     assert {option for command in OPTIONS for option in option_names(command)} == {*GIVEN, *OF_DATA} | {
         "--json", "--quiet", "--details", "--compare", "--insecure", "--simultaneous", "--no-memo",
-        "--unasked", "--kiosk"
+        "--unasked", "--kiosk", "--refusals"
     }  # fmt: skip
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from ldpsurvey import estimate_bounds, table_of_values
 from ldpsurvey.design.known_channels import known_channel
-from ldpsurvey.estimate.deviating import bounds_of
 from ldpsurvey.estimate.deviating_samples import DeviatingSample
+from ldpsurvey.estimate.deviation_bounds import bounds_of
 from ldpsurvey.estimate.weighted import Sample
 
 MATRIX = np.array([[0.7, 0.2, 0.1], [0.1, 0.6, 0.3], [0.2, 0.2, 0.6]])
