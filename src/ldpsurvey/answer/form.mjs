@@ -62,9 +62,9 @@ async function begin() {
 
 /** Draw a report from the answers, unless this device has one. */
 async function answer() {
-  at("problem").hidden = Boolean(storage || data.kiosk);
   const places = fieldsets.map((part, j) => (part.disabled ? -1 : Number(form.elements[`q${j}`].value)));
-  if (cellOf(places) < 0) return warn(words.impossible);
+  at("wrong").hidden = cellOf(places) >= 0;
+  if (!at("wrong").hidden) return;
   const answered = questions.flatMap(({ column, values }, j) =>
     places[j] < 0 ? [] : [[column, values[places[j]]]],
   );
