@@ -1,7 +1,7 @@
 """Renew what is generated in the pages beside this file: `python tools/make_docs.py`.
 
-In own-data.md, questionnaires.md and form.md, what the commands print; all of api.md; codecheck.yml and what
-archives read; in engines/README.md, the table of engines; in numbers.md, the claims.
+In own-data.md, questionnaires.md, form.md and collecting.md, what the commands print; all of api.md;
+codecheck.yml and what archives read; in engines/README.md, the table of engines; in numbers.md, the claims.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from reproduction.results.files import markdown  # noqa: E402
 
 OWN_DATA, API, NUMBERS = DOCS / "survey/own-data.md", DOCS / "api.md", DOCS / "beyond/numbers.md"
 QUESTIONNAIRES, FORM = DOCS / "survey/questionnaires.md", DOCS / "survey/form.md"
+COLLECTING = DOCS / "survey/collecting.md"
 PANEL, NOTEBOOK, PYTHON = (DOCS / "survey" / name for name in ("panel.md", "panel.ipynb", "python.md"))
 ENGINES = SOURCE / "ldpfrontier/engines/README.md"
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -182,5 +183,5 @@ if __name__ == "__main__":
     ENGINES.write_text(engines(ENGINES.read_text(encoding="utf-8")), encoding="utf-8")
     PYTHON.write_text(python_page(PYTHON.read_text(encoding="utf-8")), encoding="utf-8")
     NOTEBOOK.write_text(notebook(NOTEBOOK.read_text(encoding="utf-8")), encoding="utf-8")
-    for page in (OWN_DATA, QUESTIONNAIRES, FORM, PANEL):
+    for page in (OWN_DATA, QUESTIONNAIRES, FORM, COLLECTING, PANEL):
         page.write_text(own_data(page.read_text(encoding="utf-8")), encoding="utf-8")

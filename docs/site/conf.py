@@ -53,6 +53,7 @@ GROUPS = {
         "docs/survey/own-data",
         "docs/survey/own-data-reference",
         "docs/survey/form",
+        "docs/survey/collecting",
         "docs/survey/deviating",
         "docs/survey/questionnaires",
         "docs/survey/panel",

@@ -49,7 +49,10 @@ def example(tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("page", "blocks"),
-    few([(MAKE.QUESTIONNAIRES, 3), (MAKE.FORM, 1)], more=[(MAKE.OWN_DATA, 6), (MAKE.PANEL, 5)]),
+    few(
+        [(MAKE.QUESTIONNAIRES, 3), (MAKE.FORM, 1), (MAKE.COLLECTING, 1)],
+        more=[(MAKE.OWN_DATA, 6), (MAKE.PANEL, 5)],
+    ),
 )
 def test_the_commands_of_the_page_print_what_it_shows(page, blocks):
     """Up to numbers: an optimum may be another one elsewhere, or with less time, with as much utility."""

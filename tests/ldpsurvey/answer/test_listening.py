@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -11,6 +12,7 @@ import threading
 import time
 from collections import Counter
 from io import BytesIO
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -128,6 +130,19 @@ def test_an_address_has_a_host_and_a_port(address):
     with pytest.raises(ValueError, match="must be a host and a port"):
         split_address(address)
     assert split_address("[::1]:80") == ("::1", 80)
+
+
+def test_the_application_of_the_page_works(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).resolve().parents[3] / "docs/survey/collecting.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    TABLE.write("channel.json")
+    Path("survey.html").write_text("page", encoding="utf-8")
+    names: dict[str, object] = {}
+    exec(code, names)
+    assert sent(names["application"], GOOD)[0] == 201
+    assert ask(names["application"], "GET", "/")[2] == "page"
+    names["store"].close()
 
 
 # A server that is killed ------------------------------------------------------------------------------------
