@@ -120,7 +120,8 @@ def _listen(options: argparse.Namespace, channel: AnyChannel) -> int:
             if host not in ("127.0.0.1", "localhost", "::1"):
                 remark(
                     f"whoever is in the network of {host} can send reports, and can read those of others on"
-                    " their way. A survey puts a web server with https in front."
+                    " their way. A page over plain http draws nothing there: open it as a file on a device."
+                    " A survey puts a web server with https in front."
                 )
 
         listen(options.listen, application, started)
