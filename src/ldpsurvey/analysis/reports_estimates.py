@@ -9,7 +9,7 @@ import numpy as np
 
 from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.channel.reports import REPORT, decoder
-from ldpsurvey.data.reading import Records
+from ldpsurvey.data.reading import Label, Records
 from ldpsurvey.estimate.distribution import FittedReports, check_confidence
 from ldpsurvey.estimate.estimates import Estimated, EstimateTable
 from ldpsurvey.estimate.rates import rates_of, reference
@@ -63,6 +63,7 @@ def estimate_reports(
     replicate_method: str = "",
     by: str | None = None,
     rates: tuple[str, str] | None = None,
+    tables: Sequence[Label] = (),
     compare_with: Sequence[str] | None = None,
     mean: Sequence[str] = (),
     cumulative: Sequence[str] = (),
@@ -91,6 +92,8 @@ def estimate_reports(
         A public column, for each value of which the same is estimated as well.
     rates : tuple of str, optional
         Of a questionnaire: two questions, to estimate the rates of the first one given the second one.
+    tables : sequence of tuple of str
+        Of a questionnaire: further tables that the reports show, as the names of their questions.
     compare_with, mean, cumulative
         Of a table, as in `estimate_rates`, and columns as ``--mean`` and ``--cumulative`` take them.
     confidence : float
@@ -122,6 +125,8 @@ def estimate_reports(
             raise ValueError(
                 "Rates of two questions are for questionnaires; those of a table are there anyway."
             )
+        if tables:
+            raise ValueError("Further tables are for questionnaires; the joint table is there anyway.")
         sample = read_sample(channel.id, decoder(channel, reports, column), reports, columns)
         estimates = _of_table(channel, sample, check_fit, of_table)
     else:
@@ -131,7 +136,7 @@ def estimate_reports(
         sample = read_sample(channel.id, numbers, reports, columns)
         outputs, found = numbers.counted(channel, sample.outputs)
         sample = replace(sample, outputs=outputs)
-        estimates = _of_questionnaire(channel, found, check_fit, rates)
+        estimates = _of_questionnaire(channel, found, check_fit, rates, tables)
     if not is_sample:
         rows = [("", row) for row in estimates(confidence, simultaneous, None, None)]
     else:
@@ -177,6 +182,7 @@ def _of_questionnaire(
     reports: Sequence[LotReports],
     check_fit: bool,
     rates: tuple[str, str] | None,
+    tables: Sequence[Label],
 ) -> _Estimates:
     """Return what estimates from the reports of a questionnaire, after a check of the fit."""
     if check_fit and (misfit := doubt(channel, reports)):
@@ -186,8 +192,9 @@ def _of_questionnaire(
         confidence: float, together: bool, sample: Sample | None, who: np.ndarray | None
     ) -> Iterator[Estimated]:
         found = estimate_questionnaire(
-            channel, reports, confidence, simultaneous=together, rates=rates, sample=sample, among=who
-        )
+            channel, reports, confidence, simultaneous=together, rates=rates, more=tables, sample=sample,
+            among=who,
+        )  # fmt: skip
         yield from (*found.entries, *found.rates)
 
     return estimates

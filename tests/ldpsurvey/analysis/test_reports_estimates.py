@@ -49,6 +49,7 @@ def folder(tmp_path_factory):
             ["--weight", "wt", "--replicates", "r1", "r2", "--replicate-method", "brr"],
         ),
         ({"rates": ("ill", "sad")}, ["--rates", "ill", "sad"]),
+        ({"tables": [("ill", "sad", "age")]}, ["--tables", "sad,ill,age"]),
         ({"compare_with": ["b"], "mean": ["age=1,2,3"]}, ["--compare-with", "b", "--mean", "age=1,2,3"]),
     ],
 )  # fmt: skip
