@@ -123,6 +123,10 @@ def collect_reports(
     """
     target, paths = Path(target), [Path(source) for source in sources]
     check_outputs([target], paths)
+    if inside := [path for path in paths if path.is_dir() and path.resolve() in target.resolve().parents]:
+        raise ValueError(
+            f"{target} would lie in {inside[0]}, which is read: the next time, its reports would count again."
+        )
     check_unwritten(target, force)
     heads = [*keep, REPORT, channel_column(REPORT)]
     if len(set(heads)) < len(heads):
@@ -245,7 +249,9 @@ class _Inbox:
         key = one.get("key")
         good = all(isinstance(text, str) for text in texts) and isinstance(key, str | None)
         if more is None:
-            more = {name: "" if one.get(name) is None else str(one[name]) for name in self._asked}
+            texts_of = {name: "" if one.get(name) is None else str(one[name]) for name in self._asked}
+            # JSON may have halves of letters, which no file can have.
+            more = {name: text.encode("utf-8", "replace").decode() for name, text in texts_of.items()}
         if not good or not one["channel"]:
             return _Entry(place, repr(found), None, more=more)
         return _Entry(place, one["report"], one["channel"], key, more=more)

@@ -121,9 +121,9 @@ def test_what_does_not_fit_is_refused_with_the_places(tmp_path):
 
 def test_a_person_counts_once_and_columns_can_be_kept(tmp_path):
     table = lines(tmp_path, "id,region,report", "1,n,y1", "2,s,y2", " 1,n,y3", ",n,y1", "4,n,", name="t.csv")
-    sent = lines(tmp_path, message("y2", id=2, region="s"), message("y3", id=3, region="=1"))
+    sent = lines(tmp_path, message("y2", id=2, region="s"), message("y3", id=3, region="=1\ud800"))
     done, kept = collected(tmp_path, table, sent, person="id", keep=["region"], spreadsheet=True)
-    assert kept == ["n", "s", "'=1"]
+    assert kept == ["n", "s", "'=1?"]
     assert {reason: len(places) for reason, places in done.refused.items()} == {
         "of a person whose id was there": 2, "without an id": 1,
     }  # fmt: skip
@@ -155,6 +155,7 @@ def test_the_standard_input_has_messages_or_a_table(tmp_path, monkeypatch):
         ("none.jsonl --out o.csv", "No such file"),
         ("wrong.jsonl --out o.csv", "Nothing that came in is a report"),
         ("in.jsonl --out in.jsonl", "is the file that is read"),
+        (". --out ./o.csv", "its reports would count again"),
         ("latin.jsonl --out o.csv", "no text in UTF-8"),
         ("in.jsonl --out o.csv --keep report", "their names must differ"),
         ("other.sqlite --out o.csv", "no file of SQLite with reports"),
