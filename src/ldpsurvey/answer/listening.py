@@ -7,6 +7,7 @@ import logging
 import re
 import sqlite3
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -150,9 +151,10 @@ def listen(
     except (OSError, ValueError) as error:
         raise ValueError(f"Nothing can listen at {address}: {error}.") from None
     name = f"[{host}]" if ":" in host else host
-    started(f"http://{name}:{server.effective_port}/")
     try:
-        server.run()
+        with suppress(KeyboardInterrupt):
+            started(f"http://{name}:{server.effective_port}/")
+            server.run()
     finally:
         server.close()
 

@@ -20,6 +20,7 @@ from ldpsurvey.answer.texts import read_texts
 from ldpsurvey.base.layout import remark, reports_text, wrapped
 from ldpsurvey.channel.channel_file import write_texts
 from ldpsurvey.channel.privatizing import remark_on_files
+from ldpsurvey.channel.promises import upwards
 from ldpsurvey.channel.proof import certified
 from ldpsurvey.command.option_table import given
 from ldpsurvey.data.outputs import check_new, check_outputs
@@ -79,7 +80,7 @@ def card(options: argparse.Namespace) -> int:
     print(
         wrapped(
             f"That is the level of what is drawn with {options.dice} dice. For the same precision,"
-            f" {price:.2f} times as many people are needed as with {channel.id}."
+            f" {upwards(price):.2f} times as many people are needed as with {channel.id}."
         )
     )
     print(visible(f"Files written: {', '.join(map(str, written))}."))
