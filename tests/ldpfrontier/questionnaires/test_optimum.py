@@ -270,6 +270,20 @@ def test_the_bound_of_many_questions_holds_where_optima_are_known(epsilon):
         assert _bound_of_all(found.mechanism.questionnaire, epsilon) <= found.error
 
 
+@pytest.mark.parametrize("apart", [True, False])
+def test_chosen_tables_lose_nothing_where_no_table_connects_questions(apart):
+    """Questions of two tables are asked apart: the bound holds for all mechanisms, and is nearly reached."""
+    tables = [(0, 1, 2), (3, 4)] if apart else [(0, 1), (1, 2), (2, 3), (3, 4)]
+    found = optimal_questionnaire((2,) * 5, 1.0, tables=tables)
+    questionnaire = found.mechanism.questionnaire
+    asked = [lot.kinds for lot in found.mechanism.lots]
+    assert all(len(kinds) < 3 or questionnaire.are_connected(kinds) for kinds in asked)
+    assert questionnaire.are_connected((2, 3)) != apart
+    assert found.bound <= found.error <= 1.03 * found.bound
+    assert all(found.mechanism.shows(table) for table in tables)
+    assert found.mechanism.error_of(tables) == pytest.approx(found.error)
+
+
 @pytest.mark.parametrize("sizes", [(3,), (2, 3), (5, 4), (7, 2, 3), (36,)])
 def test_energies_are_those_of_the_arrays(sizes):
     sets = candidate_sets(sizes)
