@@ -401,6 +401,13 @@ def holds(document: Document) -> bool:
     return all(true_claim(claim, MutualInformation(table), table, channel) for claim in document["claims"])
 
 
+def test_the_level_of_a_questionnaire_is_proved_up_to_the_last_digits() -> None:
+    document = questionnaire()
+    for epsilon, proved in (("1.16315080980569", True), ("1.16315080980568", False)):
+        document["claims"][0]["epsilon"] = epsilon
+        assert refused(document) != proved
+
+
 def ratio_of(about: Document) -> Fraction:
     """The largest ratio of chances of all reports of a questionnaire, by enumeration."""
     assert about["of"] == "16"

@@ -14,10 +14,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldpfrontier import optimal_questionnaire, verify
+from ldpfrontier import Lot, Questionnaire, QuestionnaireMechanism, optimal_questionnaire, verify
+from ldpsurvey.channel.allowance import Allowance
 from ldpsurvey.channel.channel_file import ChannelFileError, content_digest
 from ldpsurvey.questionnaire.lot_reports import draw_reports, read_reports
-from ldpsurvey.questionnaire.questionnaire_channel import level_of, read_questionnaire, sampled
+from ldpsurvey.questionnaire.questionnaire_channel import (
+    QuestionnaireChannel,
+    level_of,
+    read_questionnaire,
+    sampled,
+)
 from ldpsurvey.questionnaire.table_estimates import estimate_questionnaire
 from support.questionnaires import marginal, records, report_chances
 
@@ -314,6 +320,22 @@ def test_a_channel_above_its_level_is_refused():
     channel = channel_of((2, 3, 2), 1.0)
     with pytest.raises(ValueError, match="its level is above 1"):
         replace(channel, accept=channel.accept - 2**40)
+    assert replace(channel, allowance=Allowance(3.0, 3)).allowance
+    with pytest.raises(ValueError, match="The level of 3 reports together is"):
+        replace(channel, allowance=Allowance(3.0 - 1e-6, 3))
+
+
+def test_a_question_is_told_about_if_a_set_depends_on_it():
+    """Where it does not, no answer to it changes the chance of any report, though it is asked."""
+    questionnaire = Questionnaire.of_order((2, 3), 1)
+    lot = Lot(1.0, (0, 1), np.array([[True] * 3, [False] * 3]))
+    mechanism = QuestionnaireMechanism(questionnaire, math.log(2.0), (lot,))
+    channel = QuestionnaireChannel(
+        ("a", "b"), (("t", "u"), ("t", "u", "v")), mechanism, (2**62,), 2**61, 0.7, 0.0
+    )
+    assert [field.columns for field in channel.telling] == [("a",)]
+    for chances in report_chances(channel.text()).values():
+        assert len({chances[0, b] for b in range(3)}) == 1
 
 
 def test_few_reports_say_little_and_never_too_much():
