@@ -265,7 +265,6 @@ TESTED_THROUGH = {
     "ldpfrontier.engines.projections.schedule": "ldpfrontier/engines/projections/test_projection_class.py",
     "ldpfrontier.hamming.optimum": "ldpfrontier/hamming/test_hamming.py",
     "ldpfrontier.hypothesis_testing.two_outputs": "ldpfrontier/hypothesis_testing/test_leakage.py",
-    "ldpfrontier.questionnaires.mechanism": "ldpfrontier/questionnaires/test_optimum.py",
     "ldpfrontier.uncertainty.exact_intervals": "ldpfrontier/uncertainty/test_odds_ratios.py",
     "ldpsurvey.channel.kinds": "ldpsurvey/channel/test_allowance.py",
     "ldpsurvey.channel.routing": "ldpsurvey/command/test_questionnaire_command.py",
