@@ -26,13 +26,21 @@ const LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz";
  *
  * `file` has the bytes of channel.json; by default they are read from the file beside this one. `random` returns eight
  * bytes; anything but the default is no protection. An Error is thrown if the file is not the one that this sampler was
- * written beside, or a field of a record is none that the channel knows.
+ * written beside, a field of a record is none that the channel knows, or its answers are impossible together.
  */
 export async function reporter(file, random = secure) {
-  const { questions, accept, lots } = await content(file);
+  const { questions, accept, lots, impossible = [] } = await content(file);
   const fields = questions.map(({ name, answers }) => reader(name, answers));
   const sizes = questions.map(({ answers }) => answers.length);
   const thresholds = runningSums(lots.map(({ weight }) => weight).join(" "));
+  // Of each rule the questions that it is about, and which of their answers.
+  const rules = impossible.map((rule) =>
+    questions.flatMap(({ name, answers, columns = [name], values = answers.map((answer) => [answer]) }, j) =>
+      columns.some((column) => column in rule)
+        ? [[j, values.map((some) => columns.every((column, i) => !(column in rule) || rule[column].includes(some[i])))]]
+        : [],
+    ),
+  );
   const draw = () => {
     const number = word(random);
     const place = thresholds.findIndex((threshold) => number < threshold);
@@ -42,6 +50,8 @@ export async function reporter(file, random = secure) {
     // Without a lot all answers are read, before one is drawn: what is missing is refused whatever the lot.
     const answered = drawn?.asked ?? questions.map((_, j) => j);
     const own = new Map(answered.map((j) => [j, questions[j].answers.indexOf(fields[j](record))]));
+    const wrong = rules.findIndex((rule) => rule.every(([j, never]) => never[own.get(j)]));
+    if (wrong >= 0) throw new Error(`Nobody gives these answers together: ${JSON.stringify(impossible[wrong])}.`);
     const { place, asked } = drawn ?? draw();
     const lot = lots[place];
     for (;;) {

@@ -2,6 +2,8 @@
 
 import itertools
 import json
+import shutil
+import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -99,6 +101,27 @@ def test_records_that_cannot_be_are_refused(channel, folder, capsys, old, new, s
     assert main(["apply", "--channel", "channel.json", "--data", "q.csv", "--out", "r.csv"]) == 2
     assert says in capsys.readouterr().err
     assert not Path("r.csv").exists()
+
+
+SAMPLER = """
+import { readFileSync } from "node:fs";
+import { reporter } from "./channel.mjs";
+const report = await reporter(readFileSync("channel.json"));
+const said = [];
+for (const children of ["0", "1"]) {
+  try { report({ "smokes/often": "yes, daily", age: "15-17", children }); said.push(""); }
+  catch (error) { said.push(error.message); }
+}
+console.log(JSON.stringify(said));
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_a_browser_refuses_them_as_well(channel, folder):
+    Path("check.mjs").write_text(SAMPLER, encoding="utf-8")
+    done = subprocess.run(["node", "check.mjs"], capture_output=True, text=True, check=True)
+    rule = '{"age":["15-17"],"children":["1","2"]}'
+    assert json.loads(done.stdout) == ["", f"Nobody gives these answers together: {rule}."]
 
 
 def test_missing_answers_to_a_question_that_is_asked_have_a_name(folder, capsys):
