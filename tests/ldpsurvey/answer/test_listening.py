@@ -20,6 +20,7 @@ import pytest
 from ldpsurvey import ReportStore, report_application
 from ldpsurvey.answer.listening import MOST_BYTES, split_address
 from ldpsurvey.answer.store import stored_reports
+from ldpsurvey.command.cli import main
 from ldpsurvey.questionnaire.lot_reports import draw_reports
 from support.owndata import channel_of, flat, questionnaire_of, seeded, small_table
 
@@ -223,3 +224,13 @@ def test_what_was_acknowledged_is_there_once_although_the_server_was_killed(tmp_
         assert there[report] == 1 if status == 201 else there[report] <= 1
     with sqlite3.connect(tmp_path / "r.sqlite") as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_without_the_server_its_extra_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    TABLE.write("c.json")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "waitress"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "waitress", None)
+    assert main(["collect", "--channel", "c.json", "--listen", "127.0.0.1:0", "--store", "r.sqlite"]) == 2
+    assert "pip install waitress brings it, as does the extra collect" in capsys.readouterr().err
