@@ -396,17 +396,20 @@ def read_channel(path: Path | str) -> PrivateChannel:
     refuse_questionnaire(path, content)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ChannelFileError(f"{path} is a JSON file, but not a channel of ldp-frontier.")
-    return parsed_channel(path, content, VERSION, _parsed)
+    return parsed_channel(path, content, (VERSION,), _parsed)
 
 
 def parsed_channel(
-    path: Path | str, content: dict[str, Any], version: int, parsed: Callable[[Mapping[str, Any]], T]
+    path: Path | str,
+    content: dict[str, Any],
+    versions: tuple[int, ...],
+    parsed: Callable[[Mapping[str, Any]], T],
 ) -> T:
-    """Return what the content of a channel file is parsed to, if of this version and not changed."""
-    if content.get("version") != version:
+    """Return what the content of a channel file is parsed to, if of one of these versions and not changed."""
+    if content.get("version") not in versions:
         raise ChannelFileError(
             f"{path} is a channel file of version {content.get('version')!r}; this program reads version"
-            f" {version}."
+            f" {' and '.join(map(str, versions))}."
         )
     if content.pop("content_sha256", None) != content_digest(content):
         raise ChannelFileError(

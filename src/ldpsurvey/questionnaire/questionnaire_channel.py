@@ -65,6 +65,7 @@ class QuestionnaireChannel:
     `bound` (`QuestionnaireOptimum.bound`). A person may report once, or as often as the `allowance` says;
     `missing` says what was missing in the design, and what became of it. Questions with follow-up questions
     are `combined`, and some answers are `impossible` together (`ldpsurvey.questionnaire.restrictions`).
+    Reports by a file of version 1 carry its own id, the `former_id`.
     """
 
     names: Label
@@ -78,6 +79,7 @@ class QuestionnaireChannel:
     missing: Mapping[str, Missing] = field(default_factory=dict)
     combined: Mapping[str, Field] = field(default_factory=dict)
     impossible: tuple[Impossible, ...] = ()
+    former_id: str = ""
 
     def __post_init__(self) -> None:
         """Refuse what is no channel, or does not keep its level."""
@@ -198,7 +200,7 @@ class QuestionnaireChannel:
     @property
     def id(self) -> str:
         """A short name of the channel, which its reports carry: the first digits of `sha256`."""
-        return id_of(self.sha256)
+        return self.former_id or id_of(self.sha256)
 
     # Files ------------------------------------------------------------------------------------------------
 
@@ -330,7 +332,7 @@ def read_any_channel(path: Path | str) -> AnyChannel:
 def read_questionnaire(path: Path | str) -> QuestionnaireChannel:
     """Read a channel from its file; `ChannelFileError` if it was changed, or does not keep its level."""
     content = json.loads(Path(path).read_text(encoding="utf-8"))
-    return parsed_channel(path, content, VERSION, _parsed)
+    return parsed_channel(path, content, (1, VERSION), _parsed)
 
 
 def _parsed(content: Mapping[str, Any]) -> QuestionnaireChannel:
@@ -367,6 +369,8 @@ def _parsed(content: Mapping[str, Any]) -> QuestionnaireChannel:
     }
     columns = [name for own in names for name in (combined[own].columns if own in combined else (own,))]
     impossible = content.get("impossible", [])
+    hashed = {name: some for name, some in content.items() if name != "id"}
+    former_id = id_of(content_digest(hashed)) if content["version"] == 1 else ""
     stated = content["certificate"]
     channel = QuestionnaireChannel(
         names,
@@ -376,10 +380,11 @@ def _parsed(content: Mapping[str, Any]) -> QuestionnaireChannel:
         accept,
         stated["epsilon"],
         stated["bound"],
-        None if stated["allowance"] is None else Allowance(**stated["allowance"]),
+        None if stated.get("allowance") is None else Allowance(**stated["allowance"]),
         read_rules(content.get("missing", {}), columns),
         combined,
         tuple(tuple((name, tuple(some)) for name, some in rule.items()) for rule in impossible),
+        former_id,
     )
     if content["id"] != channel.id:
         raise ValueError(f"its id is {content['id']!r}; that of its content is {channel.id!r}.")

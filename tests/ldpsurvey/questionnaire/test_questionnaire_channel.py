@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from ldpfrontier import Lot, Questionnaire, QuestionnaireMechanism, optimal_questionnaire, verify
 from ldpsurvey.channel.allowance import Allowance
-from ldpsurvey.channel.channel_file import ChannelFileError, content_digest
+from ldpsurvey.channel.channel_file import ChannelFileError, content_digest, id_of
 from ldpsurvey.questionnaire.lot_reports import draw_reports, read_reports
 from ldpsurvey.questionnaire.questionnaire_channel import (
     QuestionnaireChannel,
@@ -273,6 +273,26 @@ def test_a_file_is_the_channel_that_was_written(tmp_path):
         lambda c: c.update(order="2"),
     ],
 )
+def test_a_file_of_version_1_still_decodes_its_reports(tmp_path):
+    """Its id was the hash of all that it has; nothing was missing, and one report was allowed."""
+    channel = channel_of((2, 3, 2), 1.0)
+    content = json.loads(channel.text()) | {"version": 1}
+    for name in ("id", "content_sha256"):
+        del content[name]
+    del content["certificate"]["allowance"]
+    content = {"id": id_of(content_digest(content)), **content}
+    path = tmp_path / "old.json"
+    path.write_text(json.dumps(content | {"content_sha256": content_digest(content)}))
+    found = read_questionnaire(path)
+    assert found.id == content["id"] != channel.id
+    assert found.sha256 == channel.sha256
+    assert found.weights == channel.weights
+    assert f'"{found.id}"' in found.sampler()
+    path.write_text(json.dumps(content | {"id": channel.id, "content_sha256": "0"}))
+    with pytest.raises(ChannelFileError, match="was changed"):
+        read_questionnaire(path)
+
+
 @pytest.mark.parametrize("hashed", [False, True])
 def test_a_file_that_was_changed_is_refused(tmp_path, change, hashed):
     """Also if whoever changed it made its hash again."""
