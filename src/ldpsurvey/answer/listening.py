@@ -141,7 +141,7 @@ def listen(
     """
     host, port = split_address(address)
     with extra("collect"):
-        from waitress.server import create_server
+        from waitress import create_server
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # that some wait a moment is no news
     try:
         server = create_server(
