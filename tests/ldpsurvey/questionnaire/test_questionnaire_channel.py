@@ -250,6 +250,26 @@ def test_chosen_tables_are_unbiased_and_others_are_refused_unless_they_are_shown
 # Files ----------------------------------------------------------------------------------------------------
 
 
+def test_a_file_of_version_1_still_decodes_its_reports(tmp_path):
+    """Its id was the hash of all that it has; nothing was missing, and one report was allowed."""
+    channel = channel_of((2, 3, 2), 1.0)
+    content = json.loads(channel.text()) | {"version": 1}
+    for name in ("id", "content_sha256"):
+        del content[name]
+    del content["certificate"]["allowance"]
+    content = {"id": id_of(content_digest(content)), **content}
+    path = tmp_path / "old.json"
+    path.write_text(json.dumps(content | {"content_sha256": content_digest(content)}))
+    found = read_questionnaire(path)
+    assert found.id == content["id"] != channel.id
+    assert found.sha256 == channel.sha256
+    assert found.weights == channel.weights
+    assert f'"{found.id}"' in found.sampler()
+    path.write_text(json.dumps(content | {"id": channel.id, "content_sha256": "0"}))
+    with pytest.raises(ChannelFileError, match="was changed"):
+        read_questionnaire(path)
+
+
 def test_a_file_is_the_channel_that_was_written(tmp_path):
     channel = channel_of((2, 3, 2, 2), 1.3)
     channel.write(tmp_path / "c.json")
@@ -273,26 +293,6 @@ def test_a_file_is_the_channel_that_was_written(tmp_path):
         lambda c: c.update(order="2"),
     ],
 )
-def test_a_file_of_version_1_still_decodes_its_reports(tmp_path):
-    """Its id was the hash of all that it has; nothing was missing, and one report was allowed."""
-    channel = channel_of((2, 3, 2), 1.0)
-    content = json.loads(channel.text()) | {"version": 1}
-    for name in ("id", "content_sha256"):
-        del content[name]
-    del content["certificate"]["allowance"]
-    content = {"id": id_of(content_digest(content)), **content}
-    path = tmp_path / "old.json"
-    path.write_text(json.dumps(content | {"content_sha256": content_digest(content)}))
-    found = read_questionnaire(path)
-    assert found.id == content["id"] != channel.id
-    assert found.sha256 == channel.sha256
-    assert found.weights == channel.weights
-    assert f'"{found.id}"' in found.sampler()
-    path.write_text(json.dumps(content | {"id": channel.id, "content_sha256": "0"}))
-    with pytest.raises(ChannelFileError, match="was changed"):
-        read_questionnaire(path)
-
-
 @pytest.mark.parametrize("hashed", [False, True])
 def test_a_file_that_was_changed_is_refused(tmp_path, change, hashed):
     """Also if whoever changed it made its hash again."""
