@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import replace
 from html import escape
 from importlib.resources import files
@@ -13,11 +12,8 @@ from ldpsurvey.answer.promise_words import promise_sentences
 from ldpsurvey.answer.texts import Texts, read_texts
 from ldpsurvey.channel.channel_file import PrivateChannel
 
-#: Slips that are printed: a city of people.
-MOST_SLIPS = 100_000
 
-
-def answer_card(private: PrivateChannel, texts: Texts | None = None, *, slips: int = 0) -> str:
+def answer_card(private: PrivateChannel, texts: Texts | None = None, *, slips: bool = False) -> str:
     """Return the card of a channel of dice, as the text of one HTML file to be printed.
 
     Parameters
@@ -26,14 +22,14 @@ def answer_card(private: PrivateChannel, texts: Texts | None = None, *, slips: i
         As `dice_channel` returns it.
     texts : Texts, optional
         What `read_texts` returns; by default in English, with the names of the columns.
-    slips : int
-        How many slips with a random number each are printed besides, for whoever has no dice: one for each
-        person, which nobody has read before.
+    slips : bool
+        Whether slips are printed besides, for whoever has no dice: one with each number. Slips with random
+        numbers would be another channel for whoever has seen them, and one without those that are gone.
 
     Raises
     ------
     ValueError
-        If the channel is none of dice, the language lacks the words of cards, or the number of slips is none.
+        If the channel is none of dice, or the language lacks the words of cards.
     """
     texts = texts or read_texts(private)
     dice = len(str(private.total)) - 1
@@ -41,8 +37,6 @@ def answer_card(private: PrivateChannel, texts: Texts | None = None, *, slips: i
         raise ValueError(f"{private.id} is no channel of dice; dice_channel makes one of it.")
     if not texts.card:
         raise ValueError(f"The texts of the language {texts.language!r} lack the words of cards (card).")
-    if not 0 <= slips <= MOST_SLIPS:
-        raise ValueError(f"The number of slips is {slips}; it must be from 0 to {MOST_SLIPS:,}.")
     texts = replace(texts, words={**texts.words, **texts.card})
     words = {key: escape(text) for key, text in texts.words.items()}
     questions = [question for question in texts.questions if question.values]
@@ -57,14 +51,14 @@ def answer_card(private: PrivateChannel, texts: Texts | None = None, *, slips: i
         for label in private.asked_labels
     ]
     weights = private.weights[: len(names)].tolist()
-    numbers = [f"<span>{secrets.randbelow(private.total):0{dice}d}</span>" for _ in range(slips)]
+    numbers = [f"<span>{number:0{dice}d}</span>" for number in range(private.total)]
     values = words | {
         "language": texts.language,
         "direction": texts.direction,
         "title": escape(texts.title),
         "text": "\n".join(f'<p dir="auto">{escape(one)}</p>' for one in texts.text.split("\n\n") if one),
         "asked": "\n".join(asked),
-        "steps": _list([words[key] for key in (f"dice{dice}", *(["slip"] * (slips > 0)), "find", "once")]),
+        "steps": _list([words[key] for key in (f"dice{dice}", *(["slip"] * slips), "find", "once")]),
         "numbers": _table(words["answer"], names, private.outputs, [_ranges(row, dice) for row in weights]),
         "promise": promise_html(promise_sentences(private, texts)),
         "often": escape(texts.say("often", total=texts.number(private.total))),

@@ -326,4 +326,7 @@ function fail(error) {
   warn(say("problem", { reason: error.message }));
 }
 
-begin().catch(fail);
+at("starting").hidden = false;
+begin()
+  .catch(fail)
+  .finally(() => (at("starting").hidden = true));

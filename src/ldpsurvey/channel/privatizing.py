@@ -26,6 +26,9 @@ from ldpsurvey.data.reading import Label, Records, labels_of, like_counts, read_
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Suffixes of other tables.
+_NOT_WRITTEN = (".parquet", ".sav", ".zsav", ".dta", ".xlsx", ".xls", ".sas7bdat", ".rds")
+
 
 def privatize(
     private: ReportingChannel,
@@ -280,6 +283,10 @@ def write_reports(
     """
     keep, spreadsheet = target.keep, target.spreadsheet
     heads = report_heads(keep, target.column)
+    if target.path.suffix.lower() in _NOT_WRITTEN:
+        raise ValueError(
+            f"Reports are written as CSV, and {target.path} would be taken for another kind of file."
+        )
     done, records = 0, Path(records)
     check_unwritten(target.path, target.force)
     with replacing(target.path, OWNER if keep else USUAL) as partial, drawing as own:

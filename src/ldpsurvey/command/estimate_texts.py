@@ -71,7 +71,7 @@ def bounds_text(found: Sequence[Sequence[DeviationBounds]], weighted: bool = Fal
             how = f"report {followers.always} whatever they are told, and all others follow the rule"
         head = f"If at most {100.0 * followers.deviating:.3g}% of the {people} {how}:"
         parts.append(wrapped(head))
-        if followers.needed > followers.deviating:
+        if followers.needed > followers.deviating + SETTINGS.rounding:
             parts.append(wrapped(
                 f"As they are, the reports need at least {100.0 * followers.needed:.3g}%; it may be chance."
                 " The bounds are those of the nearest reports that do not."

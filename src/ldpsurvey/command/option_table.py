@@ -337,8 +337,8 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
             " card.html)"),
         option("--dice", metavar="N", type=whole, default=2, help=
             "the number of ten-sided dice, 2 or 3: with 3 fewer people are needed (default: 2)"),
-        option("--slips", metavar="N", type=whole, default=0, help=
-            "also print so many slips with a random number each, for people without dice"),
+        option("--slips", action="store_true", help=
+            "also print slips, one with each number, to be drawn and put back, for people without dice"),
         *TEXTS_OF_PEOPLE,
         option("--force", action="store_true", help="replace another channel beside the card"),
         QUIET,

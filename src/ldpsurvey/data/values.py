@@ -83,7 +83,7 @@ def read_rules(stored: Mapping[str, Any], columns: Sequence[str]) -> dict[str, M
 
 
 def missing_rules(
-    missing: str | Sequence[str] | None,
+    missing: str | Sequence[str] | Mapping[str, str] | None,
     codes: Sequence[str],
     columns: Sequence[str],
     known: Mapping[str, Missing] | None = None,
@@ -91,11 +91,13 @@ def missing_rules(
     """Return what is missing in each column, and what becomes of it.
 
     Each of the texts `missing` is ``drop``, ``keep`` or a name, for all columns that have none of their own,
-    or ``COLUMN=drop`` and so on for one. ``keep,drop`` keeps texts such as NA and leaves out what is missing
-    still: empty fields and `codes`, which are ``99``, or ``age=99`` in one column. Rules that are `known`
-    hold where no text says otherwise, and their codes stay.
+    or ``COLUMN=drop`` and so on for one; a mapping has one for each of its columns. ``keep,drop`` keeps texts
+    such as NA and leaves out what is missing still: empty fields and `codes`, which are ``99``, or ``age=99``
+    in one column. Rules that are `known` hold where no text says otherwise, and their codes stay.
     """
     own, usual = dict[str, str](), list[str]()
+    if isinstance(missing, Mapping):
+        missing = [f"{column}={text}" for column, text in missing.items()]
     for word in [missing] if isinstance(missing, str) else (missing or ()):
         column, text = split_column(word, columns)
         if text is None:

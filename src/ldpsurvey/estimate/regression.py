@@ -272,7 +272,9 @@ def covariates(formula: str, texts: pd.DataFrame, randomized: Sequence[str]) -> 
     outcome, terms = outcome_and_terms(formula)
     found: dict[str, Any] = {str(name): texts[name] for name in texts}
     for name in sorted({outcome, *formula_variables(terms, list(found))}.intersection(found) - {*randomized}):
-        values = sorted(set(texts[name]))
+        kind, values = texts[name].dtype, sorted(set(texts[name]))
+        if isinstance(kind, pd.CategoricalDtype) and kind.ordered:
+            values = [value for value in kind.categories if value in {*values}]
         if doubtful := [value for value in values if may_be_missing(value)]:
             raise ValueError(
                 f"The column {name!r} has {doubtful[0]!r}, which may stand for a missing value; leave these"

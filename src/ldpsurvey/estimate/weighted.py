@@ -315,6 +315,7 @@ def weighted_text(found: Sequence[Estimated], sample: Sample, confidence: float,
     head, effective = reports_text(len(sample.weights)), sample.effective
     if round(effective) < len(sample.weights):
         head += f", which tell as much as {effective:,.0f} of equal weights"
+        head += " if clusters are left aside" * (sample.clusters is not None)
     parts = [f"{group}." if group else f"{head}."]
     for (names, measure), rows in itertools.groupby(
         found, lambda row: (row.quantity.attributes, row.measure)

@@ -63,7 +63,7 @@ GIVEN = {
     "--texts": "t.yaml", "--title": "t", "--language": "de", "--post": "https://a.example",
     "--follow-up": "b=a:1", "--impossible": "a=1 b=2",
     "--power": "0.8", "--probability": "0.5", "--value": "0.1",
-    "--codes": "report", "--dice": "3", "--slips": "2",
+    "--codes": "report", "--dice": "3",
     "--listen": "127.0.0.1:0", "--store": "r.sqlite", "--page": "p.html",
     "--p": "0.6", "--q": "0.6", "--yes": "0.1", "--no": "0.1", "--cards": "2",
 }  # fmt: skip
@@ -138,7 +138,7 @@ def test_an_option_changes_something_or_is_refused(plain, monkeypatch, folder, c
 def test_an_option_is_checked_in_each_command_that_has_it():
     assert {option for command in OPTIONS for option in option_names(command)} == {*GIVEN, *OF_DATA} | {
         "--json", "--quiet", "--details", "--compare", "--insecure", "--simultaneous", "--no-memo",
-        "--unasked", "--kiosk", "--refusals"
+        "--unasked", "--kiosk", "--refusals", "--slips"
     }  # fmt: skip
 
 

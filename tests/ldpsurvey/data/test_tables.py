@@ -14,7 +14,7 @@ from ldpsurvey.base.layout import Remark
 from ldpsurvey.channel.reports import Codes
 from ldpsurvey.command.cli import main
 from ldpsurvey.data.groups import bins_text, interval_start, parsed_bins, translations_for
-from ldpsurvey.data.values import listed_values, look_alikes
+from ldpsurvey.data.values import listed_values, look_alikes, missing_rules
 from ldpsurvey.questionnaire.questions import questions_of_records
 from support.owndata import channel_of, seeded
 
@@ -366,3 +366,10 @@ def test_values_are_listed_in_a_line_each():
     assert ages.endswith("...")
     assert len(ages) == 80
     assert answers == "illness: no, 'no, never', ' x', \\x1b[1m"
+
+
+def test_a_mapping_says_what_is_missing_in_each_column():
+    columns = ["age", "income"]
+    assert missing_rules({"income": "unknown"}, (), columns) == missing_rules("income=unknown", (), columns)
+    with pytest.raises(ValueError, match="is none of age, income"):
+        missing_rules({"incme": "unknown"}, (), columns)

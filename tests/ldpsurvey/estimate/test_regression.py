@@ -10,7 +10,7 @@ import pytest
 import statsmodels.api as sm
 
 from ldpsurvey.command.cli import main
-from ldpsurvey.estimate.regression import randomized_logit
+from ldpsurvey.estimate.regression import covariates, randomized_logit
 from support.grids import few
 
 ILL = [("no",), ("yes",)]
@@ -230,3 +230,13 @@ def test_missing_values_of_an_outcome_are_refused():
     data["votes"] = ["a", "b", *[None] * 198]
     with pytest.raises(ValueError, match="'votes' has missing values"):
         randomized_logit("votes ~ ill", data, reports, FORCED, ["ill"], ILL)
+
+
+def test_the_order_of_categories_is_kept():
+    texts = pd.DataFrame({
+        "age": pd.Categorical(["old", "young", "old"], categories=["young", "middle", "old"], ordered=True),
+        "plain": ["b", "a", "b"], "y": ["0", "1", "0"],
+    })  # fmt: skip
+    found = covariates("y ~ age + plain", texts, [])
+    assert list(found["age"].cat.categories) == ["young", "old"]
+    assert list(found["plain"].cat.categories) == ["a", "b"]
