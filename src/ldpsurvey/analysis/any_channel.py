@@ -33,6 +33,9 @@ def change_between(
     confidence: float = 0.95,
     simultaneous: bool = False,
     tables: Sequence[Label] = (),
+    weight: str | None = None,
+    strata: str | None = None,
+    cluster: str | None = None,
 ) -> Changes:
     """Estimate how shares have changed between two waves.
 
@@ -51,6 +54,9 @@ def change_between(
         Whether it is that of all intervals together.
     tables : sequence of tuple of str
         Of a questionnaire, further tables, as the names of their questions.
+    weight, strata, cluster : str, optional
+        The columns, in both, of survey weights, and of the strata and clusters that people were drawn from.
+        Clusters of the same name and stratum are the same in both waves.
 
     Raises
     ------
@@ -61,16 +67,18 @@ def change_between(
     questionnaires = [channel for channel in channels if isinstance(channel, QuestionnaireChannel)]
     if privates and questionnaires:
         raise ValueError("One wave has the channel of a questionnaire, and the other that of one table.")
+    drawn = {"weight": weight, "strata": strata, "cluster": cluster}
     if questionnaires:
         return change_of_questionnaire_files(
             questionnaires, reports, person=person, column=column, confidence=confidence,
-            simultaneous=simultaneous, more=tables,
+            simultaneous=simultaneous, more=tables, drawn=drawn,
         )  # fmt: skip
     if tables:
         raise ValueError("Further tables are for questionnaires; the joint table is estimated anyway.")
     return change_of_files(
-        privates, reports, person=person, column=column, confidence=confidence, simultaneous=simultaneous
-    )
+        privates, reports, person=person, column=column, confidence=confidence, simultaneous=simultaneous,
+        drawn=drawn,
+    )  # fmt: skip
 
 
 def regress(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -217,7 +218,13 @@ def count_reports(
 
 
 def reports_of_people(
-    channel: str, decode: Decoder, path: Records, *, column: str = REPORT, person: str | None = None
+    channel: str,
+    decode: Decoder,
+    path: Records,
+    *,
+    column: str = REPORT,
+    person: str | None = None,
+    on_weights: Callable[[str], object] | None = None,
 ) -> dict[str, int]:
     """Return the first report of every person in a file, as its number, by the id of the person.
 
@@ -225,10 +232,24 @@ def reports_of_people(
     column ``id`` if the file has one, and otherwise an id that is in no other file.
     """
     found = dict[str, int]()
-    for _, names, outputs in first_reports(path, channel, decode, column, person):
-        unnamed = [name or f" {id(path)} {len(found) + place}" for place, name in enumerate(names)]
-        found.update(zip(unnamed, outputs.tolist(), strict=True))
+    for _, names, outputs in first_reports(path, channel, decode, column, person, on_weights=on_weights):
+        every = [name or unnamed(path, len(found) + place) for place, name in enumerate(names)]
+        found.update(zip(every, outputs.tolist(), strict=True))
     return found
+
+
+def unnamed(path: Records, place: int) -> str:
+    """Return an id, which is in no other file, of a person in a file without ids."""
+    return f" {id(path)} {place}"
+
+
+def remark_on_weights(names: Collection[str]) -> None:
+    """Remark upon the first of columns that have the name of survey weights and are not used."""
+    for name in list(names)[:1]:
+        remark(
+            f"the column {name!r} has the name of survey weights and is not used, so that all people count"
+            f" alike; --weight {shlex.quote(name)} uses it."
+        )
 
 
 def count_refusals(path: Records, *, column: str = REPORT, person: str | None = None) -> int:
@@ -264,6 +285,7 @@ def report_chunks(
     *,
     optional: Sequence[str] = (),
     patterns: Sequence[str] = (),
+    on_weights: Callable[[str], object] | None = None,
 ) -> Iterator[tuple[pd.DataFrame, NDArray[Any]]]:
     """Yield further columns of a file of reports, as `read_chunks` does, and the reports, decoded.
 
@@ -274,7 +296,12 @@ def report_chunks(
     asked = list(dict.fromkeys([column, *columns]))
     done = empty = 0
     for chunk in read_chunks(
-        path, asked, optional=[marks, *optional], patterns=patterns, on_counts=counts.append
+        path,
+        asked,
+        optional=[marks, *optional],
+        patterns=patterns,
+        on_counts=counts.append,
+        on_weights=on_weights,
     ):
         if counts and not done and not chunk[column].duplicated().any():
             raise ValueError(
@@ -302,10 +329,12 @@ def first_reports(
     columns: Sequence[str] = (),
     *,
     patterns: Sequence[str] = (),
+    on_weights: Callable[[str], object] | None = None,
 ) -> Iterator[tuple[pd.DataFrame, list[str], NDArray[Any]]]:
     """Yield further columns, ids, empty if there is none, and the first report of each person, decoded.
 
-    The columns that identify people are no further ones, unless they are asked for by their names.
+    The columns that identify people are no further ones, unless they are asked for by their names. What is
+    called `on_weights` is as of `read_chunks`.
     """
     if person == column:
         raise ValueError(f"The column {column!r} contains the reports; it cannot identify people as well.")
@@ -317,7 +346,7 @@ def first_reports(
     unasked = {column, *asked, *more} - {*columns}
     asked += columns
     for chunk, outputs in report_chunks(
-        path, channel, decode, column, asked, optional=more, patterns=patterns
+        path, channel, decode, column, asked, optional=more, patterns=patterns, on_weights=on_weights
     ):
         done += len(chunk)
         texts = [""] * len(chunk) if identity == column else chunk[identity].tolist()

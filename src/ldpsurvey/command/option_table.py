@@ -77,6 +77,15 @@ TEXTS_OF_PEOPLE = [
     option("--language", metavar="CODE", help=
         "en, de, or another language whose words are in --texts (default: en, or that of --texts)"),
 ]
+#: How people were drawn.
+SAMPLE = [
+    option("--weight", metavar="COLUMN", help=
+        "survey weights of the people, a column that apply --keep has copied"),
+    option("--strata", metavar="COLUMN", help=
+        "the strata that people or clusters were drawn from, a column like that"),
+    option("--cluster", metavar="COLUMN", help=
+        "the clusters, such as villages or schools, that people were drawn in, a column like that"),
+]
 JSON = option("--json", action="store_true", help="print the results as JSON, for programs")
 QUIET = option("--quiet", action="store_true", help="print warnings and errors only")
 CHANNEL = option("--channel", metavar="JSON", required=True, help="a channel file, as written by design")
@@ -282,12 +291,7 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
         option("--always", metavar="REPORT", help=
             "with --second, also estimate how many people give this report whatever they are told; with"
             " --deviating, whoever does not follow the rule gives this report"),
-        option("--weight", metavar="COLUMN", help=
-            "survey weights of the people, a column that apply --keep has copied"),
-        option("--strata", metavar="COLUMN", help=
-            "the strata that people or clusters were drawn from, a column like that"),
-        option("--cluster", metavar="COLUMN", help=
-            "the clusters, such as villages or schools, that people were drawn in, a column like that"),
+        *SAMPLE,
         option("--by", metavar="COLUMN", help=
             "estimate each group of people with the same value of this column"),
         option("--replicates", metavar="COLUMN", nargs="+", help=
@@ -309,6 +313,7 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
         COLUMN,
         option("--id", metavar="COLUMN", help=
             "a column that identifies people in both files; some may be in both (default: nobody is)"),
+        *SAMPLE,
         CONFIDENCE,
         option("--simultaneous", action="store_true", help="let --confidence apply to all changes together"),
         TABLES,

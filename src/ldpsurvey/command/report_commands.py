@@ -265,7 +265,8 @@ def _estimate_sample(options: argparse.Namespace, private: PrivateChannel) -> in
 def change(options: argparse.Namespace) -> int:
     """Estimate what has changed between two waves."""
     check_outputs(given(options.out), [*options.channel, *options.data])
-    about = {name: getattr(options, name) for name in ("column", "confidence", "simultaneous")}
+    names = ("column", "confidence", "simultaneous", "weight", "strata", "cluster")
+    about = {name: getattr(options, name) for name in names}
     channels = list(map(read_any_channel, options.channel))
     joint: list[Label] | None = None
     if isinstance(channels[0], QuestionnaireChannel):

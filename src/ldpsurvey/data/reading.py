@@ -126,6 +126,7 @@ def read_chunks(
     optional: Sequence[str] = (),
     patterns: Sequence[str] = (),
     on_counts: Callable[[str], None] | None = None,
+    on_weights: Callable[[str], object] | None = None,
 ) -> Iterator[pd.DataFrame]:
     """Yield some columns of a file, a chunk of records at a time; the index has the numbers of the records.
 
@@ -135,7 +136,8 @@ def read_chunks(
     as a Parquet file with its columns is.
 
     Optional columns are empty if the file does not have them; `patterns` such as ``w*`` name further ones, at
-    least one each. `on_counts` is called with the column of counts if the file looks like a table of counts.
+    least one each. `on_counts` is called with the column of counts if the file looks like a table of counts,
+    and `on_weights` with each column that has the name of survey weights.
     """
     done = 0
     for frame in _frames(path, columns, optional, patterns):
@@ -144,6 +146,8 @@ def read_chunks(
         if on_counts and not done and (name := _column_of_counts(frame, columns)) is not None:
             on_counts(name)
         header = list(map(str, frame))
+        for name in filter(has_weights, header if on_weights and not done else ()):
+            on_weights(name)  # type: ignore[misc]
         if none := [pattern for pattern in patterns if not _matching(header, [pattern])]:
             raise ValueError(f"No column of {shown(path)} is called {none[0]!r}.")
         names = dict.fromkeys([*columns, *optional, *_matching(header, patterns)])
@@ -318,7 +322,7 @@ def _read_columns(
     """Return the columns that are read: those that are asked for, and all if one may have counts."""
     has_counts = any(name.strip().casefold() in _COUNTS for name in header)
     asked = {*columns, *optional, *_matching(header, patterns)}
-    return [name for name in header if has_counts or name in asked]
+    return [name for name in header if has_counts or name in asked or has_weights(name)]
 
 
 def _texts(column: Any) -> pd.Series[Any]:

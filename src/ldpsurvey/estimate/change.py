@@ -24,11 +24,13 @@ from ldpsurvey.base.layout import columns, number, reports_text, wrapped
 from ldpsurvey.base.settings import SETTINGS
 from ldpsurvey.base.tabular import Tabular, counted, frame_of
 from ldpsurvey.channel.channel_file import PrivateChannel
-from ldpsurvey.channel.reports import REPORT, Decoder, decoder, reports_of_people
+from ldpsurvey.channel.reports import REPORT, Decoder, decoder, remark_on_weights, reports_of_people
 from ldpsurvey.data.reading import Label, Records, said, shown
 from ldpsurvey.estimate.additions import Addition, additions_of
 from ldpsurvey.estimate.distribution import FittedReports, check_confidence
 from ldpsurvey.estimate.estimates import Quantity
+from ldpsurvey.estimate.two_samples import TwoSamples, read_two_samples
+from ldpsurvey.estimate.weighted import SampleColumns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,6 +99,7 @@ def estimate_change(
     *,
     confidence: float = 0.95,
     simultaneous: bool = False,
+    samples: TwoSamples | None = None,
 ) -> Changes:
     """Estimate how shares have changed between two waves.
 
@@ -114,6 +117,8 @@ def estimate_change(
         In (0, 1).
     simultaneous : bool
         Whether the confidence is that of all intervals together.
+    samples : TwoSamples, optional
+        How these people were drawn, in their order: their weights, strata and clusters.
 
     Raises
     ------
@@ -140,7 +145,7 @@ def estimate_change(
     additions = tuple(
         (addition for addition in additions_of(private) if addition.under is None) for private in privates
     )
-    return changes_of(additions, reports, confidence, simultaneous=simultaneous)
+    return changes_of(additions, reports, confidence, simultaneous=simultaneous, samples=samples)
 
 
 def changes_of(
@@ -149,14 +154,18 @@ def changes_of(
     confidence: float,
     *,
     simultaneous: bool,
+    samples: TwoSamples | None = None,
 ) -> Changes:
     """Estimate changes of the same shares in two waves, from numbers of reports by the ids of people."""
     outputs = [np.fromiter(given.values(), dtype=np.int64) for given in reports]
     times = [np.bincount(some).astype(np.float64) for some in outputs]
     both = sorted(reports[0].keys() & reports[1].keys())
     pairs = [np.array([given[name] for name in both], dtype=np.int64) for given in reports]
-    found = list[tuple[Quantity, float, float, float]]()
+    found = list[tuple[Quantity, float, float, float, float]]()
     for waves in zip(*additions, strict=True):
+        if samples is not None:
+            found.append((waves[0].quantity, *samples.change(waves, outputs)))
+            continue
         means, variance, deviations = list[float](), 0.0, list[FloatArray]()
         for one, own, some in zip(waves, times, pairs, strict=True):
             counts = one.counts(own)
@@ -169,12 +178,14 @@ def changes_of(
             # Person by person, a difference from the mean of the wave.
             first, second = deviations
             variance -= 2.0 * (first * second).sum() / (len(outputs[0]) * len(outputs[1]))
-        found.append((waves[0].quantity, *means, math.sqrt(max(variance, 0.0))))
+        error = math.sqrt(max(variance, 0.0))
+        found.append((waves[0].quantity, means[0], means[1], error, error))
     tail = 0.5 * (1.0 - confidence) / (len(found) if simultaneous else 1)
-    quantile = float(stdtrit(min(map(len, reports)) - 1, 1.0 - tail))
+    freedom = min(map(len, reports)) - 1 if samples is None else samples.freedom
+    quantile = float(stdtrit(freedom, 1.0 - tail))
     rows = []
-    for quantity, start, end, error in found:
-        change, width = end - start, quantile * error
+    for quantity, start, end, error, of_interval in found:
+        change, width = end - start, quantile * of_interval
         low, high = max(change - width, -1.0), min(change + width, 1.0)
         rows.append(Change(quantity, start, end, change, low, high, error if change == change else math.nan))
     return Changes(rows, (len(reports[0]), len(reports[1])), len(both), confidence, simultaneous)
@@ -212,19 +223,22 @@ def change_of_files(
     column: str = REPORT,
     confidence: float = 0.95,
     simultaneous: bool = False,
+    drawn: Mapping[str, Any] | None = None,
 ) -> Changes:
     """Estimate how shares have changed between two files of reports by one channel, or by one for each.
 
     `person` is the column of ids in both files, of people of whom some may be in both; without it nobody is.
-    Further arguments and errors are those of `count_reports` and `estimate_change`.
+    `drawn` has the columns ``weight``, ``strata`` and ``cluster``, as `SampleColumns` does. Further arguments
+    and errors are those of `count_reports` and `estimate_change`.
     """
-    first, second = read_waves(
+    reports, samples = read_waves(
         [(private.id, decoder(private, path, column)) for private, path in two_waves(privates, paths)],
-        paths, person, column,
+        paths, SampleColumns(column, person, **(drawn or {})),
     )  # fmt: skip
     return estimate_change(
-        (privates[0], privates[-1]), (first, second), confidence=confidence, simultaneous=simultaneous
-    )
+        (privates[0], privates[-1]), reports, confidence=confidence, simultaneous=simultaneous,
+        samples=samples,
+    )  # fmt: skip
 
 
 def two_waves(channels: Sequence[Channel], paths: Sequence[Records]) -> list[tuple[Channel, Records]]:
@@ -238,19 +252,30 @@ def two_waves(channels: Sequence[Channel], paths: Sequence[Records]) -> list[tup
 
 
 def read_waves(
-    decoders: Sequence[tuple[str, Decoder]], paths: Sequence[Records], person: str | None, column: str
-) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the numbers of the reports of two waves by people, from the ids and decoders of channels."""
-    first, second = (
-        reports_of_people(channel, decode, path, person=person, column=column)
-        for (channel, decode), path in zip(decoders, paths, strict=True)
-    )
+    decoders: Sequence[tuple[str, Decoder]], paths: Sequence[Records], columns: SampleColumns
+) -> tuple[tuple[dict[str, int], dict[str, int]], TwoSamples | None]:
+    """Return the numbers of the reports of two waves by people, from the ids and decoders of channels.
+
+    There are samples if there are columns of weights, strata or clusters.
+    """
+    person, samples, weights = columns.person, None, dict[str, None]()
+    if (columns.weight, columns.strata, columns.cluster) != (None, None, None):
+        samples, (first, second) = read_two_samples(decoders, paths, columns, weights.setdefault)
+    else:
+        first, second = (
+            reports_of_people(
+                channel, decode, path, person=person, column=columns.report, on_weights=weights.setdefault
+            )
+            for (channel, decode), path in zip(decoders, paths, strict=True)
+        )
+    if columns.weight is None:
+        remark_on_weights(weights)
     if person is None and (shared := len(first.keys() & second.keys())):
         raise ValueError(
             f"{shared:,} values of the column 'id' are in both files. If it identifies people, --id id"
             " counts these people as being in both waves; if it does not, give it another name."
         )
-    return first, second
+    return (first, second), samples
 
 
 def change_text(found: Changes, joint: Collection[Label] | None = None) -> str:

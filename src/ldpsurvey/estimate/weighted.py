@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -25,7 +25,7 @@ from scipy.special import stdtrit
 from ldpfrontier.base.types import FloatArray, IntArray
 from ldpsurvey.base.layout import reports_text
 from ldpsurvey.channel.channel_file import PrivateChannel
-from ldpsurvey.channel.reports import Decoder, first_reports
+from ldpsurvey.channel.reports import Decoder, first_reports, unnamed
 from ldpsurvey.data.reading import Label, Records, as_number, said, shown
 from ldpsurvey.data.weights import clusters_of, effective_number
 from ldpsurvey.estimate.additions import Addition, Totals, additions_of
@@ -39,6 +39,7 @@ class Sample:
 
     Clusters of people were drawn if there are any, (n,); what has the same name in two strata is two of them.
     Replicate weights, (replicates, n), have any sign; sums of squares over them are multiplied by `factor`.
+    Of a wave `people` are their ids.
     """
 
     outputs: IntArray
@@ -48,6 +49,7 @@ class Sample:
     replicates: FloatArray | None = None
     factor: float = 1.0
     clusters: IntArray | None = None
+    people: Sequence[str] = ()
 
     @cached_property
     def units(self) -> tuple[IntArray, IntArray]:
@@ -118,20 +120,47 @@ class SampleColumns:
             )
 
 
-def read_sample(channel: str, decode: Decoder, path: Records, columns: SampleColumns) -> Sample:
+@dataclass(frozen=True)
+class KnownLabels:
+    """The numbers of the names of strata and of clusters, in the order in which they come."""
+
+    strata: dict[str, int] = field(default_factory=dict)
+    clusters: dict[str, int] = field(default_factory=dict)
+
+
+def read_sample(
+    channel: str,
+    decode: Decoder,
+    path: Records,
+    columns: SampleColumns,
+    known: KnownLabels | None = None,
+    on_weights: Callable[[str], object] | None = None,
+) -> Sample:
     """Read the first report of each person with its weight, stratum and group; `channel` is an id.
 
-    What `decode` gives is the number of a report: of its output, or of the text among different ones.
+    What `decode` gives is the number of a report: of its output, or of the text among different ones. Of a
+    wave, the labels that are `known` are those of all waves, and the sample has the ids of the people.
     """
     weight, strata, cluster, by = columns.weight, columns.strata, columns.cluster, columns.by
     named = [name for name in (weight, strata, cluster, by) if name is not None]
     outputs, weights, groups = list[IntArray](), list[FloatArray](), list[str]()
     replicates, rest = list[FloatArray](), list[str]()
-    stratum_of, cluster_of, group_of = _Labels(path, "stratum"), _Labels(path, "cluster"), dict[str, str]()
-    for chunk, _, some in first_reports(
-        path, channel, decode, columns.report, columns.person, named, patterns=columns.replicates
+    labels, group_of, people = known or KnownLabels(), dict[str, str](), list[str]()
+    stratum_of = _Labels(path, "stratum", labels.strata)
+    cluster_of = _Labels(path, "cluster", labels.clusters)
+    for chunk, ids, some in first_reports(
+        path,
+        channel,
+        decode,
+        columns.report,
+        columns.person,
+        named,
+        patterns=columns.replicates,
+        on_weights=on_weights,
     ):
         outputs.append(some)
+        if known is not None:
+            people += [name or unnamed(path, len(people) + place) for place, name in enumerate(ids)]
         weights.append(
             np.ones(len(chunk)) if weight is None else _numbers(path, chunk[[weight]], "weights", 0.0)[:, 0]
         )
@@ -149,6 +178,7 @@ def read_sample(channel: str, decode: Decoder, path: Records, columns: SampleCol
         stratum_of.numbers(),
         groups,
         clusters=None if cluster is None else cluster_of.numbers(),
+        people=people,
     )
     if not columns.replicates:
         return found
@@ -169,8 +199,8 @@ def read_sample(channel: str, decode: Decoder, path: Records, columns: SampleCol
 class _Labels:
     """Numbers for the names of strata or clusters, in the order in which they come."""
 
-    def __init__(self, path: Records, what: str) -> None:
-        self._path, self._what, self._known, self._parts = path, what, dict[str, int](), list[IntArray]()
+    def __init__(self, path: Records, what: str, known: dict[str, int]) -> None:
+        self._path, self._what, self._known, self._parts = path, what, known, list[IntArray]()
 
     def add(self, number: int, column: pd.Series[str] | None) -> None:
         """Add so many people, of one stratum or cluster if there is no column."""

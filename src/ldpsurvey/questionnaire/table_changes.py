@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from ldpsurvey.data.reading import Label, Records
 from ldpsurvey.estimate.additions import Addition
 from ldpsurvey.estimate.change import Changes, changes_of, check_drawn_anew, read_waves, two_waves
 from ldpsurvey.estimate.distribution import check_confidence
+from ldpsurvey.estimate.two_samples import TwoSamples
+from ldpsurvey.estimate.weighted import SampleColumns
 from ldpsurvey.questionnaire.fit import doubt, most_repeated
 from ldpsurvey.questionnaire.lot_reports import ReportNumbers
 from ldpsurvey.questionnaire.questionnaire_channel import QuestionnaireChannel
@@ -25,6 +28,7 @@ def estimate_questionnaire_change(
     confidence: float = 0.95,
     simultaneous: bool = False,
     more: Sequence[Label] = (),
+    samples: TwoSamples | None = None,
 ) -> Changes:
     """Estimate how the entries of tables have changed, from the texts of reports by the ids of people.
 
@@ -54,7 +58,7 @@ def estimate_questionnaire_change(
         additions.append(itertools.compress(every, ~np.concatenate([mask.ravel() for mask in masks])))
     if one.id == other.id:
         check_drawn_anew(reports, most_repeated(one))
-    return changes_of(additions, (waves[0], waves[1]), confidence, simultaneous=simultaneous)
+    return changes_of(additions, (waves[0], waves[1]), confidence, simultaneous=simultaneous, samples=samples)
 
 
 def change_of_questionnaire_files(
@@ -66,6 +70,7 @@ def change_of_questionnaire_files(
     confidence: float = 0.95,
     simultaneous: bool = False,
     more: Sequence[Label] = (),
+    drawn: Mapping[str, Any] | None = None,
 ) -> Changes:
     """Estimate how the entries of tables have changed between two files of reports.
 
@@ -73,12 +78,13 @@ def change_of_questionnaire_files(
     """
     numbers = [ReportNumbers(), ReportNumbers()]
     known = zip(two_waves(channels, paths), numbers, strict=True)
-    waves = read_waves([(channel.id, decode) for (channel, _), decode in known], paths, person, column)
+    columns = SampleColumns(column, person, **(drawn or {}))
+    waves, samples = read_waves([(channel.id, decode) for (channel, _), decode in known], paths, columns)
     texts = [list(one.texts) for one in numbers]
     first, second = (
         {name: own[place] for name, place in wave.items()} for own, wave in zip(texts, waves, strict=True)
     )
     return estimate_questionnaire_change(
         (channels[0], channels[-1]), (first, second), confidence=confidence, simultaneous=simultaneous,
-        more=more,
+        more=more, samples=samples,
     )  # fmt: skip
