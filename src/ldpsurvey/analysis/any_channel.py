@@ -11,12 +11,13 @@ import pandas as pd
 from ldpfrontier.base.types import IntArray
 from ldpsurvey.base.tabular import TableRows
 from ldpsurvey.channel.channel_file import PrivateChannel
-from ldpsurvey.channel.reports import REPORT, Decoder, decoder, first_reports
+from ldpsurvey.channel.reports import REPORT, Decoder, decoder, first_reports, remark_on_weights
 from ldpsurvey.data.reading import Label, Records
 from ldpsurvey.estimate.change import Changes, change_of_files
 from ldpsurvey.estimate.people import Aim, Need, people_needed
 from ldpsurvey.estimate.regression import RegressionResult, covariates, randomized_logit
 from ldpsurvey.estimate.targets import with_expected
+from ldpsurvey.estimate.weighted import SampleColumns, sample_of_records
 from ldpsurvey.questionnaire.lot_reports import ReportNumbers
 from ldpsurvey.questionnaire.planning import questionnaire_people
 from ldpsurvey.questionnaire.questionnaire_channel import AnyChannel, QuestionnaireChannel
@@ -82,7 +83,15 @@ def change_between(
 
 
 def regress(
-    formula: str, channel: AnyChannel, reports: Records, *, column: str = REPORT, person: str | None = None
+    formula: str,
+    channel: AnyChannel,
+    reports: Records,
+    *,
+    column: str = REPORT,
+    person: str | None = None,
+    weight: str | None = None,
+    strata: str | None = None,
+    cluster: str | None = None,
 ) -> RegressionResult:
     """Fit a logistic regression in which some variables are known through reports.
 
@@ -97,6 +106,8 @@ def regress(
         Of the reports.
     person : str, optional
         The column that identifies people, of each of whom the first report counts.
+    weight, strata, cluster : str, optional
+        The columns of survey weights, and of the strata and clusters that people were drawn from.
 
     Raises
     ------
@@ -104,20 +115,31 @@ def regress(
         If a variable is neither in the channel nor in the data, has missing values, or the reports do not
         tell the coefficients.
     """
+    columns = SampleColumns(column, person, weight, strata, cluster)
+    drawn, weights = [name for name in (weight, strata, cluster) if name is not None], dict[str, None]()
 
     def read(decode: Decoder) -> tuple[pd.DataFrame, IntArray]:
-        chunks = list(first_reports(reports, channel.id, decode, column, person, patterns=["*"]))
+        chunks = list(
+            first_reports(
+                reports, channel.id, decode, column, person, drawn, patterns=["*"],
+                on_weights=weights.setdefault,
+            )
+        )  # fmt: skip
+        if weight is None:
+            remark_on_weights(weights)
         return pd.concat([chunk for chunk, *_ in chunks]), np.concatenate([some for *_, some in chunks])
 
     if isinstance(channel, QuestionnaireChannel):
         numbers = ReportNumbers()
         data, texts = read(numbers)
-        return questionnaire_logit(formula, data, channel, *numbers.counted(channel, texts))
+        sample = sample_of_records(reports, data, columns) if drawn else None
+        return questionnaire_logit(formula, data, channel, *numbers.counted(channel, texts), sample)
     data, outputs = read(decoder(channel, reports, column))
     table = channel.table
     known = covariates(formula, data, table.attributes)
     return randomized_logit(
-        formula, known, outputs, channel.channel.matrix, table.attributes, table.labels
+        formula, known, outputs, channel.channel.matrix, table.attributes, table.labels,
+        sample_of_records(reports, data, columns) if drawn else None,
     )  # fmt: skip
 
 

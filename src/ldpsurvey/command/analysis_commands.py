@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 
 from ldpfrontier.verify import visible
 from ldpsurvey.analysis.any_channel import plan_people
@@ -108,12 +109,14 @@ def regress(options: argparse.Namespace) -> int:
     check_confidence(options.confidence)
     found = regress_reports(
         options.formula, read_any_channel(options.channel), options.data, column=options.column,
-        person=options.id,
+        person=options.id, weight=options.weight, strata=options.strata, cluster=options.cluster,
     )  # fmt: skip
     if options.json:
         low, high = found.conf_int(1.0 - options.confidence).T
         rows = {"names": found.names, "params": found.params, "bse": found.bse, "pvalues": found.pvalues}
         about = {"outcome": found.outcome, "nobs": found.nobs, "llf": found.llf}
+        if found.freedom < math.inf:
+            about["degrees_of_freedom"] = found.freedom
         print(as_json({**about, **rows, "low": low, "high": high}))
         return 0
     print(found.summary(options.confidence))

@@ -412,6 +412,7 @@ OPTIONS: Mapping[str, list[Option | list[Option]]] = {
             "a column that identifies people, of each of whom the first report counts"),
         option("--formula", required=True, help=
             "names all columns of the channel, as the outcome or predictors; I(x**2), C(x), a:b as usual"),
+        *SAMPLE,
         COLUMN,
         CONFIDENCE,
         JSON,

@@ -6,6 +6,11 @@ x is sum_{w, o} Q(y | w, o) P(w | x) P(o | w, x), where P(o | w, x) is the (mult
 for, and P(w | x) that of the predictors given the other ones (Blair, Imai and Zhou 2015, *Design and analysis
 of the randomized response technique*). The score is the mean of that of the complete data, given the report.
 Standard errors are those of the observed information.
+
+Of a weighted, stratified or clustered sample, the log-likelihood of each person is multiplied by the weight,
+scaled to a mean of 1 (pseudo maximum likelihood). The covariance is the sandwich of the inverse information
+and the variance of the sum of the weighted scores, of clusters or people within strata (Binder 1983, *On the
+variances of asymptotically normal estimators from complex surveys*); intervals are Student's.
 """
 
 from __future__ import annotations
@@ -20,7 +25,7 @@ from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import log_softmax, logsumexp, ndtr, ndtri
+from scipy.special import log_softmax, logsumexp, ndtr, ndtri, stdtr, stdtrit
 
 from ldpfrontier.base.extras import extra
 from ldpfrontier.base.types import FloatArray, IntArray
@@ -30,6 +35,7 @@ from ldpsurvey.base.tabular import Tabular, counted, frame_of
 from ldpsurvey.data.reading import Label, as_number, said
 from ldpsurvey.data.values import may_be_missing
 from ldpsurvey.estimate.distribution import check_confidence
+from ldpsurvey.estimate.weighted import Sample, check_sizes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,8 +53,9 @@ class RegressionResult(Tabular):
     """Coefficients of a logistic regression, with the names of statsmodels.
 
     `params` are log odds ratios, `bse` their standard errors, and `cov_params` is the inverse of the observed
-    information. With more than two values of an outcome, a name begins with the value. The odds are those of
-    `outcome`.
+    information, or the sandwich covariance of a weighted, stratified or clustered sample, with the degrees of
+    `freedom`. With more than two values of an outcome, a name begins with the value. The odds are those of
+    `outcome`. The log-likelihood may be `relative` to that of reports that tell nothing.
     """
 
     names: tuple[str, ...]
@@ -57,6 +64,8 @@ class RegressionResult(Tabular):
     llf: float
     nobs: int
     outcome: str
+    freedom: float = math.inf
+    relative: bool = False
 
     @property
     def bse(self) -> FloatArray:
@@ -66,11 +75,13 @@ class RegressionResult(Tabular):
     @property
     def pvalues(self) -> FloatArray:
         """Two-sided p-values of Wald's test."""
-        return np.asarray(2.0 * ndtr(-np.abs(self.params / self.bse)))
+        z = -np.abs(self.params / self.bse)
+        return np.asarray(2.0 * (ndtr(z) if self.freedom == math.inf else stdtr(self.freedom, z)))
 
     def conf_int(self, alpha: float = 0.05) -> FloatArray:
         """Return Wald's intervals, shape (coefficients, 2)."""
-        half = -float(ndtri(0.5 * alpha)) * self.bse
+        known = self.freedom < math.inf
+        half = -float(stdtrit(self.freedom, 0.5 * alpha) if known else ndtri(0.5 * alpha)) * self.bse
         return np.column_stack([self.params - half, self.params + half])
 
     def to_frame(self, confidence: float = 0.95) -> pd.DataFrame:
@@ -86,14 +97,18 @@ class RegressionResult(Tabular):
     def summary(self, confidence: float = 0.95) -> str:
         """Return a table of the coefficients."""
         alpha = 1.0 - check_confidence(confidence)
-        rows = [["", "coef", "std err", "z", "P>|z|", f"{100.0 * confidence:g}% interval"]]
+        sampled = self.freedom < math.inf
+        z = "t" if sampled else "z"
+        rows = [["", "coef", "std err", z, f"P>|{z}|", f"{100.0 * confidence:g}% interval"]]
         for name, b, se, p, (low, high) in zip(
             self.names, self.params, self.bse, self.pvalues, self.conf_int(alpha), strict=True
         ):
             rows.append(
                 [name, f"{b:.3f}", f"{se:.3f}", f"{b / se:.2f}", f"{p:.3f}", f"{low:.3f} to {high:.3f}"]
             )
-        head = f"Log odds of {self.outcome}; {self.nobs:,} people, log-likelihood {self.llf:.2f}."
+        head = f"Log odds of {self.outcome}; {self.nobs:,} people, {'pseudo-' * sampled}log-likelihood"
+        head += f" {self.llf:.2f}{' relative to that of reports that tell nothing' * self.relative}"
+        head += f"; {self.freedom:,.0f} degrees of freedom." if sampled else "."
         return f"{wrapped(head)}\n\n{columns(rows)}"
 
 
@@ -104,6 +119,7 @@ def randomized_logit(
     matrix: FloatArray,
     randomized: Sequence[str],
     labels: Sequence[Label],
+    sample: Sample | None = None,
 ) -> RegressionResult:
     """Fit a logistic regression in which variables are known through randomized reports.
 
@@ -113,7 +129,8 @@ def randomized_logit(
 
     The variables `randomized` are known through a report together; `labels` are their values, every
     combination once. A predictor whose values are numbers is a number in the formula, and the first value of
-    an outcome is the reference. A likelihood without a maximum is refused.
+    an outcome is the reference. A likelihood without a maximum is refused. The `sample` says how these people
+    were drawn, if not with equal weights and independently.
     """
     import pandas as pd
 
@@ -160,7 +177,7 @@ def randomized_logit(
     rest = [name for name in data if name not in (outcome, *predictors) and _is_used(str(name), terms, every)]
     x, covariate_names = design_matrix(" + ".join(f"`{name}`" for name in rest) or "1", data)
     found = [str(kind) for kind in kinds[1:]]
-    fit = _LikelihoodFit(x, joint, np.split(made, len(combinations)))
+    fit = _LikelihoodFit(x, joint, np.split(made, len(combinations)), sample)
     of_outcome = names if len(kinds) == 2 else [f"{kind}: {name}" for kind in found for name in names]
     of_predictors = [f"{said(label)} given {name}" for label in combinations[1:] for name in covariate_names]
     return fit.result(
@@ -318,10 +335,22 @@ class _LikelihoodFit:
     `designs`, (n, q) each, the covariates of the outcome with each value of the predictors.
     """
 
-    def __init__(self, x: FloatArray, chances: FloatArray, designs: Sequence[FloatArray]) -> None:
+    def __init__(
+        self,
+        x: FloatArray,
+        chances: FloatArray,
+        designs: Sequence[FloatArray],
+        sample: Sample | None = None,
+    ) -> None:
         self.nobs, self.k, self.m = chances.shape
         rows = np.column_stack([chances.reshape(self.nobs, -1), x, *designs])
-        _, first, self.counts = np.unique(rows, axis=0, return_index=True, return_counts=True)
+        _, first, inverse, self.counts = np.unique(
+            rows, axis=0, return_index=True, return_inverse=True, return_counts=True
+        )
+        self.sample, self.rows = sample, inverse.reshape(-1)
+        if sample is not None:
+            self.weights = sample.weights / sample.weights.mean()
+            self.counts = np.bincount(self.rows, self.weights)
         self.scale_x = _scales(x)
         self.scale_d = _scales(np.concatenate(designs))
         self.x = x[first] / self.scale_x
@@ -333,6 +362,14 @@ class _LikelihoodFit:
 
     def score(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """Return the log-likelihood and its gradient."""
+        total, excess, rest = self._parts(theta, self.counts)
+        slope = np.einsum("nwo,wnq->oq", rest, self.designs)
+        return float(self.counts @ total), np.concatenate([(excess.T @ self.x).ravel(), slope.ravel()])
+
+    def _parts(
+        self, theta: FloatArray, times: FloatArray | IntArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the log-likelihood of each row, and its slopes by logits, the latter so many times."""
         alpha = theta[: self.alpha].reshape(self.k - 1, self.x.shape[1])
         gamma = theta[self.alpha :].reshape(self.m - 1, self.designs.shape[2])
         of_w = log_softmax(np.column_stack([np.zeros(len(self.x)), self.x @ alpha.T]), axis=1)
@@ -340,12 +377,29 @@ class _LikelihoodFit:
         of_o = log_softmax(np.concatenate([np.zeros((*eta.shape[:2], 1)), eta], axis=2), axis=2)
         log_joint = self.log_chances + of_w[:, :, None] + of_o
         total = logsumexp(log_joint, axis=(1, 2))
-        r = np.exp(log_joint - total[:, None, None]) * self.counts[:, None, None]
+        r = np.exp(log_joint - total[:, None, None]) * times[:, None, None]
         r_w = r.sum(axis=2)
-        excess = r_w - self.counts[:, None] * np.exp(of_w)
+        excess = r_w - times[:, None] * np.exp(of_w)
         rest = r - r_w[:, :, None] * np.exp(of_o)
-        slope = np.einsum("nwo,wnq->oq", rest[:, :, 1:], self.designs)
-        return float(self.counts @ total), np.concatenate([(excess[:, 1:].T @ self.x).ravel(), slope.ravel()])
+        return total, excess[:, 1:], rest[:, :, 1:]
+
+    def _covariance(self, theta: FloatArray, inverse: FloatArray, sample: Sample) -> tuple[FloatArray, int]:
+        """Return the sandwich covariance of a sample, and its degrees of freedom."""
+        _, excess, rest = self._parts(theta, np.ones(len(self.x)))
+        of_rows = np.concatenate([
+            np.einsum("nk,np->nkp", excess, self.x).reshape(len(self.x), -1),
+            np.einsum("nwo,wnq->noq", rest, self.designs).reshape(len(self.x), -1),
+        ], axis=1)  # fmt: skip
+        units, strata = sample.units
+        sizes = np.bincount(strata)
+        check_sizes(sizes, sample)
+        scores = np.zeros((len(strata), len(theta)))
+        np.add.at(scores, units, self.weights[:, None] * of_rows[self.rows])
+        centres = np.zeros((len(sizes), len(theta)))
+        np.add.at(centres, strata, scores)
+        scores -= (centres / sizes[:, None])[strata]
+        scores *= np.sqrt(sizes / (sizes - 1.0))[strata, None]
+        return inverse @ (scores.T @ scores) @ inverse, len(strata) - len(sizes)
 
     def information(self, theta: FloatArray) -> FloatArray:
         """Return the observed information, by central differences of the score."""
@@ -374,7 +428,9 @@ class _LikelihoodFit:
                 "The likelihood is flat: it does not tell"
                 f" {_coefficients_text(names, least > 0.5 * least.max())}. Use fewer terms, or more reports."
             )
-        covariance = (vectors / values) @ vectors.T
+        covariance, freedom = (vectors / values) @ vectors.T, math.inf
+        if self.sample is not None:
+            covariance, freedom = self._covariance(theta, covariance, self.sample)
         asked, scale = slice(self.alpha, None), np.tile(self.scale_d, self.m - 1)
         return RegressionResult(
             tuple(names[self.alpha :]),
@@ -383,6 +439,7 @@ class _LikelihoodFit:
             self.score(theta)[0],
             self.nobs,
             outcome,
+            freedom,
         )
 
     def _maximum(self) -> FloatArray:

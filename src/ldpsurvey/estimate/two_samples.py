@@ -18,7 +18,7 @@ from ldpfrontier.base.types import FloatArray, IntArray
 from ldpsurvey.channel.reports import Decoder
 from ldpsurvey.data.reading import Records
 from ldpsurvey.estimate.additions import Addition
-from ldpsurvey.estimate.weighted import KnownLabels, Sample, SampleColumns, read_sample
+from ldpsurvey.estimate.weighted import KnownLabels, Sample, SampleColumns, check_sizes, read_sample
 
 _WAVES = ("first", "second")
 
@@ -43,18 +43,11 @@ class TwoSamples:
         _, first, joined = np.unique(np.concatenate(keys), return_index=True, return_inverse=True)
         self._strata = np.concatenate([sample.strata for sample in samples])[first]
         self._units = np.split(joined.reshape(-1), [len(keys[0])])
-        self._factors, self.freedom = list[FloatArray](), 0
-        what = "person" if samples[0].clusters is None else "cluster"
-        freedoms = []
+        self._factors, freedoms = list[FloatArray](), list[int]()
         for units, wave in zip(self._units, _WAVES, strict=True):
             own = np.unique(units)
             sizes = np.bincount(self._strata[own], minlength=int(self._strata.max()) + 1)
-            if (sizes == 1).any():
-                many = "A stratum" if len(sizes) > 1 else "The sample"
-                raise ValueError(
-                    f"{many} has one {what} in the {wave} wave; each needs at least two, so join it with"
-                    " another one."
-                )
+            check_sizes(sizes, samples[0], f" in the {wave} wave")
             # 0 for what is not in the wave.
             factors = np.zeros(len(self._strata))
             inside = sizes[self._strata[own]]
@@ -62,11 +55,6 @@ class TwoSamples:
             self._factors.append(factors)
             freedoms.append(len(own) - int((sizes > 0).sum()))
         self.freedom = min(freedoms)
-
-    @property
-    def people(self) -> tuple[int, int]:
-        """The number of people in either wave."""
-        return len(self.weights[0]), len(self.weights[1])
 
     def change(
         self, waves: Sequence[Addition], outputs: Sequence[IntArray]

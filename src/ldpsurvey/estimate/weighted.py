@@ -233,6 +233,22 @@ def _numbers(path: Records, frame: pd.DataFrame, what: str, above: float) -> Flo
     return found
 
 
+def sample_of_records(path: Records, data: pd.DataFrame, columns: SampleColumns) -> Sample:
+    """Return the sample of people whose records were read from a file, by its columns; without reports."""
+    weight = columns.weight
+    some = [None if name is None else data[name] for name in (columns.strata, columns.cluster)]
+    stratum_of, cluster_of = _Labels(path, "stratum", {}), _Labels(path, "cluster", {})
+    stratum_of.add(len(data), some[0])
+    cluster_of.add(len(data), some[1])
+    return Sample(
+        np.zeros(len(data), dtype=np.int64),
+        np.ones(len(data)) if weight is None else _numbers(path, data[[weight]], "weights", 0.0)[:, 0],
+        stratum_of.numbers(),
+        [],
+        clusters=None if columns.cluster is None else cluster_of.numbers(),
+    )
+
+
 def weighted_estimates(
     private: PrivateChannel, sample: Sample, confidence: float = 0.95, among: np.ndarray | None = None
 ) -> list[Estimated]:
@@ -243,16 +259,24 @@ def weighted_estimates(
     return ratio_estimates(additions_of(private), sample, confidence, among)
 
 
+def check_sizes(sizes: IntArray, sample: Sample, where: str = "") -> None:
+    """Refuse one person, or cluster, in a stratum; `where` is for the error. Strata of size 0 are none."""
+    if (sizes == 1).any():
+        what = "person" if sample.clusters is None else "cluster"
+        many = "A stratum" if len(sizes) > 1 else "The sample"
+        raise ValueError(
+            f"{many} has one {what}{where}; each needs at least two, so join it with another one."
+        )
+
+
 class Spread:
     """Sums over the people of a sample, or of a group, and the standard errors of their ratios."""
 
     def __init__(self, sample: Sample, among: np.ndarray | None) -> None:
         units, strata = sample.units
         sizes = np.bincount(strata)
-        if sizes.min() < 2 and sample.replicates is None:
-            what = "person" if sample.clusters is None else "cluster"
-            many = "A stratum" if len(sizes) > 1 else "The sample"
-            raise ValueError(f"{many} has one {what}; each needs at least two, so join it with another one.")
+        if sample.replicates is None:
+            check_sizes(sizes, sample)
         who = np.arange(len(sample.weights)) if among is None else np.flatnonzero(among)
         codes, w = sample.outputs[who], sample.weights[who]
         reports = int(sample.outputs.max(initial=-1)) + 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldpfrontier.base.types import IntArray
@@ -22,6 +23,7 @@ from ldpsurvey.estimate.regression import (
     outcome_and_terms,
     randomized_logit,
 )
+from ldpsurvey.estimate.weighted import Sample
 from ldpsurvey.questionnaire.lot_reports import LotReports
 from ldpsurvey.questionnaire.questionnaire_channel import QuestionnaireChannel
 from ldpsurvey.questionnaire.table_additions import TableStates, check_shown
@@ -36,11 +38,13 @@ def questionnaire_logit(
     channel: QuestionnaireChannel,
     outputs: IntArray,
     reports: Sequence[LotReports],
+    sample: Sample | None = None,
 ) -> RegressionResult:
     """Fit a logistic regression in which some variables are questions, known through their reports.
 
     `data` has texts that are observed of each person, and `outputs` the numbers of their reports. The
-    log-likelihood is that of what the reports say of these questions, less what no answer changes.
+    log-likelihood is that of what the reports say of these questions, less what no answer changes. The
+    `sample` is as of `randomized_logit`.
     """
     outcome, terms = outcome_and_terms(formula)
     used = {outcome, *formula_variables(terms, [*map(str, data), *channel.names])}
@@ -61,6 +65,6 @@ def questionnaire_logit(
     matrix = TableStates(channel, reports, table).chances(1 + int(outputs.max()))
     possible = ~channel.impossible_entries(table).ravel()
     labels = list(itertools.compress(itertools.product(*answers), possible))
-    return randomized_logit(
-        formula, covariates(formula, data, names), outputs, matrix[possible], names, labels
-    )
+    known = covariates(formula, data, names)
+    found = randomized_logit(formula, known, outputs, matrix[possible], names, labels, sample)
+    return replace(found, relative=True)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldpsurvey import Aim, privatize_frame, read_any_channel
+from ldpsurvey import Aim, QuestionnaireChannel, privatize_frame, read_any_channel
 from ldpsurvey.analysis.any_channel import change_between, plan_people, regress
 from ldpsurvey.command.cli import main
 
@@ -60,6 +60,21 @@ def test_regressions(waves, capsys):
     found = regress(formula, channel, frames[0], person="id")
     words = ["--channel", out, "--data", paths[0], "--id", "id", "--formula", formula]
     assert stated(capsys, "regress", *words)["params"] == pytest.approx(found.params.tolist(), rel=1e-6)
+    relative = "relative to that of reports that tell nothing" in " ".join(found.summary().split())
+    assert relative == isinstance(channel, QuestionnaireChannel)
+
+
+def test_changes_and_regressions_of_samples(waves, capsys):
+    channel, out, frames, paths = waves
+    sample = {"weight": "age", "cluster": "age"}
+    options = ["--weight", "age", "--cluster", "age", "--channel", out, "--data"]
+    found = regress("drinks ~ smokes", channel, frames[0], **sample)
+    said = stated(capsys, "regress", *options, paths[0], "--formula", "drinks ~ smokes")
+    assert (said["bse"], said["degrees_of_freedom"]) == (pytest.approx(found.bse.tolist(), rel=1e-6), 39)
+    changes = change_between([channel], frames, person="id", **sample)
+    said = stated(capsys, "change", *options, *paths, "--id", "id")
+    errors = changes.to_frame()["standard_error"].tolist()
+    assert [row["error"] for row in said["rows"]] == pytest.approx(errors, rel=1e-9)
 
 
 def test_plans(waves, capsys):
