@@ -29,7 +29,7 @@ from scipy.special import log_softmax, logsumexp, ndtr, ndtri, stdtr, stdtrit
 
 from ldpfrontier.base.extras import extra
 from ldpfrontier.base.types import FloatArray, IntArray
-from ldpsurvey.base.layout import columns, wrapped
+from ldpsurvey.base.layout import columns, remark, wrapped
 from ldpsurvey.base.names import close_name
 from ldpsurvey.base.tabular import Tabular, counted, frame_of
 from ldpsurvey.data.reading import Label, as_number, said
@@ -399,7 +399,13 @@ class _LikelihoodFit:
         np.add.at(centres, strata, scores)
         scores -= (centres / sizes[:, None])[strata]
         scores *= np.sqrt(sizes / (sizes - 1.0))[strata, None]
-        return inverse @ (scores.T @ scores) @ inverse, len(strata) - len(sizes)
+        freedom = len(strata) - len(sizes)
+        if freedom < len(theta):
+            remark(
+                f"the sample has {counted(freedom, 'degree')} of freedom for {len(theta):,} coefficients, so"
+                " that standard errors may be far too small."
+            )
+        return inverse @ (scores.T @ scores) @ inverse, freedom
 
     def information(self, theta: FloatArray) -> FloatArray:
         """Return the observed information, by central differences of the score."""

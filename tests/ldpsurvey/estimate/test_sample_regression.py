@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -104,6 +106,16 @@ def test_a_sandwich_of_predictors_is_near_the_information_if_the_model_holds(peo
     assert found.params == pytest.approx(plain.params, rel=1e-6)
     assert found.bse == pytest.approx(plain.bse, rel=0.1)
     assert found.bse != pytest.approx(plain.bse, rel=1e-6)
+
+
+def test_few_clusters_are_remarked_upon(people):
+    data, _, reports, *_ = people
+    for number in (2, 3):
+        sample = sample_of(clusters=np.arange(N) % number)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            randomized_logit("ill ~ age", data, reports, FORCED, ["ill"], ILL, sample)
+        assert ["1 degree of freedom for 2" in str(one.message) for one in found] == [True] * (number == 2)
 
 
 def test_one_cluster_is_refused_and_weights_that_are_not_used_are_remarked_upon():
