@@ -72,9 +72,14 @@ def number(value: float, digits: int) -> str:
     return "-" if math.isnan(value) else "none" if math.isinf(value) else f"{value:.{digits}f}"
 
 
+def counted(number: int, what: str) -> str:
+    """Return a number of things in words, such as ``1 report`` or ``2,000 reports``."""
+    return f"{number:,} {what}{'s' * (number != 1)}"
+
+
 def reports_text(number: int) -> str:
     """Return a number of reports in words."""
-    return "1 report" if number == 1 else f"{number:,} reports"
+    return counted(number, "report")
 
 
 def columns(lines: list[list[str]]) -> str:

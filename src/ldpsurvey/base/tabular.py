@@ -57,8 +57,3 @@ def frame_of(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
         {name: ", ".join(cell) if isinstance(cell, tuple) else cell for name, cell in row.items()}
         for row in rows
     ])  # fmt: skip
-
-
-def counted(number: int, what: str) -> str:
-    """Return a number of things in words."""
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

@@ -21,7 +21,7 @@ import numpy as np
 from ldpfrontier import Channel
 from ldpfrontier.base.atomic import replacing
 from ldpfrontier.base.types import IntArray
-from ldpsurvey.base.layout import csv_text
+from ldpsurvey.base.layout import counted, csv_text
 from ldpsurvey.base.sampling import (
     BITS,
     TOTAL,
@@ -33,7 +33,7 @@ from ldpsurvey.base.sampling import (
     total_of,
     whole_weights,
 )
-from ldpsurvey.base.tabular import Tabular, counted, frame_of
+from ldpsurvey.base.tabular import Tabular, frame_of
 from ldpsurvey.channel.allowance import Allowance, check_allowance, level_of_reports
 from ldpsurvey.channel.attackers import (
     ATTACKERS,

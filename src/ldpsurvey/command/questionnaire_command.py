@@ -15,7 +15,7 @@ import numpy as np
 from ldpfrontier import verify
 from ldpfrontier.base.atomic import replacing
 from ldpfrontier.verify import visible
-from ldpsurvey.base.layout import columns, remark, reports_text, wrapped
+from ldpsurvey.base.layout import columns, counted, remark, reports_text, wrapped
 from ldpsurvey.channel.promises import percent, raised, upwards
 from ldpsurvey.channel.reports import first_reports
 from ldpsurvey.channel.routing import given_for_tables
@@ -211,10 +211,10 @@ def _design_text(channel: QuestionnaireChannel, records: int | None, error: floa
     tables = "shares" if channel.order == 1 else f"tables of up to {channel.order} questions"
     wanted = _TABLES[channel.order]
     if not questionnaire.has_all_tables:
-        tables = f"the {_counted(len(questionnaire.tables), 'table')} that were asked for, and their parts"
+        tables = f"the {counted(len(questionnaire.tables), 'table')} that were asked for, and their parts"
         wanted = "the tables that were asked for"
     lines = [
-        f"{_counted(len(channel.names), 'question')} with {answers} answers each:"
+        f"{counted(len(channel.names), 'question')} with {answers} answers each:"
         f" {questionnaire.combinations:,} combinations, of which every one can be reported"
         f"{' unless it is impossible' if channel.impossible else ''}.",
         f"Each person is asked {span} of the questions, drawn by lot; the reports give {tables}.",
@@ -242,10 +242,6 @@ def _design_text(channel: QuestionnaireChannel, records: int | None, error: floa
     lines.append(f"Written: {visible(written)} and the files beside it. They contain no counts.")
     lines = [wrapped(line, "  ") for line in lines]
     return "\n".join([*lines, next_text(channel, written)])
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _lots_text(channel: QuestionnaireChannel) -> str:

@@ -14,7 +14,7 @@ from ldpfrontier.base.atomic import replacing
 from ldpfrontier.base.types import IntArray
 from ldpfrontier.verify import visible
 from ldpsurvey.analysis.any_channel import change_between
-from ldpsurvey.base.layout import Remark, remark, wrapped
+from ldpsurvey.base.layout import Remark, counted, remark, wrapped
 from ldpsurvey.base.sampling import RandomSource
 from ldpsurvey.channel.channel_file import PrivateChannel, read_channel
 from ldpsurvey.channel.memo import Memo
@@ -68,7 +68,7 @@ def apply(options: argparse.Namespace) -> int:
         spreadsheet=options.spreadsheet, source=source, no_memo=options.no_memo, force=options.force,
         **reading_of(options),
     )  # fmt: skip
-    print(f"{done.records:,} {'record' if done.records == 1 else 'records'} privatized.")
+    print(f"{counted(done.records, 'record')} privatized.")
     if memo is not None:
         kind = "New memo" if done.new_memo else "Memo"
         print(

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ldpfrontier.base.types import FloatArray, IntArray
-from ldpsurvey.base.layout import remark
+from ldpsurvey.base.layout import counted, remark
 from ldpsurvey.base.settings import SETTINGS
-from ldpsurvey.base.tabular import Tabular, counted, frame_of
+from ldpsurvey.base.tabular import Tabular, frame_of
 from ldpsurvey.data.groups import Bins, ValueOrder, translations_of
 from ldpsurvey.data.reading import (
     Label,

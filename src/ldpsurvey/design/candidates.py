@@ -8,9 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ldpfrontier import Channel, entropy, mutual_information
+from ldpsurvey.base.layout import counted
 from ldpsurvey.base.sampling import sampled_channel
 from ldpsurvey.base.settings import SETTINGS
-from ldpsurvey.base.tabular import Tabular, counted, frame_of
+from ldpsurvey.base.tabular import Tabular, frame_of
 from ldpsurvey.channel.allowance import Allowance
 from ldpsurvey.channel.attackers import Attacker, Guess, Levels, Population
 from ldpsurvey.channel.channel_file import PrivateChannel, private_weights

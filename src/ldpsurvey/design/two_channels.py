@@ -32,7 +32,13 @@ from ldpsurvey.channel.reports import report_place
 from ldpsurvey.data.reading import said
 from ldpsurvey.data.value_lists import table_of_values
 from ldpsurvey.design.known_channels import known_channel
-from ldpsurvey.estimate.distribution import Estimate, FittedReports, estimate_distribution, maximum_likelihood
+from ldpsurvey.estimate.distribution import (
+    Estimate,
+    FittedReports,
+    estimate_distribution,
+    maximum_likelihood,
+    standard_errors,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -133,11 +139,12 @@ def estimate_two_channels(
 
 def _errors(fit: FittedReports, first: int) -> FloatArray:
     """Return standard errors of shares, given how many people reported by the first channel; (m,)."""
-    variance = np.zeros(len(fit.vectors))
+    errors = []
     for own in (slice(first), slice(first, None)):
-        weights, shares = fit.linear.weights[:, own], fit.frequencies[own]
-        variance += (weights - (weights @ shares / shares.sum())[:, None]) ** 2 @ shares
-    return np.asarray(np.sqrt(variance / fit.records))
+        weights, frequencies = fit.linear.weights[:, own], fit.frequencies[own]
+        share = float(frequencies.sum())
+        errors.append(share * standard_errors(weights, frequencies / share, round(share * fit.records)))
+    return np.asarray(np.hypot(*errors))
 
 
 def _unit(private: PrivateChannel, always: str) -> FloatArray:

@@ -20,9 +20,9 @@ import pandas as pd
 from scipy.special import bdtrc, stdtrit
 
 from ldpfrontier.base.types import FloatArray, IntArray
-from ldpsurvey.base.layout import columns, number, reports_text, wrapped
+from ldpsurvey.base.layout import columns, counted, number, reports_text, wrapped
 from ldpsurvey.base.settings import SETTINGS
-from ldpsurvey.base.tabular import Tabular, counted, frame_of
+from ldpsurvey.base.tabular import Tabular, frame_of
 from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.channel.reports import REPORT, Decoder, decoder, remark_on_weights, reports_of_people
 from ldpsurvey.data.reading import Label, Records, said, shown

@@ -83,9 +83,17 @@ class Inversion:
         The covariance is that of a multinomial distribution of reports: it counts how records were drawn
         from the distribution and how their reports were drawn.
         """
-        mean = self.weights @ frequencies
-        variance = np.maximum((self.weights - mean[:, None]) ** 2 @ frequencies, 0.0) / records
-        return np.where(self.shown, np.sqrt(variance), math.nan)
+        return np.where(self.shown, standard_errors(self.weights, frequencies, records), math.nan)
+
+
+def standard_errors(weights: FloatArray, frequencies: FloatArray, records: int) -> FloatArray:
+    """Return standard errors of the means of weights, (..., outputs), over so many independent reports.
+
+    `frequencies` are those of the reports, (outputs,). Weights that are NaN have a NaN.
+    """
+    centred = weights - (weights @ frequencies)[..., None]
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.sqrt(centred**2 @ frequencies / records))
 
 
 def inversion(matrix: FloatArray, table: CountTable) -> Inversion:
@@ -288,12 +296,6 @@ class FittedReports:
         """
         low, high = (self.limits(some, tail) for some in weights)
         return np.clip(-low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
-
-    def errors(self, weights: FloatArray) -> FloatArray:
-        """Return standard errors of means of weights of reports, (..., outputs); NaN of weights that are."""
-        centred = weights - (weights @ self.frequencies)[..., None]
-        with np.errstate(invalid="ignore"):
-            return np.asarray(np.sqrt(centred**2 @ self.frequencies / self.records))
 
     def linear_functions(self, vectors: FloatArray, tail: float) -> tuple[FloatArray, ...]:
         """Estimate c . P of the distribution P of records, each c a row of (m, inputs) within 0 and 1.

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ldpfrontier.verify import visible
-from ldpsurvey.base.layout import WIDTH, columns, csv_text, key, number
+from ldpsurvey.base.layout import WIDTH, columns, counted, csv_text, key, number
 from ldpsurvey.base.settings import SETTINGS
-from ldpsurvey.base.tabular import Tabular, counted, frame_of
+from ldpsurvey.base.tabular import Tabular, frame_of
 from ldpsurvey.data.reading import Label, said
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ from ldpsurvey.base.names import close_name
 from ldpsurvey.base.settings import SETTINGS
 from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.data.reading import Label, said
-from ldpsurvey.estimate.distribution import FittedReports, check_confidence
+from ldpsurvey.estimate.distribution import FittedReports, check_confidence, standard_errors
 from ldpsurvey.estimate.estimates import Estimated, EstimateTable, Measure, Quantity
 
 #: Tests of numbers t: weights that are constant + t slope, where t is accepted, and the end of its range.
@@ -179,7 +179,10 @@ def rates_of(fit: FittedReports, place: int, confidence: float, *, simultaneous:
         "difference": (likely - base, both, own - others),
         "ratio": (ratio, both & np.isfinite(ratio) & np.isfinite(ends["ratio"][1]), of_ratio),
     }
-    errors = {measure: fit.errors(weights) for measure, (*_, weights) in found.items()}
+    errors = {
+        measure: standard_errors(weights, fit.frequencies, fit.records)
+        for measure, (*_, weights) in found.items()
+    }
     rows = tuple(
         Estimated(
             Quantity(table.sensitive, table.rows[s]), float(best[s, u]), float(ends[measure][0][s, u]),

@@ -29,9 +29,9 @@ from scipy.special import log_softmax, logsumexp, ndtr, ndtri, stdtr, stdtrit
 
 from ldpfrontier.base.extras import extra
 from ldpfrontier.base.types import FloatArray, IntArray
-from ldpsurvey.base.layout import columns, remark, wrapped
+from ldpsurvey.base.layout import columns, counted, remark, wrapped
 from ldpsurvey.base.names import close_name
-from ldpsurvey.base.tabular import Tabular, counted, frame_of
+from ldpsurvey.base.tabular import Tabular, frame_of
 from ldpsurvey.data.reading import Label, as_number, said
 from ldpsurvey.data.values import may_be_missing
 from ldpsurvey.estimate.distribution import check_confidence
