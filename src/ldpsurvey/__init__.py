@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ldpsurvey.analysis.any_channel import change_between, plan_people, regress
-    from ldpsurvey.analysis.reports_estimates import SurveyEstimate, estimate_reports
+    from ldpsurvey.analysis.report_estimates import SurveyEstimate, estimate_reports
     from ldpsurvey.answer.card import answer_card
     from ldpsurvey.answer.codes import report_code, report_of_code
     from ldpsurvey.answer.collecting import Collected, collect_reports
@@ -114,7 +114,7 @@ __all__ = [
 #: The public names by the module of this folder that defines them, as imported above for type checkers.
 _NAMES = {
     "analysis.any_channel": ("change_between", "plan_people", "regress"),
-    "analysis.reports_estimates": ("SurveyEstimate", "estimate_reports"),
+    "analysis.report_estimates": ("SurveyEstimate", "estimate_reports"),
     "answer.codes": (
         "report_code",
         "report_of_code",

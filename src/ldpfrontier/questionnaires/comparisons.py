@@ -74,7 +74,7 @@ def questionnaire_errors(questionnaire: Questionnaire, epsilon: float) -> dict[s
     wanted, gain = questionnaire.wanted, math.expm1(epsilon)
 
     def alike(told: Callable[[int], float]) -> Callable[[tuple[int, ...]], dict[Questions, float]]:
-        """Return what a mechanism tells that tells the same of all interactions."""
+        """Return m_T by the sizes of a table, of a mechanism whose m_T is the same for all T."""
         return lambda sizes: dict.fromkeys(_subsets(len(sizes)), told(math.prod(sizes)))
 
     told = {
@@ -127,7 +127,7 @@ def _by_optimum(sizes: tuple[int, ...], epsilon: float) -> Mapping[Questions, fl
 
 
 def _by_bits(inputs: int, epsilon: float, own: float | None = None) -> float:
-    """Return what a bit for each input tells, as an interaction of its inputs.
+    """Return m_T of a mechanism that reports a bit for each input, the same for every interaction T.
 
     The bit of the own input is 1 with the chance `own`, by default such that ones and zeros are alike. The
     reports with w ones are those of subset selection of w inputs.

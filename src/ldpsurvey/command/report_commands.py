@@ -214,8 +214,7 @@ def _deviating_fits(
             private, sample, share, among=who, everybody=all_people, always=always
         )
 
-    yield "", among(None)
-    for name, who in sample.by_group() if options.by is not None else ():
+    for name, who in sample.all_and_groups(options.by):
         yield name, among(who)
 
 

@@ -56,9 +56,9 @@ def give_sample(
 
     Of shares of several columns together all are printed, or those that are `joint`, and all are written.
     """
-    groups = [("", None), *(sample.by_group() if options.by is not None else ())]
-    for name, who in groups[1:]:
-        if lacking := sample.replicates_without(who):
+    groups = list(sample.all_and_groups(options.by))
+    for name, who in groups:
+        if who is not None and (lacking := sample.replicates_without(who)):
             remark(
                 f"{options.by} = {name} has no weight in {lacking} of the replicates, so that no interval of"
                 " its shares can be estimated from them."

@@ -170,16 +170,16 @@ class DeviatingReports(FittedReports):
     def limits(self, weights: FloatArray, tail: float) -> FloatArray:
         """Return upper limits, (m,), of c . P, or of (1 - g) c . p; with one answer of c . p."""
         if self._answer is not None:
-            found, told = self._limits(weights, weights, tail), weights @ self._answer
+            found, told = self._limits_with_refusals(weights, weights, tail), weights @ self._answer
             if self.everybody:
                 added = self.deviating * ((weights @ self._matrix.T).max(axis=1) - told)
-                more = self._limits(weights + added[:, None], weights, tail)
+                more = self._limits_with_refusals(weights + added[:, None], weights, tail)
             else:
                 more = (found - self.deviating * told) / (1.0 - self.deviating)
             return np.asarray(np.maximum(found, more))
-        return self._limits(self._shift(weights), weights, tail)
+        return self._limits_with_refusals(self._shift(weights), weights, tail)
 
-    def _limits(self, shifted: FloatArray, weights: FloatArray, tail: float) -> FloatArray:
+    def _limits_with_refusals(self, shifted: FloatArray, weights: FloatArray, tail: float) -> FloatArray:
         """Return upper limits of means over everybody, to which refusals add the largest entry of Q w."""
         if not self.refusals:
             return self._limits_of_means(shifted, tail)
@@ -383,8 +383,8 @@ class DeviatingReports(FittedReports):
         """
         weights = self._detectors
         tail = min(error / len(weights), 0.49)
-        return min(max(1.0 - float(self._usual_limits(weights, tail).min()), 0.0), 1.0)
+        return min(max(1.0 - float(self._limits_without_fit(weights, tail).min()), 0.0), 1.0)
 
-    def _usual_limits(self, weights: FloatArray, tail: float) -> FloatArray:
+    def _limits_without_fit(self, weights: FloatArray, tail: float) -> FloatArray:
         """Return upper limits of the means of weights, (m,), whatever counts are fitted."""
         return mean_limits(weights, self.counts, tail)

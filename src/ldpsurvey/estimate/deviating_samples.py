@@ -14,7 +14,7 @@ from ldpsurvey.channel.channel_file import PrivateChannel
 from ldpsurvey.estimate.additions import Addition
 from ldpsurvey.estimate.deviating import DeviatingReports
 from ldpsurvey.estimate.estimates import Quantity
-from ldpsurvey.estimate.weighted import Sample, Spread
+from ldpsurvey.estimate.weighted import RatioErrors, Sample
 
 
 class DeviatingSample(DeviatingReports):
@@ -33,8 +33,8 @@ class DeviatingSample(DeviatingReports):
         inside = slice(None) if among is None else among
         outputs, weights = sample.outputs[inside], sample.weights[inside]
         number = len(private.outputs)
-        self._spread = Spread(sample, among)
-        if self._spread.number < 2:
+        self._errors = RatioErrors(sample, among)
+        if self._errors.number < 2:
             raise ValueError("A group has one person, or one cluster; bounds need at least two in each.")
         counts = np.bincount(outputs, weights, minlength=number) * (len(outputs) / weights.sum())
         super().__init__(private, counts, deviating, everybody=everybody, always=always)
@@ -48,16 +48,16 @@ class DeviatingSample(DeviatingReports):
         return True
 
     def _half_widths(self, weights: FloatArray, tail: float) -> FloatArray:
-        quantile = float(stdtrit(self._spread.freedom, 1.0 - tail))
-        total, ones = float(self._spread.sums.all[0]), np.ones(weights.shape[1])
+        quantile = float(stdtrit(self._errors.freedom, 1.0 - tail))
+        total, ones = float(self._errors.sums.all[0]), np.ones(weights.shape[1])
         found = []
         for row, mean in zip(weights, weights @ self.counts / self.records, strict=True):
             one = Addition(Quantity((), ()), None, self._states, row)
-            error = self._spread.error(one, float(mean), total, ones)
-            found.append(quantile * self._spread.with_one_more(error, row - mean, total))
+            error = self._errors.error(one, float(mean), total, ones)
+            found.append(quantile * self._errors.with_one_more(error, row - mean, total))
         return np.array(found)
 
-    def _usual_limits(self, weights: FloatArray, tail: float) -> FloatArray:
+    def _limits_without_fit(self, weights: FloatArray, tail: float) -> FloatArray:
         return np.asarray(weights @ self.counts / self.records + self._half_widths(weights, tail))
 
     def _limits_of_means(self, weights: FloatArray, tail: float) -> FloatArray:

@@ -61,7 +61,7 @@ class TwoSamples:
     ) -> tuple[float, float, float, float]:
         """Return a share in either wave, the error of their difference, and that which its interval has.
 
-        The latter counts one more report of a typical weight at either end of each wave, as `Spread` does.
+        The latter counts one more report of a typical weight at either end of each wave, as in one wave.
         """
         means, difference, more = list[float](), np.zeros(len(self._strata)), 0.0
         for place, (one, some, w) in enumerate(zip(waves, outputs, self.weights, strict=True)):

@@ -66,6 +66,12 @@ class Sample:
         for name in sorted(set(self.groups)):
             yield name, names == name
 
+    def all_and_groups(self, by: str | None) -> Iterator[tuple[str, np.ndarray | None]]:
+        """Yield "" with None for all people and, if there is a column of groups, what `by_group` does."""
+        yield "", None
+        if by is not None:
+            yield from self.by_group()
+
     def replicates_without(self, who: np.ndarray) -> int:
         """Return in how many replicates nobody of a group is left, so that they tell nothing about it."""
         return 0 if self.replicates is None else int((self.replicates @ who <= 0.0).sum())
@@ -269,7 +275,7 @@ def check_sizes(sizes: IntArray, sample: Sample, where: str = "") -> None:
         )
 
 
-class Spread:
+class RatioErrors:
     """Sums over the people of a sample, or of a group, and the standard errors of their ratios."""
 
     def __init__(self, sample: Sample, among: np.ndarray | None) -> None:
@@ -341,20 +347,20 @@ def ratio_estimates(
     among people of whom there may be none.
     """
     tail = 0.5 * (1.0 - check_confidence(confidence))
-    spread = Spread(sample, among)
-    quantile = float(stdtrit(spread.freedom, 1.0 - tail))
+    errors = RatioErrors(sample, among)
+    quantile = float(stdtrit(errors.freedom, 1.0 - tail))
     rows, lows = list[Estimated](), dict[tuple[Label, Label], float]()
     for one in additions:
         under = np.ones(len(one.over)) if one.under is None else one.under
         known = one.shown if one.under is None else lows[one.given_columns, one.given] > 0.0
-        total = float(spread.sums(one, under)[0])
-        if not known or not total > 0.0 or spread.number < 2:  # units, of which one has no variance
+        total = float(errors.sums(one, under)[0])
+        if not known or not total > 0.0 or errors.number < 2:  # units, of which one has no variance
             rows.append(Estimated(one.quantity, *[np.nan] * 3, estimable=False, **one.about))
             lows[one.quantity.attributes, one.quantity.value] = -np.inf
             continue
-        ratio = float(spread.sums(one, one.over)[0]) / total
-        error = spread.error(one, ratio, total, under)
-        half = quantile * spread.with_one_more(error, one.over - ratio * under, total)
+        ratio = float(errors.sums(one, one.over)[0]) / total
+        error = errors.error(one, ratio, total, under)
+        half = quantile * errors.with_one_more(error, one.over - ratio * under, total)
         near = min(max(ratio, 0.0), 1.0)
         low, high = max(near - half, 0.0), min(near + half, 1.0)
         known = is_estimable(ratio, high - low)

@@ -155,7 +155,7 @@ def reduced(wanted: FloatArray) -> tuple[FloatArray, FloatArray]:
     return turned[:, kept], sizes[kept, None] * basis[kept]
 
 
-class Line(NamedTuple):
+class SupportingLine(NamedTuple):
     """The line 2 T x - L below psi, and a point of the program that is little above it."""
 
     T: float
@@ -187,7 +187,7 @@ class BoundedWeights:
 
     def least(self, c: float, lowest: float, tolerance: float, max_rounds: int) -> DeviatingSolution:
         """Minimize V + c m^2 with c above 0 to a relative tolerance, given that no V is below `lowest`."""
-        inner, lines = 0.1 * tolerance, list[Line]()
+        inner, lines = 0.1 * tolerance, list[SupportingLine]()
         best = self.line(0.5, 0.0, 0.0, max(inner, 1e-6))
         end, value = best.L / (2.0 * best.T), _value(best, c)
         # V is at most m^2, and at least what it is without a share that deviates.
@@ -208,14 +208,14 @@ class BoundedWeights:
         bound = min(bound * (1.0 - ROUNDING), value)
         return DeviatingSolution(value, bound, theta, H / (theta * best.x)[:, None], len(lines))
 
-    def line(self, slope: float, spread: float, c: float, gap: float) -> Line:
+    def line(self, slope: float, spread: float, c: float, gap: float) -> SupportingLine:
         """Return a line of a slope T that is nearly as high as any; with spread 0 the end of psi, L / 2 T.
 
         The gap is that of the bound, relative.
         """
         m, t = len(self.y), float(len(self.y))
         u, x = self.centre, self.start
-        found = Line(slope, math.inf, x, 0.0, u)
+        found = SupportingLine(slope, math.inf, x, 0.0, u)
         for _ in range(300):
             try:
                 u, x, multipliers, near = self._step(u, x, t, spread, slope)
@@ -228,7 +228,7 @@ class BoundedWeights:
             psi = float(((u[:, 1:] ** 2).sum(axis=1) / u[:, 0]).sum())
             T, L = self._line(multipliers / t, spread)
             if L < found.L:
-                found = Line(T, L, x, psi, u)
+                found = SupportingLine(T, L, x, psi, u)
             if 2.0 * m / t <= gap * (psi + c if spread else 2.0 * slope * x) or time_is_up():
                 return found
             t *= 10.0
@@ -314,13 +314,13 @@ def _inside(u: FloatArray) -> bool:
     return bool((u[:, 0] > 0.0).all() and ((u[:, 1:] ** 2).sum(axis=1) < u[:, 0] ** 2).all())
 
 
-def _value(line: Line, c: float) -> float:
+def _value(line: SupportingLine, c: float) -> float:
     """Return V + c m^2 at the point of a line."""
     most = float(((line.u[:, 1:] ** 2).sum(axis=1) / line.u[:, 0] ** 2).max())
     return (line.psi + c * most) / line.x**2 if line.x > 0.0 else math.inf
 
 
-def _next(lines: list[Line], c: float, start: float, end: float) -> tuple[float, float]:
+def _next(lines: list[SupportingLine], c: float, start: float, end: float) -> tuple[float, float]:
     """Return a bound of the value for x from start to end, and the slope of a line that may raise it."""
     T, L = np.array([line.T for line in lines]), np.array([line.L for line in lines])
     i, j = np.triu_indices(len(T), 1)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from ldpsurvey import privatize_frame, read_any_channel
-from ldpsurvey.analysis.reports_estimates import estimate_reports
+from ldpsurvey.analysis.report_estimates import estimate_reports
 from ldpsurvey.command.cli import main
 
 RNG = np.random.default_rng(1)

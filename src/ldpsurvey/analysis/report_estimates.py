@@ -140,7 +140,7 @@ def estimate_reports(
     if not is_sample:
         rows = [("", row) for row in estimates(confidence, simultaneous, None, None)]
     else:
-        groups = [("", None), *(sample.by_group() if by is not None else ())]
+        groups = sample.all_and_groups(by)
         rows = [(name, row) for name, who in groups for row in estimates(confidence, False, sample, who)]
     return SurveyEstimate(rows, len(sample.outputs), confidence, simultaneous)
 
@@ -155,7 +155,7 @@ def _of_table(
     check_fit: bool,
     asked: tuple[Sequence[str] | None, Sequence[str], Sequence[str]],
 ) -> _Estimates:
-    """Return what estimates from the reports of a table, after a check of the fit."""
+    """Return a function that estimates from the reports of a table, whose fit is checked."""
     fit = FittedReports(channel, np.bincount(read.outputs, minlength=len(channel.outputs)))
     if check_fit:
         fit.check_fit()
@@ -184,7 +184,7 @@ def _of_questionnaire(
     rates: tuple[str, str] | None,
     tables: Sequence[Label],
 ) -> _Estimates:
-    """Return what estimates from the reports of a questionnaire, after a check of the fit."""
+    """Return a function that estimates from the reports of a questionnaire, whose fit is checked."""
     if check_fit and (misfit := doubt(channel, reports)):
         raise ValueError(f"{misfit}. Without a check of the fit they are estimated all the same.")
 
