@@ -1,8 +1,7 @@
-"""What came in, turned into a file of reports: messages, downloads, typed codes, columns of form tools."""
+"""Files of reports made of what came in: messages, downloads, typed codes, columns of form tools."""
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,7 +12,8 @@ from typing import Any
 from ldpfrontier.base.atomic import OWNER, USUAL, replacing
 from ldpsurvey.answer.codes import report_of_code
 from ldpsurvey.answer.store import SQLITE, stored_reports
-from ldpsurvey.base.layout import BYTE_ORDER_MARK, remark, reports_text, without_formulas
+from ldpsurvey.base.layout import counted, csv_text, remark, reports_text
+from ldpsurvey.channel.privatizing import report_heads
 from ldpsurvey.channel.reports import REPORT, channel_column, checked_name
 from ldpsurvey.data.outputs import check_outputs, check_unwritten
 from ldpsurvey.data.reading import digest_of, is_standard_input, read_chunks, shown
@@ -50,10 +50,7 @@ class Collected:
 
     def text(self) -> str:
         """Return what was collected and refused, and what cannot be known."""
-        lines = [
-            f"{reports_text(self.reports)} collected from"
-            f" {self.sources:,} {'file' if self.sources == 1 else 'files'}."
-        ]
+        lines = [f"{reports_text(self.reports)} collected from {counted(self.sources, 'file')}."]
         if self.empty:
             lines.append(f"{self.empty:,} without a report.")
         for reason, places in self.refused.items():
@@ -128,9 +125,7 @@ def collect_reports(
             f"{target} would lie in {inside[0]}, which is read: the next time, its reports would count again."
         )
     check_unwritten(target, force)
-    heads = [*keep, REPORT, channel_column(REPORT)]
-    if len(set(heads)) < len(heads):
-        raise ValueError(f"The columns of the reports would be {', '.join(heads)}; their names must differ.")
+    heads = report_heads(keep, REPORT)
     asked = list(dict.fromkeys([*keep, *([] if person is None else [person])]))
     inbox = _Inbox(column, codes, asked)
     rows, refused, keys, people = list[list[str]](), inbox.refused, set[str](), set[str]()
@@ -150,14 +145,9 @@ def collect_reports(
     done = Collected(len(rows), inbox.files, inbox.empty, refused, person is not None)
     if not rows:
         raise ValueError(f"Nothing that came in is a report of the channel {channel.id}. {done.text()}")
-    with (
-        replacing(target, OWNER if keep else USUAL) as partial,
-        open(partial, "w", encoding="utf-8", newline="") as stream,
-    ):
-        stream.write(BYTE_ORDER_MARK * spreadsheet)
-        writer = csv.writer(stream, lineterminator="\n")
-        for row in (heads, *rows):
-            writer.writerow(map(without_formulas, row) if spreadsheet else row)
+    with replacing(target, OWNER if keep else USUAL) as partial:
+        written = csv_text(heads, rows, spreadsheet=spreadsheet)
+        partial.write_text(written, encoding="utf-8", newline="")
     return done
 
 
